@@ -1,0 +1,18 @@
+//! The engine of vmtrace: capture bytes in, measurements out.
+//!
+//! The flow through the crate, one module a stage:
+//!
+//! ```text
+//! read/     file bytes      -> Chunk of Records  (formats, compression, damage, merging)
+//! decode/   one Record      -> Packet            (link layers, tunnels, IP, TCP header)
+//! tcp/      Packets         -> connections       (state, loss, RTT, spacing, windows)
+//! tls/      stream bytes    -> TLS facts         (handshake, records)
+//! output/   connections     -> JSON, columns
+//! ```
+//!
+//! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
+
+pub mod decode;
+pub mod packet;
+pub mod read;
+pub mod tls;

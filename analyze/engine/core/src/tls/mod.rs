@@ -1,0 +1,10 @@
+//! TLS facts of one connection from its byte streams: versions, handshake cost, record overhead. Decrypts nothing.
+
+/// Which way the bytes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the side that opened the connection.
+    ClientToServer,
+    /// From the side that accepted it.
+    ServerToClient,
+}
