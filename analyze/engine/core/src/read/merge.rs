@@ -155,8 +155,9 @@ impl MergedSource {
             let Some(lane) = self.lanes.get_mut(index) else {
                 return;
             };
-            let last_ns = lane.last_ns();
-            if lane.next == 0 && until.is_none_or(|until| (last_ns, index) <= until) {
+            let whole_ns = (lane.next == 0).then(|| lane.last_ns());
+            let whole_ns = whole_ns.filter(|last_ns| until.is_none_or(|until| (*last_ns, index) <= until));
+            if let Some(last_ns) = whole_ns {
                 if out.records.is_empty() {
                     std::mem::swap(out, &mut lane.chunk);
                     lane.chunk.records.clear();
