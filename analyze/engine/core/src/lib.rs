@@ -11,10 +11,15 @@
 //! output/   connections     -> JSON, columns
 //! ```
 //!
+//! [`analysis::analyze`] runs them all, on as many threads as it is given.
+//!
 //! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
 
+pub mod analysis;
 pub mod decode;
 pub mod filter;
+pub mod output;
 pub mod packet;
 pub mod read;
+pub mod tcp;
 pub mod tls;

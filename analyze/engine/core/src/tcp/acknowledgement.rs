@@ -10,7 +10,7 @@ use super::loss::LossCounters;
 use super::rtt::Rejected;
 use super::segments::Acknowledged;
 use super::sequence::{serial_difference, unwrap};
-use crate::decode::Options;
+use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).

@@ -11,7 +11,7 @@ use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::vantage::BESIDE_SHARE;
-use crate::decode::Options;
+use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::{Direction, TlsTracker};
 
@@ -32,10 +32,11 @@ const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 const HOLE_PATIENCE_NS: i64 = 5_000_000;
 
 /// A connection in progress.
-#[derive(Debug)]
 pub struct Connection {
     /// Number from 1 in order of the first packet (final in a single shard only).
     pub id: u32,
+    /// Number of the first packet among all.
+    pub order: u64,
     /// Input of the first packet, and its frame.
     pub input: u16,
     /// See above.
@@ -118,6 +119,7 @@ impl Connection {
         }
         Self {
             id,
+            order: 0,
             input: packet.input,
             first_frame: packet.frame,
             ip_version: packet.ip_version,
@@ -348,7 +350,7 @@ impl Connection {
             return seen;
         }
         let sender = 1 - side;
-        let window_shift = self.window_shift(side);
+        let window_shift = self.advertised_shift(side);
         let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.is_beside(sender));
         let [client, server] = &mut self.halves;
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
@@ -375,7 +377,7 @@ impl Connection {
 
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
     #[inline]
-    fn window_shift(&self, side: usize) -> Option<u8> {
+    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
         let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
         match (own.seen, peer.seen) {
             (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),

@@ -19,7 +19,7 @@ use super::spacing::Spacing;
 use super::ticks::TimestampClock;
 use super::trigger::Recovery;
 use super::window::AdvertisedWindow;
-use crate::decode::Options;
+use crate::decode::options::Options;
 use crate::packet::Packet;
 
 /// What a side offered in its SYN or SYN-ACK.

@@ -42,13 +42,11 @@ pub struct Environment {
     pub clock_steps: Vec<ClockStep>,
 }
 
-#[derive(Debug)]
 enum State {
     Live(Box<Connection>),
     Done(Box<ConnectionSummary>),
 }
 
-#[derive(Debug)]
 struct Slot {
     /// Addresses and ports of the first packet, in its direction.
     address_key: u64,
@@ -88,7 +86,7 @@ impl Slot {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Shard {
     table: HashTable<u32>,
     slots: Vec<Slot>,
@@ -112,12 +110,12 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// Takes the next packet; `bytes` are those of its chunk.
+    /// Takes the next packet; `bytes` are those of its chunk, `order` its number among all packets.
     #[inline]
-    pub fn packet(&mut self, packet: &Packet, bytes: &[u8]) {
+    pub fn packet(&mut self, packet: &Packet, bytes: &[u8], order: u64) {
         let (index, forward) = match self.slots.get(self.last as usize).and_then(|slot| slot.direction_of(packet, bytes)) {
             Some(forward) => (self.last, forward),
-            None => self.find_or_begin(packet, bytes),
+            None => self.find_or_begin(packet, bytes, order),
         };
         self.last = index;
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
@@ -125,7 +123,7 @@ impl Shard {
         match &mut slot.state {
             State::Live(connection) => {
                 if packet.has(tcp_flags::SYN) && connection.is_followed_by(packet, from_client) {
-                    self.replace(index, packet, bytes);
+                    self.replace(index, packet, bytes, order);
                     return;
                 }
                 let complete = connection.handshake.complete;
@@ -140,7 +138,7 @@ impl Shard {
             }
             State::Done(summary) => {
                 if packet.has(tcp_flags::SYN) {
-                    self.replace(index, packet, bytes);
+                    self.replace(index, packet, bytes, order);
                     return;
                 }
                 summary.add_straggler(packet, usize::from(!from_client));
@@ -149,28 +147,29 @@ impl Shard {
         self.put_away(packet.time_ns);
     }
 
-    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8]) -> (u32, bool) {
+    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
         let slots = &self.slots;
         let found = self.table.find(spread(packet.flow_hash), |&index| {
             slots.get(index as usize).is_some_and(|slot| slot.hash == packet.flow_hash && slot.direction_of(packet, bytes).is_some())
         });
         match found {
             Some(&index) => (index, self.slots[index as usize].direction_of(packet, bytes) == Some(true)),
-            None => (self.begin(packet, bytes), true),
+            None => (self.begin(packet, bytes, order), true),
         }
     }
 
-    fn begin(&mut self, packet: &Packet, bytes: &[u8]) -> u32 {
+    fn begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;
-        let slot = self.new_slot(index, packet, bytes);
+        let slot = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
         let slots = &self.slots;
         self.table.insert_unique(spread(packet.flow_hash), index, |&other| spread(slots[other as usize].hash));
         index
     }
 
-    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8]) -> Slot {
+    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> Slot {
         let mut connection = Box::new(Connection::new(index + 1, packet, bytes));
+        connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let first_from_client = connection.ports[0] == (packet.ports >> 16) as u16 && {
             let length = if packet.ip_version == 4 { 4 } else { 16 };
@@ -196,16 +195,16 @@ impl Shard {
 
     /// The addresses and ports of slot `old` are used for another connection, which begins with `packet`.
     #[cold]
-    fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8]) {
+    fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) {
         let index = self.slots.len() as u32;
-        let slot = self.new_slot(index, packet, bytes);
+        let slot = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
         }
         self.finish(old);
         self.last = index;
-        self.packet(packet, bytes);
+        self.packet(packet, bytes, order);
     }
 
     #[inline]

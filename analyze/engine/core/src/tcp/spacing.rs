@@ -6,7 +6,7 @@
 //! makes the count exact for the limit that is printed.
 
 use super::moments::Moments;
-use super::sketch::{DurationSketch, bucket_floor};
+use super::sketch::DurationSketch;
 
 /// No gap shorter than this is ever an anomaly (methods, section 6.7).
 pub const SHORTEST_ANOMALY_NS: u64 = 10_000_000;
@@ -162,6 +162,7 @@ fn ceiling_of(value_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::sketch::bucket_floor;
 
     const MILLISECOND: i64 = 1_000_000;
 
