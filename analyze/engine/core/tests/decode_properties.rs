@@ -20,7 +20,7 @@ fn assert_within(packet: &Packet, record: &Record) {
     let addresses = if packet.ip_version == 4 { 8 } else { 32 };
     assert!(u64::from(packet.address_offset) + addresses <= end);
     assert!(packet.payload_captured <= packet.payload_length);
-    assert!((20..=60).contains(&packet.tcp_header_length) && packet.tcp_header_length % 4 == 0);
+    assert!((20..=60).contains(&packet.tcp_header_length) && packet.tcp_header_length.is_multiple_of(4));
     assert!(packet.options_captured <= packet.tcp_header_length - 20);
     assert!(packet.sequence_length() >= packet.payload_length);
 }
@@ -61,7 +61,7 @@ fn check(link_type: u16, frame: &[u8], record: Record) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { cases: 4000, ..kept_beside_the_tests() })]
 
     #[test]
     fn any_bytes_on_any_link_type_are_safe(

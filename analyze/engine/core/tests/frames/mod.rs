@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test program uses some of them")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use proptest::prelude::ProptestConfig;
+use proptest::test_runner::FileFailurePersistence;
 use vmtrace_core::decode::{Decoded, Undecoded, decode};
 use vmtrace_core::packet::Packet;
 use vmtrace_core::read::Record;
@@ -11,10 +13,18 @@ pub const DESTINATION: [u8; 4] = [192, 168, 7, 9];
 pub const SOURCE6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 pub const DESTINATION6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
 
+/// Failing inputs are kept in `<test>.regressions` (proptest's default looks for a lib.rs above the file).
+pub fn kept_beside_the_tests() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
+
 /// A TCP segment: ports 40000 to 443, sequence 1000, acknowledgement 2000, PSH and ACK, window 501.
 pub fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
     assert!(options.len().is_multiple_of(4) && options.len() <= 40);
-    let offset = ((20 + options.len()) / 4 << 4) as u8;
+    let offset = (((20 + options.len()) / 4) << 4) as u8;
     let ports = [40000_u16.to_be_bytes(), 443_u16.to_be_bytes()].concat();
     let numbers = [1000_u32.to_be_bytes(), 2000_u32.to_be_bytes()].concat();
     let rest = [offset, 0x18, 1, 0xf5, 0xab, 0xcd, 0, 0];
