@@ -5,6 +5,7 @@ use proptest::strategy::ValueTree;
 
 use super::link_type;
 use super::{fast, walk};
+use crate::packet::Packet;
 use crate::read::Record;
 
 /// Fields whose values decide which path a frame takes.
@@ -124,7 +125,8 @@ proptest! {
             interface: 0,
             fcs_length: shape.fcs_length,
         };
-        if let Some(packet) = fast::packet(&frame[..captured], &record) {
+        let mut packet = Packet::default();
+        if fast::packet(&frame[..captured], &record, &mut packet).is_some() {
             match walk::frame(&frame[..captured], &record) {
                 Ok(walk::Found::Tcp(walked)) => prop_assert_eq!(packet, walked),
                 other => prop_assert!(false, "walk says {:?}", other),
@@ -151,7 +153,7 @@ fn the_shapes_of_the_property_reach_the_fast_path() {
                 interface: 0,
                 fcs_length: shape.fcs_length,
             };
-            fast::packet(&frame, &record).is_some()
+            fast::packet(&frame, &record, &mut Packet::default()).is_some()
         })
     });
     assert!(taken.count() > 20);
