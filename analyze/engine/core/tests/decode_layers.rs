@@ -5,7 +5,7 @@ mod frames;
 
 use frames::*;
 use vmtrace_core::decode::{Counts, Decoded, Undecoded, decode};
-use vmtrace_core::packet::{option_bits, tcp_flags};
+use vmtrace_core::packet::{Packet, option_bits, tcp_flags};
 use vmtrace_core::read::Record;
 
 #[test]
@@ -263,6 +263,12 @@ fn what_is_no_tcp_is_named() {
         ("802.11 encrypted", 105, wifi(8, 0x41, &[0, 0], &[0x55; 60]), "encrypted_wifi"),
         ("802.11 bundle", 105, wifi(8, 2, &[0x80, 0], &[0; 60]), "wifi_aggregate"),
         ("802.11 fragment", 105, wifi(0, 5, &[], &snap(0x0800, &[0; 60])), "wifi_aggregate"),
+        (
+            "802.11 with errors",
+            127,
+            [&[0, 0, 9, 0, 2, 0, 0, 0, 0x50], &wifi(0, 1, &[], &[0; 40])[..]].concat(),
+            "corrupt_frame",
+        ),
         ("USB", 189, vec![0; 64], "unknown_link_type_189"),
         ("VXLAN without identifier", 1, ethernet(0x0800, &ipv4(17, &udp(4789, &[0; 40]))), "not_tcp"),
     ];
@@ -305,6 +311,11 @@ fn offsets_are_positions_in_the_whole_chunk() {
         assert_eq!(&bytes[found.address_offset as usize..][..4], SOURCE, "{name}");
         assert_eq!(&bytes[found.options_offset as usize..][..5], b"hello", "{name}");
     }
+}
+
+#[test]
+fn a_packet_takes_at_most_96_bytes() {
+    assert!(size_of::<Packet>() <= 96);
 }
 
 #[test]
