@@ -78,6 +78,27 @@ fn padding_and_frame_check_sequence_are_no_payload() {
 }
 
 #[test]
+fn the_check_sequence_that_radiotap_announces_is_no_payload() {
+    let mut datagram = ipv4(6, &tcp(&[], b"data"));
+    datagram[2..4].fill(0);
+    let frame = [&[0, 0, 9, 0, 2, 0, 0, 0, 0x10], &wifi(0, 2, &[], &snap(0x0800, &datagram))[..], &[0xfc; 4]].concat();
+    assert_eq!(packet(127, &frame).payload_length, 4);
+}
+
+#[test]
+fn an_enclosing_length_bounds_the_datagram() {
+    // A router that took Ethernet padding for payload: IP says 46 bytes, the PPPoE session around it 40.
+    let mut datagram = [ipv4(6, &tcp(&[], b"")), vec![0; 6]].concat();
+    datagram[3] = 46;
+    let session = [&[0x11, 0, 0, 5, 0, 42, 0, 0x21], &datagram[..]].concat();
+    assert_eq!(packet(1, &ethernet(0x8864, &session)).payload_length, 0);
+    // The frame's own length is no bound: programs that cut frames lose it.
+    let whole = ethernet(0x0800, &ipv4(6, &tcp(&[], &[7; 500])));
+    let found = packet(1, &whole[..80]);
+    assert_eq!((found.payload_length, found.payload_captured), (500, 80 - 54));
+}
+
+#[test]
 fn offloaded_superpackets_are_as_long_as_their_frame() {
     let payload = vec![7; 70_000];
     let mut datagram = ipv4(6, &tcp(&[], &payload));
