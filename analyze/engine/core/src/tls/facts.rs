@@ -54,12 +54,16 @@ pub struct TlsFacts {
     pub server_handshake_bytes: Option<u64>,
     /// The server's Certificate message with its header; encrypted in TLS 1.3.
     pub certificate_bytes: Option<u64>,
-    /// Records in both directions (headers seen).
+    /// Records in both directions that passed completely.
     pub records: Option<u64>,
     /// What is neither handshake nor application data: headers and protection of application data records, alerts and
     /// heartbeats entirely. With the two handshake sizes, `application_bytes` and `bytes_before_tls` it sums to the bytes of
     /// both streams.
     pub record_overhead_bytes: Option<u64>,
+    /// Frame that completed the (first) ClientHello.
+    pub client_hello_frame: Option<u32>,
+    /// Frame that completed the ServerHello.
+    pub server_hello_frame: Option<u32>,
     /// Plaintext bytes inside application data records.
     pub application_bytes: Option<u64>,
     /// CBC padding cannot be seen: `record_overhead_bytes` is a lower and `application_bytes` an upper bound, off by less
@@ -150,6 +154,8 @@ impl<'a> Reader<'a> {
             server_handshake_bytes: None,
             certificate_bytes: None,
             records: None,
+            client_hello_frame: self.pair.client.and_then(|side| side.hello_frame),
+            server_hello_frame: self.pair.server.and_then(|side| side.hello_frame),
             record_overhead_bytes: None,
             application_bytes: None,
             padding_unknown: false,

@@ -26,6 +26,15 @@ pub(super) struct ClientHello {
     pub(super) cut: bool,
 }
 
+impl ClientHello {
+    /// True if the client offers a version of HTTP, in which the server has nothing to say before a request.
+    pub(super) fn offers_http(&self) -> bool {
+        self.alpn
+            .iter()
+            .any(|name| name == "h2" || name.starts_with("http/"))
+    }
+}
+
 /// What is kept of a ServerHello or HelloRetryRequest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ServerHello {

@@ -49,6 +49,10 @@ impl TlsTracker {
     ///
     /// `stream_offset` counts from the direction's first payload byte; `captured` is the beginning of the `length` bytes,
     /// shorter if the snap length cut it; `by_retransmission` says that they crossed in a retransmitted segment.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call for each segment of the TCP analysis, which has them all at hand"
+    )]
     pub fn segment(
         &mut self,
         direction: Direction,
@@ -56,7 +60,7 @@ impl TlsTracker {
         captured: &[u8],
         length: u32,
         time_ns: i64,
-        _frame: u32,
+        frame: u32,
         by_retransmission: bool,
     ) {
         let bytes = captured.get(..length as usize).unwrap_or(captured);
@@ -77,6 +81,7 @@ impl TlsTracker {
                 bytes,
                 blind_bytes,
                 time_ns,
+                frame,
                 origin,
             },
         );
@@ -311,14 +316,14 @@ impl State {
                     let start_offset =
                         (offset + index as u64).saturating_sub(before.length() as u64);
                     let start_ns = before
-                        .pieces()
+                        .pieces(piece.frame)
                         .next()
                         .map_or(piece.time_ns, |first| first.time_ns);
                     let mut side = Box::new(match candidate {
                         Candidate::Record => Side::new(start_offset, start_ns),
                         Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
                     });
-                    before.pieces().for_each(|kept| side.piece(kept));
+                    before.pieces(piece.frame).for_each(|kept| side.piece(kept));
                     side.piece(rest);
                     *self = if side.is_refuted() {
                         Self::Searching(Search::default())
