@@ -77,12 +77,21 @@ impl Pair<'_> {
                 .map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
             hash_bytes: overhead::tls13_hash_bytes(negotiated.cipher).unwrap_or(32),
             early_data_offered: hello.is_some_and(|hello| hello.early_data),
+            ticket_bytes: hello
+                .and_then(|hello| hello.ticket_bytes)
+                .filter(|_| self.resumed()),
             client_speaks_first: hello.is_some_and(|hello| hello.offers_http()),
             server_hello_ns: self
                 .server
                 .and_then(|server| server.server_hello_ns)
                 .unwrap_or(i64::MIN),
         })
+    }
+
+    fn resumed(&self) -> bool {
+        self.server
+            .and_then(|server| server.assembler.messages.server_hello.as_ref())
+            .is_some_and(|hello| hello.psk)
     }
 
     /// Reads the records as they stand.

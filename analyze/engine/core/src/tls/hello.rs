@@ -22,6 +22,8 @@ pub(super) struct ClientHello {
     pub(super) sni: Option<String>,
     pub(super) alpn: Vec<String>,
     pub(super) early_data: bool,
+    /// Length of the first pre-shared key identity: the ticket of an earlier session.
+    pub(super) ticket_bytes: Option<u16>,
     /// The end of the message was not captured: what is missing here may have been said there.
     pub(super) cut: bool,
 }
@@ -71,6 +73,9 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
                 hello.alpn = protocols.into_iter().filter_map(protocol).collect()
             }
             Ok((_, TlsExtension::EarlyData(_))) => hello.early_data = true,
+            Ok((_, TlsExtension::PreSharedKey(&[_, _, high, low, ..]))) => {
+                hello.ticket_bytes = Some(u16::from_be_bytes([high, low]));
+            }
             _ => {}
         }
     }

@@ -16,9 +16,10 @@
 //!   Without the client's Finished, its own Finished ends the flight; if that is not found either, the first record alone
 //!   is taken.
 //! * **Tickets.** Directly after the client's Finished, records of ticket length are session tickets as far as there are at
-//!   least two that differ by no more than one cipher block (stacks send them in pairs), or as far as they began before
-//!   the client's first application data and the client offers HTTP, where the server does not speak first. Another single
-//!   ticket cannot be told from a short answer and counts as application data.
+//!   least two that differ by no more than one cipher block (stacks send them in pairs), or as they fit a ticket of the
+//!   length of the one that resumed this session, or as they began before the client's first application data and the
+//!   client offers HTTP, where the server does not speak first. Another single ticket cannot be told from a short answer
+//!   and counts as application data.
 
 use super::tally::Sealed;
 
@@ -31,6 +32,8 @@ const MAX_TICKETS: usize = 8;
 /// Lengths of a NewSessionTicket message without protection: a 32-byte ticket with the shortest frame to a large one
 /// with certificates inside.
 const TICKET_BYTES: std::ops::RangeInclusive<u16> = 57..=4096;
+/// What a NewSessionTicket message holds besides the ticket (RFC 8446 section 4.6.1): 17 bytes, a nonce, extensions.
+const TICKET_FRAME_BYTES: std::ops::RangeInclusive<u16> = 17..=64;
 /// Tickets of one pair may differ by one block of the cipher that seals them.
 const TICKET_DIFFERENCE_BYTES: u16 = 16;
 /// EndOfEarlyData is a bare handshake header.
@@ -46,6 +49,8 @@ pub(super) struct Context {
     /// Length of the suite's hash.
     pub(super) hash_bytes: u16,
     pub(super) early_data_offered: bool,
+    /// Length of the ticket that resumed the session.
+    pub(super) ticket_bytes: Option<u16>,
     /// The protocols offered let the server say nothing before the client.
     pub(super) client_speaks_first: bool,
     /// When the ServerHello had passed.
@@ -204,15 +209,23 @@ pub(super) fn split_server(
         (None, None) => (records.len().min(1), records.len().min(1)),
     };
     let after = records.get(early_end..).unwrap_or_default();
-    let tickets = leading_tickets(after, context).max(quiet_tickets(after, times, context));
+    let tickets = leading_tickets(after, context)
+        .max(quiet_tickets(after, times, context))
+        .max(renewed_tickets(after, context));
     ServerSplit {
         flight_end,
         early_end,
         tickets_end: early_end + tickets,
         settled: times.finished_ns.is_some()
             && (times.application_ns.is_some() || !context.client_speaks_first)
-            && (tickets < after.len() || after.len() > MAX_TICKETS),
+            && tickets < after.len()
+            && !may_begin_pair(after, context),
     }
+}
+
+/// True if the next record decides whether the only one is a ticket.
+fn may_begin_pair(records: &[Sealed], context: &Context) -> bool {
+    matches!(records, [only] if context.is_ticket(only))
 }
 
 /// Records of ticket length before a client that has to speak first did.
@@ -231,6 +244,21 @@ fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &Context) -> u
         .take_while(quiet)
         .take_while(|record| context.is_ticket(record))
         .count()
+}
+
+/// Records that fit a ticket as long as the one that resumed the session.
+fn renewed_tickets(records: &[Sealed], context: &Context) -> usize {
+    let Some(ticket_bytes) = context.ticket_bytes else {
+        return 0;
+    };
+    let fits = |record: &&Sealed| {
+        let frame = record
+            .length
+            .checked_sub(context.overhead)
+            .and_then(|length| length.checked_sub(ticket_bytes));
+        frame.is_some_and(|frame| TICKET_FRAME_BYTES.contains(&frame))
+    };
+    records.iter().take(MAX_TICKETS).take_while(fits).count()
 }
 
 fn leading_tickets(records: &[Sealed], context: &Context) -> usize {

@@ -237,3 +237,18 @@ pub fn nanoseconds(text: &str) -> i64 {
     seconds.parse::<i64>().unwrap() * 1_000_000_000
         + format!("{fraction:0<9}")[..9].parse::<i64>().unwrap()
 }
+
+/// Asserts that the three parts of each direction are all its first-time bytes.
+pub fn assert_bytes_sum(segments: &[Segment], bytes: [StreamBytes; 2]) {
+    for (direction, parts) in DIRECTIONS.into_iter().zip(bytes) {
+        let fresh = segments
+            .iter()
+            .filter(|s| s.direction == direction && !s.retransmitted);
+        let passed: u64 = fresh.map(|s| u64::from(s.length)).sum();
+        assert_eq!(
+            parts.tls_handshake + parts.tls_record + parts.application,
+            passed,
+            "{direction:?}"
+        );
+    }
+}
