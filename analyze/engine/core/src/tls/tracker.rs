@@ -63,6 +63,11 @@ impl TlsTracker {
         frame: u32,
         by_retransmission: bool,
     ) {
+        let lane = self.lane_mut(direction);
+        lane.count(u64::from(length), by_retransmission);
+        if matches!(lane.state, State::Plain) {
+            return;
+        }
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let origin = if by_retransmission {
@@ -70,26 +75,15 @@ impl TlsTracker {
         } else {
             Origin::Fresh
         };
-        let [client_lane, server_lane] = &mut self.lanes;
-        let lane = match direction {
-            Direction::ClientToServer => client_lane,
-            Direction::ServerToClient => server_lane,
+        let piece = Piece {
+            bytes,
+            blind_bytes,
+            time_ns,
+            frame,
+            origin,
         };
-        lane.segment(
-            stream_offset,
-            Piece {
-                bytes,
-                blind_bytes,
-                time_ns,
-                frame,
-                origin,
-            },
-        );
-        if matches!(lane.state, State::Plain) {
-            self.give_up_together();
-        } else {
-            self.settle();
-        }
+        lane.segment(stream_offset, piece);
+        self.after_change(direction);
     }
 
     /// False once neither direction can tell anything more; all bytes from then on are application data.
@@ -101,12 +95,8 @@ impl TlsTracker {
 
     /// Says that bytes before `up_to_offset` which have not come were never captured (acknowledged, but unseen).
     pub fn skip_hole(&mut self, direction: Direction, up_to_offset: u64) {
-        let [client_lane, server_lane] = &mut self.lanes;
-        match direction {
-            Direction::ClientToServer => client_lane.skip(up_to_offset),
-            Direction::ServerToClient => server_lane.skip(up_to_offset),
-        }
-        self.settle();
+        self.lane_mut(direction).skip(up_to_offset);
+        self.after_change(direction);
     }
 
     /// What is known so far; none if no TLS was recognised.
@@ -190,6 +180,22 @@ impl TlsTracker {
         unrecognised.then_some("TLS was recognised in one direction only")
     }
 
+    fn lane_mut(&mut self, direction: Direction) -> &mut Lane {
+        let [client_lane, server_lane] = &mut self.lanes;
+        match direction {
+            Direction::ClientToServer => client_lane,
+            Direction::ServerToClient => server_lane,
+        }
+    }
+
+    fn after_change(&mut self, direction: Direction) {
+        if matches!(self.lane_mut(direction).state, State::Plain) {
+            self.give_up_together();
+        } else {
+            self.settle();
+        }
+    }
+
     /// A connection one of whose directions is plain for certain is not searched any further in the other.
     fn give_up_together(&mut self) {
         if self
@@ -248,12 +254,15 @@ impl Lane {
         }
     }
 
-    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
-        let length = piece.bytes.len() as u64 + piece.blind_bytes;
+    fn count(&mut self, length: u64, by_retransmission: bool) {
         self.passed_any |= length > 0;
-        if piece.origin == Origin::Fresh {
+        if !by_retransmission {
             self.passed_fresh = self.passed_fresh.saturating_add(length);
         }
+    }
+
+    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
+        let length = piece.bytes.len() as u64 + piece.blind_bytes;
         let content_needed = match &self.state {
             State::Plain => return,
             State::Searching(_) => true,
