@@ -93,12 +93,10 @@ impl Assembler {
         self.position == Position::Lost
     }
 
-    /// An SSLv2 ClientHello was seen.
+    /// An SSLv2 ClientHello was seen: it has no extensions, and nothing else in it is of use.
     pub(super) fn v2_client_hello(&mut self) {
         self.hello_begun = true;
-        self.messages
-            .client_hello
-            .get_or_insert_with(hello::v2_client_hello);
+        self.messages.client_hello.get_or_insert_default();
     }
 
     /// Takes captured bytes of a record body.

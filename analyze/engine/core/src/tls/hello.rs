@@ -82,11 +82,6 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
     hello
 }
 
-/// Reads the ClientHello of SSLv2 clothing: it has no extensions, and its session id is all that is of use.
-pub(super) fn v2_client_hello() -> ClientHello {
-    ClientHello::default()
-}
-
 /// Reads a ServerHello's body, or as much of it as there is; none if its cipher suite is not in it.
 pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
     let mut draft_body;

@@ -144,12 +144,15 @@ impl Side {
         self.lost.is_some() && !self.is_proved(false)
     }
 
-    /// True if this is TLS beyond doubt; `other` if the other direction is.
+    /// True if this is TLS beyond doubt: by a hello, by headers in a row, or by records that fill the stream exactly; with
+    /// `other`, the other direction being TLS, one record is enough.
     pub(super) fn is_proved(&self, other: bool) -> bool {
         let ends_with_record = self.in_step && self.open.is_none() && self.header_have == 0;
         self.assembler.hello_begun
             || self.headers >= PROOF_HEADERS
-            || (ends_with_record && self.records >= PROOF_HEADERS - 1)
+            || (ends_with_record
+                && (self.records >= PROOF_HEADERS - 1
+                    || (self.records == 1 && self.start_offset == 0)))
             || (other && self.records >= 1)
     }
 

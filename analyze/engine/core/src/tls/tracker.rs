@@ -3,7 +3,8 @@
 use super::Direction;
 use super::conclusion::{self, Negotiated, Pair};
 use super::detect::{Candidate, Found, Search};
-use super::facts::{self, Surroundings, TlsFacts};
+use super::facts::TlsFacts;
+use super::reader;
 use super::side::Side;
 use super::stream::{InOrder, Origin, Piece};
 use super::tally::StreamBytes;
@@ -105,12 +106,7 @@ impl TlsTracker {
         if pair.client.is_none() && pair.server.is_none() {
             return None;
         }
-        Some(facts::read(
-            pair,
-            Surroundings {
-                inexact: self.inexact(),
-            },
-        ))
+        Some(reader::read(pair, self.inexact()))
     }
 
     /// Bytes of one direction passed so far in first transmissions, by what they are.

@@ -234,8 +234,11 @@ fn unhex(text: &str) -> Vec<u8> {
 /// Unix nanoseconds of "1.5".
 pub fn nanoseconds(text: &str) -> i64 {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    seconds.parse::<i64>().unwrap() * 1_000_000_000
-        + format!("{fraction:0<9}")[..9].parse::<i64>().unwrap()
+    let nanoseconds = format!("{fraction:0<9}")[..9].parse::<i64>().unwrap();
+    let seconds = seconds.parse::<i64>().unwrap();
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds)
 }
 
 /// Asserts that the three parts of each direction are all its first-time bytes.
