@@ -271,7 +271,13 @@ impl PcapngWalk {
             block::STATISTICS => self.statistics::<E>(window, at, body, ledger),
             block::SECRETS => secrets::<E>(window, at, body, ledger),
             block::NAME_RESOLUTION => {}
-            _ => ledger.unknown_block(kind),
+            _ => {
+                // Wireshark shows these as frames of their own: counting them keeps frame numbers the same.
+                if matches!(kind, block::CUSTOM | block::CUSTOM_NOT_COPIED | block::JOURNAL) {
+                    self.frame = self.frame.wrapping_add(1);
+                }
+                ledger.unknown_block(kind);
+            }
         }
     }
 

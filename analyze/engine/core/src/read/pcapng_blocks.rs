@@ -13,6 +13,8 @@ pub(super) mod block {
     pub const NAME_RESOLUTION: u32 = 4;
     pub const STATISTICS: u32 = 5;
     pub const ENHANCED_PACKET: u32 = 6;
+    /// systemd journal entry.
+    pub const JOURNAL: u32 = 9;
     pub const SECRETS: u32 = 10;
     pub const CUSTOM: u32 = 0x0bad;
     pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
