@@ -1,5 +1,5 @@
 //! Formats: what is written comes back, whatever the byte order, time unit and kind of block.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod captures;
 
@@ -147,8 +147,7 @@ fn simple_and_obsolete_packet_blocks_are_read() {
     let fields = [order.u16(1), order.u16(3)].concat();
     let times = order.words(&[(stamp >> 32) as u32, stamp as u32, 4, 60]);
     let obsolete = block(order, 2, &[fields, times, vec![1, 2, 3, 4]].concat());
-    let file =
-        [section(order), interface(order, 1, 40, &[]), interface(order, 101, 0, &[]), simple, obsolete].concat();
+    let file = [section(order), interface(order, 1, 40, &[]), interface(order, 101, 0, &[]), simple, obsolete].concat();
     let outcome = read(&file);
     assert_eq!(outcome.frames, [frame(Record::NO_TIME, 100, &[5; 40]), frame(T, 60, &[1, 2, 3, 4])]);
     let links: Vec<(u16, u16)> = outcome.records.iter().map(|record| (record.link_type, record.interface)).collect();
@@ -160,9 +159,8 @@ fn simple_and_obsolete_packet_blocks_are_read() {
 #[test]
 fn interface_statistics_give_the_last_drops_of_every_interface() {
     let order = Order::Little;
-    let statistics = |interface: u32, options: &[u8]| {
-        block(order, 5, &[order.words(&[interface, 0, 0]), options.to_vec()].concat())
-    };
+    let statistics =
+        |interface: u32, options: &[u8]| block(order, 5, &[order.words(&[interface, 0, 0]), options.to_vec()].concat());
     let number = |code, value: u64| option(order, code, &order.u64(value));
     let one_section = [
         section(order),
@@ -198,9 +196,8 @@ fn options_of_packets_tell_frame_check_sequence_and_drops() {
 #[test]
 fn secrets_are_kept_and_unknown_blocks_counted() {
     let order = Order::Big;
-    let secrets = |kind: u32, text: &[u8]| {
-        block(order, 10, &[order.words(&[kind, text.len() as u32]), text.to_vec()].concat())
-    };
+    let secrets =
+        |kind: u32, text: &[u8]| block(order, 10, &[order.words(&[kind, text.len() as u32]), text.to_vec()].concat());
     let file = [
         section(order),
         secrets(0x544c_534b, b"CLIENT_RANDOM 01 02"),
@@ -259,6 +256,8 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn what_is_written_comes_back(sent in any_frames(), step in 1..5000_usize) {
         for order in ORDERS {

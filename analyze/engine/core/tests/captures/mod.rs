@@ -1,8 +1,14 @@
 //! Builds capture files byte by byte, and reads them back.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use proptest::prelude::ProptestConfig;
 use std::io::Read;
 use vmtrace_core::read::{Chunk, ChunkSource, FileSource, InputFacts, ReadError, Record};
+
+/// How often a property is tried.
+pub fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
 
 /// A frame as it goes in and must come out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +117,11 @@ pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 pub fn section(order: Order) -> Vec<u8> {
-    block(order, 0x0a0d_0d0a, &[order.words(&[0x1a2b_3c4d]), order.u16(1).to_vec(), order.u16(0).to_vec(), vec![0xff; 8]].concat())
+    block(
+        order,
+        0x0a0d_0d0a,
+        &[order.words(&[0x1a2b_3c4d]), order.u16(1).to_vec(), order.u16(0).to_vec(), vec![0xff; 8]].concat(),
+    )
 }
 
 pub fn interface(order: Order, link_type: u16, snap: u32, options: &[u8]) -> Vec<u8> {

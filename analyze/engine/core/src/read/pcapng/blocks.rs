@@ -1,8 +1,8 @@
 //! The rarer blocks of pcapng and what they hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks,
-//! drop counters, options. The walk over blocks is `pcapng`'s.
+//! drop counters, options. The walk over blocks is its parent module's.
 
-use super::Record;
-use super::endian::{Endian, u16_at, u32_at, u64_at};
+use super::super::Record;
+use super::super::endian::{Endian, u16_at, u32_at, u64_at};
 
 /// Block type numbers.
 pub(super) mod block {
