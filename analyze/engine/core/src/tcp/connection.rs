@@ -270,11 +270,14 @@ impl Connection {
         let mut new_bytes = NewBytes::default();
         let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
         let beside_sender = self.is_beside(side);
+        let beside_receiver = self.is_beside(1 - side);
         let handshake_rtt_ns = self.handshake.rtt_ns();
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
             peer: &peer.offer,
+            beside_receiver,
+            peer_max: peer.max,
             sack: half.offer.sack_permitted && peer.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,
@@ -356,6 +359,8 @@ impl Connection {
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
             peer: &own.offer,
+            beside_receiver: false,
+            peer_max: own.max,
             sack: own.offer.sack_permitted && half.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,

@@ -229,7 +229,7 @@ impl ConnectionSummary {
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            settle_acknowledgement_copies(half);
+            settle_copies(half);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context { end_ns, shift: shifts[side], min_rtt_ns, fixed_limit_ns, beside_sender: beside, vantage_known: vantage.side != Side::Unknown };
             summarise(half, &peer.offer, &context)
@@ -283,11 +283,14 @@ impl ConnectionSummary {
     }
 }
 
-/// Copies of pure acknowledgements leave no trace at the receiver. A capture point that sees packets twice sees most of
-/// them twice; a network that copies does so now and then: below a fifth they are the network's.
-fn settle_acknowledgement_copies(half: &mut Half) {
+/// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
+/// the network to copy, the rest are taken for its work too. Without any report: a capture point that sees packets twice
+/// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
+/// network's.
+fn settle_copies(half: &mut Half) {
     let copies = u64::from(half.loss.capture_duplicates);
-    if copies > 0 && half.data_packets == 0 && copies * 5 < half.packets {
+    let proven = half.loss.network_duplicates >= half.loss.capture_duplicates;
+    if copies > 0 && (proven || (half.data_packets == 0 && copies * 5 < half.packets)) {
         half.loss.network_duplicates += half.loss.capture_duplicates;
         half.loss.capture_duplicates = 0;
     }
