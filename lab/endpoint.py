@@ -50,7 +50,8 @@ class Endpoint:
 
     def __init__(self, document: dict[str, Any]) -> None:
         values = dict(document["transfer"])
-        values["read_pauses"] = tuple((int(after), float(wait)) for after, wait in values["read_pauses"])
+        for name in ("read_pauses", "write_pauses"):
+            values[name] = tuple((int(after), float(wait)) for after, wait in values[name])
         values["kind"] = Kind(values["kind"])
         self._transfer = Transfer(**values)
         self._document = document
@@ -149,14 +150,17 @@ class Endpoint:
 
     def _write(self, stream: socket.socket, result: ConnectionResult, sent: Callable[[bytes], None]) -> None:
         transfer = self._transfer
-        ends_s = due_s = time.monotonic()
-        ends_s += transfer.seconds
+        due_s = time.monotonic()
+        ends_s = due_s + transfer.seconds
+        pauses = list(transfer.write_pauses)
         while result.sent_bytes < transfer.payload_bytes and time.monotonic() < ends_s:
             size = min(transfer.write_bytes, transfer.payload_bytes - result.sent_bytes)
             chunk = _random_bytes(result.sent_bytes, size)
             stream.sendall(chunk)
             sent(chunk)
             result.sent_bytes += size
+            if pauses and result.sent_bytes >= pauses[0][0]:
+                time.sleep(pauses.pop(0)[1])
             if transfer.write_interval_s:
                 due_s += transfer.write_interval_s
                 time.sleep(max(0.0, due_s - time.monotonic()))

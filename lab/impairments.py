@@ -1,8 +1,8 @@
 """What a path does to packets: its settings, and the seeded decisions that follow from them.
 
 Pure: no clock, no sockets. `DirectionState.admit` takes the instant and length of one packet and says its fate. The
-emulator carries the decision out. A packet meets, in this order: blackout, policer or shaper, loss, bottleneck queue,
-delay with jitter and holding back.
+emulator carries the decision out. A packet meets, in this order: blackout or hold, policer or shaper, loss, bottleneck
+queue, delay with jitter and holding back. What a hold releases therefore leaves at the bottleneck's rate.
 
 Every kind of decision has its own random stream and draws once per packet, so the n-th packet of a direction meets the
 same dice whatever happened to the ones before it, and switching one impairment on does not reroll another.
@@ -124,11 +124,11 @@ class DirectionState:
         number = self.entered
         self.entered += 1
         chance = self._draw()
-        if self._in_blackout(now_ns):
+        leaves_ns = self._through_holds(now_ns)
+        if leaves_ns < 0:
             return Decision(Fate.LOST_BLACKOUT)
-        leaves_ns = now_ns
         if settings.token_bucket:
-            leaves_ns = self._through_bucket(settings.token_bucket, now_ns, length_bytes)
+            leaves_ns = self._through_bucket(settings.token_bucket, leaves_ns, length_bytes)
             if leaves_ns < 0:
                 return Decision(Fate.LOST_POLICER)
         if number in settings.drop_packets:
@@ -167,9 +167,13 @@ class DirectionState:
             self._bad = not self._bad
         return stream.random() < (model.loss_bad if self._bad else model.loss_good)
 
-    def _in_blackout(self, now_ns: int) -> bool:
-        since_s = (now_ns - self.start_ns) / _NS
-        return any(hold.drop and hold.start_s <= since_s < hold.start_s + hold.duration_s for hold in self.settings.holds)
+    def _through_holds(self, now_ns: int) -> int:
+        for hold in self.settings.holds:
+            start_ns = self.start_ns + round(hold.start_s * _NS)
+            end_ns = start_ns + round(hold.duration_s * _NS)
+            if start_ns <= now_ns < end_ns:
+                return -1 if hold.drop else end_ns
+        return now_ns
 
     def _through_bucket(self, bucket: TokenBucket, now_ns: int, length_bytes: int) -> int:
         rate = bucket.rate_bps / 8 / _NS
@@ -193,11 +197,6 @@ class DirectionState:
     def _delay(self, leaves_ns: int, chance: _Chance, spared: bool) -> tuple[Fate, int]:
         settings = self.settings
         due_ns = leaves_ns + round((settings.delay_s + chance.jitter * settings.jitter_s) * _NS)
-        for hold in settings.holds:
-            start_ns = self.start_ns + round(hold.start_s * _NS)
-            end_ns = start_ns + round(hold.duration_s * _NS)
-            if not hold.drop and start_ns <= due_ns < end_ns:
-                due_ns = end_ns
         fate = Fate.CORRUPTED if chance.corrupted and not spared else Fate.DELIVERED
         if chance.held_back and not spared:
             return (Fate.HELD_BACK if fate is Fate.DELIVERED else fate), due_ns + round(settings.reorder_delay_s * _NS)

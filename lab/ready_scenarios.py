@@ -6,6 +6,7 @@ each limit of a transfer (window, application, buffers, bottleneck, policer, bla
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 
 from lab.capture_run import WHOLE_PACKETS_BYTES
@@ -14,7 +15,7 @@ from lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
 from lab.scenario import Scenario
 from lab.transfer import Kind, Transfer
 
-_DEEP_QUEUE_BYTES = 3_000_000  # holds whatever the receive window lets a sender put in flight here
+_DEEP_QUEUE_BYTES = 8_000_000  # holds whatever the receive window lets a sender put in flight here
 
 
 def _path(rtt_ms: float, rate_bps: float = 40e6, queue_bytes: int = _DEEP_QUEUE_BYTES) -> tuple[Impairments, Impairments]:
@@ -65,8 +66,8 @@ def _queues_and_bursts() -> list[Scenario]:
     burst = replace(forward, burst_loss=BurstLoss(enter_bad=0.002, leave_bad=0.2))
     return [
         Scenario("taildrop-cubic-rtt20", "60 kB queue overflows at 30 Mbit/s", Transfer(seconds=4), tail, back, **_hosts("cubic")),
-        Scenario("overshoot-cubic-rtt100", "slow start overshoots a 100 kB queue", Transfer(seconds=5), far_tail, far_back,
-                 **_hosts("cubic")),
+        Scenario("overshoot-reno-rtt100", "slow start overshoots a 100 kB queue", Transfer(seconds=5), far_tail, far_back,
+                 **_hosts("reno")),
         Scenario("burstloss-cubic-rtt20", "Gilbert-Elliott loss, bursts of 5 packets", Transfer(seconds=5), burst, reverse,
                  **_hosts("cubic")),
     ]
@@ -147,7 +148,10 @@ def _limits() -> list[Scenario]:
         Scenario("app-limited-cubic-rtt20", "the writer gives 12 kB every 50 ms",
                  Transfer(seconds=4, write_bytes=12_000, write_interval_s=0.05), forward, reverse, **_hosts("cubic")),
         Scenario("sendbuffer-limited-cubic-rtt100", "64 kB send buffer on a 100 ms path",
-                 Transfer(seconds=4, send_buffer_bytes=32_768), far, far_back, **_hosts("cubic")),
+                 Transfer(seconds=4, send_buffer_bytes=32_768, write_bytes=1448), far, far_back, **_hosts("cubic")),
+        Scenario("app-stall-cubic-rtt20", "the writer stops for 600 ms and for 300 ms",
+                 Transfer(seconds=4, receive_buffer_bytes=100_000, write_pauses=((1_000_000, 0.6), (2_000_000, 0.3))),
+                 forward, reverse, **_hosts("cubic")),
         Scenario("policer-cubic-rtt20", "10 Mbit/s policer, burst 100 kB, no queue", Transfer(seconds=4), bucket, reverse,
                  **_hosts("cubic")),
         Scenario("shaper-cubic-rtt20", "60 Mbit/s until 4 MB of tokens are used, then 12 Mbit/s",
@@ -160,10 +164,13 @@ def _blackouts_and_setup() -> list[Scenario]:
     waits = tuple(Hold(start_s, 0.15) for start_s in (0.8, 1.6, 2.4))
     losses = (Hold(1.0, 0.6, drop=True), Hold(2.6, 0.3, drop=True))
     return [
-        Scenario("hold-cubic-rtt40", "the path holds everything 150 ms, three times", Transfer(seconds=3.5),
+        Scenario("hold-cubic-rtt40", "the path holds everything 150 ms, three times",
+                 Transfer(seconds=3.5, receive_buffer_bytes=100_000),
                  replace(forward, holds=waits), replace(reverse, holds=waits), **_hosts("cubic")),
         Scenario("blackout-cubic-rtt40", "the path loses everything for 600 ms and 300 ms: timeouts", Transfer(seconds=4.5),
                  replace(forward, holds=losses), replace(reverse, holds=losses), **_hosts("cubic")),
+        Scenario("tailloss-cubic-rtt40", "the last data segment and the first FIN lost", Transfer(payload_bytes=14_480),
+                 replace(forward, drop_packets=(11, 12)), reverse, **_hosts("cubic")),
         Scenario("synloss-cubic-rtt40", "first SYN and first SYN-ACK lost", Transfer(seconds=2, payload_bytes=1_000_000),
                  replace(forward, drop_packets=(0,)), replace(reverse, drop_packets=(0,)), **_hosts("cubic")),
     ]
@@ -198,4 +205,7 @@ def _all() -> list[Scenario]:
     ]
 
 
-SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _all()}
+# Each its own dice, so that no two scenarios lose the same packets; fixed by the name, so that adding one rerolls none.
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: replace(scenario, seed=zlib.crc32(scenario.name.encode())) for scenario in _all()
+}

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import json
+import os
 import platform
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from lab import fate_log, namespaces, truth
 from lab.capture_run import DEFAULT_SNAPLEN_BYTES, CaptureHealth, capturing
 from lab.emulator import LATENESS_P99_BOUND_S, LOOP_BOUND_S, EmulatorSettings
 from lab.fate_log import PacketFate
-from lab.hosts import HostSettings, Path_, Topology, joined_hosts
+from lab.hosts import ADDRESSES, HostSettings, Path_, Topology, joined_hosts
 from lab.impairments import Impairments
 from lab.pcap_file import CapturedPacket, read_packets
 from lab.tcp_info import last_rows, read_table
@@ -27,6 +29,10 @@ from lab.transfer import Transfer, TransferOutcome, run_transfer
 
 SCHEMA = "vmtrace.lab_truth/1"
 _TIME_LIMIT_S = 60.0
+_WORKING_FILES = (
+    "fates.bin", "path.json", "emulator.json", "server.key", "server.crt", "client.log", "server.log", "client.json",
+    "server.json", "client.settings.json", "server.settings.json", "sender.pcap.log", "receiver.pcap.log", "middle.pcap.log",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +90,25 @@ def run(scenario: Scenario, folder: Path, attempts: int = 1) -> Run:
     namespaces.require()
     folder.mkdir(parents=True, exist_ok=True)
     for _ in range(attempts):
-        for leftover in folder.iterdir():
-            leftover.unlink()
+        _clear(folder)
         result = _run_once(scenario, folder)
         if result.good:
             break
     return result
 
 
+def _clear(folder: Path) -> None:
+    """Remove an earlier run's files, and nothing that is not one."""
+    patterns = ("*.pcap", "fates.csv.gz", "truth.json", "tcp_info.*.csv", *_WORKING_FILES)
+    for pattern in patterns:
+        for leftover in folder.glob(pattern):
+            leftover.unlink()
+
+
 def _run_once(scenario: Scenario, folder: Path) -> Run:
     settings = {"sender": scenario.sender, "receiver": scenario.receiver}
     emulator = EmulatorSettings(scenario.forward, scenario.reverse, scenario.seed)
-    began_ns = time.time_ns()
+    began_ns, stolen_before_s = time.time_ns(), stolen_cpu_s()
     with joined_hosts(scenario.topology, scenario.ip_version, scenario.mtu, settings, emulator, folder) as path:
         with capturing(_wanted_captures(path, scenario, folder), scenario.snaplen_bytes) as captures:
             outcome = run_transfer(scenario.transfer, path.hosts, folder, _TIME_LIMIT_S)
@@ -105,9 +118,11 @@ def _run_once(scenario: Scenario, folder: Path) -> Run:
         device_drops = path.device_drops()
     rows = fate_log.read_binary(path.log_path, report["unix_offset_ns"])
     fate_log.write_csv(rows, folder / "fates.csv.gz")
-    path.log_path.unlink()
+    for name in _WORKING_FILES:
+        (folder / name).unlink(missing_ok=True)
     packets = {name: list(read_packets(folder / f"{name}.pcap")) for name in captures}
     document = _truth(scenario, rows, report, outcome, health, packets, device_drops)
+    document["timing"]["stolen_cpu_s"] = round(stolen_cpu_s() - stolen_before_s, 2)
     document["made"] = {"start_ns": began_ns, "kernel": platform.release(), "tcpdump": _tcpdump_version()}
     (folder / "truth.json").write_text(json.dumps(document, indent=1))
     return Run(folder, document)
@@ -185,10 +200,6 @@ def _timing(
 
 
 def _from(packets: list[CapturedPacket], scenario: Scenario, role: str) -> list[CapturedPacket]:
-    import ipaddress
-
-    from lab.hosts import ADDRESSES
-
     address = ipaddress.ip_address(ADDRESSES[scenario.ip_version][role]).packed
     return [packet for packet in packets if packet.source == address]
 
@@ -252,6 +263,12 @@ def _capture_facts(health: CaptureHealth, packets: list[CapturedPacket]) -> dict
     }
 
 
+def stolen_cpu_s() -> float:
+    """CPU time the hypervisor gave to others since boot: it explains a run that is not good."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return int(fields[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def _tcpdump_version() -> str:
     said = subprocess.run(["tcpdump", "--version"], capture_output=True, text=True, check=False)
     return "; ".join((said.stdout + said.stderr).splitlines()[:2])
@@ -266,7 +283,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder; each scenario gets a folder of its name in it")
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--seed", type=int, help="another seed than the scenario's own")
-    parser.add_argument("--attempts", type=int, default=3, help="repeat a run that was not good (default 3)")
+    parser.add_argument("--attempts", type=int, default=4, help="run again one that was not good (default 4)")
     options = parser.parse_args(arguments)
     if options.list:
         for scenario in SCENARIOS.values():
@@ -284,8 +301,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run_and_tell(scenario: Scenario, options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     chosen = scenario if options.seed is None else replace(scenario, seed=options.seed)
     done = run(chosen, options.out / scenario.name, options.attempts)
     sums, late = done.truth["forward"], done.truth["timing"]["lateness"]

@@ -26,15 +26,15 @@ class Kind(StrEnum):
 
     UPLOAD = "upload"  # the sender connects
     DOWNLOAD = "download"  # the receiver connects
-    EXCHANGE = "exchange"  # the sender connects, asks and is answered, in turns
+    EXCHANGE = "exchange"  # the receiver connects and asks, the sender answers, in turns
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """One transfer. It ends after `payload_bytes` per connection or `seconds`, whichever is first.
 
-    `write_interval_s` makes the writer application-limited (one `write_bytes` per interval); `read_interval_s`,
-    `read_pauses` (after so many bytes, wait so many seconds) and `receive_buffer_bytes` make the reader slow.
+    `write_interval_s` (one `write_bytes` per interval) and `write_pauses` (after so many bytes, wait so many seconds)
+    make the writer application-limited; `read_interval_s`, `read_pauses` and `receive_buffer_bytes` make the reader slow.
     `rounds` connections follow one another in each of `parallel` lanes.
     """
 
@@ -50,6 +50,7 @@ class Transfer:
     think_s: float = 0.0
     write_bytes: int = 16_384
     write_interval_s: float = 0.0
+    write_pauses: tuple[tuple[int, float], ...] = ()
     read_bytes: int = 65_536
     read_interval_s: float = 0.0
     read_pauses: tuple[tuple[int, float], ...] = ()
@@ -62,12 +63,12 @@ class Transfer:
     @property
     def client(self) -> str:
         """Role of the host that opens the connections."""
-        return "receiver" if self.kind is Kind.DOWNLOAD else "sender"
+        return "sender" if self.kind is Kind.UPLOAD else "receiver"
 
     @property
     def server(self) -> str:
         """Role of the host that listens."""
-        return "sender" if self.kind is Kind.DOWNLOAD else "receiver"
+        return "receiver" if self.kind is Kind.UPLOAD else "sender"
 
 
 @dataclass(frozen=True, slots=True)
