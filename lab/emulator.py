@@ -152,7 +152,9 @@ class Emulator:
             self._record(in_ns, due_ns, now_ns, number, direction, fate, packet)
             now_ns = clock()
 
-    def _record(self, in_ns: int, due_ns: int, out_ns: int, number: int, direction: int, fate: int, packet: bytes) -> None:
+    def _record(
+        self, in_ns: int, due_ns: int, out_ns: int, number: int, direction: int, fate: int, packet: bytes
+    ) -> None:
         headers = packet[:HEADER_BYTES]
         self._log.write(RECORD.pack(in_ns, due_ns, out_ns, number, direction, fate, len(packet), headers))
 

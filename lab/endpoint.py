@@ -65,7 +65,7 @@ class Endpoint:
         """Run to the end; returns the exit status."""
         self._sampler.start()
         if self._client:
-            _in_threads([lambda lane=lane: self._guard(self._connect_lane, lane) for lane in range(self._transfer.parallel)])
+            self._connect()
         else:
             self._serve()
         self._sampler.finish(Path(self._document["tcp_info"]))
@@ -75,6 +75,14 @@ class Endpoint:
         for failure in self._failures:
             print(failure, file=sys.stderr)
         return 1 if self._failures else 0
+
+    def _connect(self) -> None:
+        lanes = range(self._transfer.parallel)
+        threads = [threading.Thread(target=self._guard, args=(self._connect_lane, lane)) for lane in lanes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     def _connect_lane(self, lane: int) -> None:
         for turn in range(self._transfer.rounds):
@@ -139,7 +147,11 @@ class Endpoint:
         result.end_ns = time.time_ns()
 
     def _carry(
-        self, stream: socket.socket, result: ConnectionResult, sent: Callable[[bytes], None], got: Callable[[bytes], None]
+        self,
+        stream: socket.socket,
+        result: ConnectionResult,
+        sent: Callable[[bytes], None],
+        got: Callable[[bytes], None],
     ) -> None:
         if self._transfer.kind is Kind.EXCHANGE:
             (self._ask if self._client else self._answer)(stream, result, sent, got)
@@ -177,7 +189,11 @@ class Endpoint:
                 time.sleep(pauses.pop(0)[1])
 
     def _ask(
-        self, stream: socket.socket, result: ConnectionResult, sent: Callable[[bytes], None], got: Callable[[bytes], None]
+        self,
+        stream: socket.socket,
+        result: ConnectionResult,
+        sent: Callable[[bytes], None],
+        got: Callable[[bytes], None],
     ) -> None:
         transfer = self._transfer
         ends_s = time.monotonic() + transfer.seconds
@@ -193,7 +209,11 @@ class Endpoint:
             result.exchange_s.append(time.monotonic() - began_s)
 
     def _answer(
-        self, stream: socket.socket, result: ConnectionResult, sent: Callable[[bytes], None], got: Callable[[bytes], None]
+        self,
+        stream: socket.socket,
+        result: ConnectionResult,
+        sent: Callable[[bytes], None],
+        got: Callable[[bytes], None],
     ) -> None:
         while _read_exactly(stream, self._transfer.request_bytes, result, got):
             self._send_exactly(stream, self._transfer.response_bytes, result, sent)
@@ -245,9 +265,7 @@ def _random_bytes(position: int, size: int) -> bytes:
     return chunk
 
 
-def _read_exactly(
-    stream: socket.socket, size: int, result: ConnectionResult, got: Callable[[bytes], None]
-) -> bool:
+def _read_exactly(stream: socket.socket, size: int, result: ConnectionResult, got: Callable[[bytes], None]) -> bool:
     left = size
     while left:
         chunk = stream.recv(min(left, 65_536))
@@ -257,14 +275,6 @@ def _read_exactly(
         result.got_bytes += len(chunk)
         left -= len(chunk)
     return True
-
-
-def _in_threads(works: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from lab.impairments import Fate
 
@@ -80,7 +81,8 @@ def read_csv(path: Path) -> Iterator[PacketFate]:
     opened = gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="")
     with opened as text:
         for line in csv.DictReader(text):
-            yield PacketFate(**{name: line[name] if name in _TEXT_FIELDS else int(line[name]) for name in FIELDS})
+            values: dict[str, Any] = {name: line[name] if name in _TEXT_FIELDS else int(line[name]) for name in FIELDS}
+            yield PacketFate(**values)
 
 
 def _decode(record: tuple[int, int, int, int, int, int, int, bytes], offset_ns: int) -> PacketFate:

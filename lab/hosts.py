@@ -2,8 +2,8 @@
 
 Two shapes:
 * `TUN`: each host has a TUN device; both see packets of the path's MTU.
-* `OFFLOAD`: each host has a veth to a router of its own, and the routers hold the TUN devices. With segmentation offload the
-  sender's capture sees superpackets, with receive offload the receiver's too; the path between still carries MTU size.
+* `OFFLOAD`: each host has a veth to a router of its own, and the routers hold the TUN devices. With segmentation
+  offload the sender's capture sees superpackets, with receive offload the receiver's too; the path carries MTU size.
 
 The data sender is always the host `sender`; which side opens the connection is the transfer's affair.
 """
@@ -30,10 +30,17 @@ ADDRESSES = {
     4: {"sender": "198.18.1.1", "receiver": "198.18.2.1"},
     6: {"sender": "fd00:18:1::1", "receiver": "fd00:18:2::1"},
 }
-_ROUTERS = {4: {"sender": "198.18.1.254", "receiver": "198.18.2.254"}, 6: {"sender": "fd00:18:1::fe", "receiver": "fd00:18:2::fe"}}
-_PREFIXES = {4: {"sender": "198.18.1.0/24", "receiver": "198.18.2.0/24"}, 6: {"sender": "fd00:18:1::/64", "receiver": "fd00:18:2::/64"}}
+_ROUTERS = {
+    4: {"sender": "198.18.1.254", "receiver": "198.18.2.254"},
+    6: {"sender": "fd00:18:1::fe", "receiver": "fd00:18:2::fe"},
+}
+_PREFIXES = {
+    4: {"sender": "198.18.1.0/24", "receiver": "198.18.2.0/24"},
+    6: {"sender": "fd00:18:1::/64", "receiver": "fd00:18:2::/64"},
+}
 _LENGTH = {4: 24, 6: 64}
 _SERIAL = itertools.count(1)
+_MITIGATION_NS = 300_000
 _QUEUE_PACKETS = 20000  # never let the TUN device drop what the log should have seen
 
 
@@ -48,7 +55,7 @@ class Topology(StrEnum):
 class HostSettings:
     """What a host's kernel is told. Congestion control is always set, never inherited from the machine.
 
-    It is set on each socket: as a namespace's sysctl a kernel refuses algorithms that are not on the machine's own list.
+    It is set on each socket: as a namespace's sysctl a kernel refuses algorithms that the machine does not allow all.
     """
 
     congestion_control: str = "cubic"
@@ -84,7 +91,7 @@ class Host:
 
 
 @dataclass(slots=True)
-class Path_:
+class EmulatedPath:
     """A running path: both hosts, the namespaces that hold the TUN devices, and the emulator's process."""
 
     hosts: dict[str, Host]
@@ -116,7 +123,7 @@ def joined_hosts(
     settings: Mapping[str, HostSettings],
     emulator: EmulatorSettings,
     folder: Path,
-) -> Iterator[Path_]:
+) -> Iterator[EmulatedPath]:
     """Make both hosts and the path between them; everything is gone afterwards, also on failure and SIGTERM."""
     namespaces.require()
     namespaces.delete_stale()
@@ -170,9 +177,7 @@ def _configure(
         _join_router(role, ip_version, mtu, namespace, tun_namespace, settings)
 
 
-def _join_router(
-    role: str, ip_version: int, mtu: int, namespace: str, router: str, settings: HostSettings
-) -> None:
+def _join_router(role: str, ip_version: int, mtu: int, namespace: str, router: str, settings: HostSettings) -> None:
     _ip(namespace, f"link add eth0 mtu {mtu} type veth peer name lan0 netns {router} mtu {mtu}")
     forwarding = "net.ipv4.ip_forward" if ip_version == 4 else "net.ipv6.conf.all.forwarding"
     namespaces.set_sysctls(router, {forwarding: "1"})
@@ -190,7 +195,8 @@ def _join_router(
 
 
 def _receive_mitigation(namespace: str, device: str) -> None:
-    command = f"echo 1 > /sys/class/net/{device}/napi_defer_hard_irqs; echo 300000 > /sys/class/net/{device}/gro_flush_timeout"
+    folder = f"/sys/class/net/{device}"
+    command = f"echo 1 > {folder}/napi_defer_hard_irqs; echo {_MITIGATION_NS} > {folder}/gro_flush_timeout"
     namespaces.run_program([*namespaces.exec_prefix(namespace), "sh", "-c", command])
 
 
@@ -222,7 +228,7 @@ def _start_emulator(
     folder: Path,
     hosts: dict[str, Host],
     tun_namespaces: dict[str, str],
-) -> Path_:
+) -> EmulatedPath:
     settings_path, log_path, report_path = (folder / name for name in ("path.json", "fates.bin", "emulator.json"))
     settings_path.write_text(json.dumps(asdict(settings)))
     report_path.unlink(missing_ok=True)
@@ -234,7 +240,7 @@ def _start_emulator(
     stack.callback(_end, process)
     if process.stdout is None or process.stdout.readline().strip() != "ready":
         raise RuntimeError("the path emulator did not start")
-    return Path_(hosts, tun_namespaces, process, log_path, report_path)
+    return EmulatedPath(hosts, tun_namespaces, process, log_path, report_path)
 
 
 def module_environment() -> dict[str, str]:

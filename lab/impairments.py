@@ -50,7 +50,7 @@ class BurstLoss:
 
 @dataclass(frozen=True, slots=True)
 class TokenBucket:
-    """Rate and burst in IP bytes; packets beyond it wait in `queue_bytes` (shaper) or, with none, are lost (policer)."""
+    """Rate and burst in IP bytes; what exceeds it waits in `queue_bytes` (shaper) or, with none, is lost (policer)."""
 
     rate_bps: float
     burst_bytes: int

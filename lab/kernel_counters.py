@@ -8,6 +8,7 @@ from pathlib import Path
 from lab import namespaces
 
 _FILES = ("snmp", "netstat")
+_TIME_WAIT = "06"
 _GROUPS = ("Tcp", "TcpExt")
 
 
@@ -24,6 +25,14 @@ def read(namespace: str) -> dict[str, int]:
                 numbers = values.partition(": ")[2].split()
                 counters.update(zip(words.split(), map(int, numbers), strict=True))
     return counters
+
+
+def open_connections(namespace: str) -> int:
+    """TCP connections whose kernel may still send of itself: all but those in TIME_WAIT."""
+    with namespaces.inside(namespace):
+        texts = [Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    states = [line.split()[3] for text in texts for line in text.splitlines()[1:]]
+    return sum(state != _TIME_WAIT for state in states)
 
 
 def added(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

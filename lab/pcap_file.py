@@ -39,7 +39,9 @@ def read_packets(path: Path) -> Iterator[CapturedPacket]:
     while at + _RECORD.size <= len(content):
         seconds, fraction, captured, length = _RECORD.unpack_from(content, at)
         at += _RECORD.size
-        packet = _decode(content[at + skip : at + captured], seconds * 1_000_000_000 + fraction * unit_ns, length - skip)
+        packet = _decode(
+            content[at + skip : at + captured], seconds * 1_000_000_000 + fraction * unit_ns, length - skip
+        )
         if packet:
             yield packet
         at += captured

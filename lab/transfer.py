@@ -1,6 +1,6 @@
 """What a transfer is, and running one: its two ends as processes inside the hosts.
 
-The description is shared by both ends (`endpoint` carries it out), so nothing but the transfer's own bytes is on the path.
+The description is shared by both ends (`endpoint` carries it out), so only the transfer's own bytes are on the path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PORT = 5810
 
 
 class Kind(StrEnum):
-    """Who opens the connection and who sends. Data of a bulk transfer always flows from `sender` to `receiver`."""
+    """Who opens the connection. Whatever the kind, the bulk of the data flows from `sender` to `receiver`."""
 
     UPLOAD = "upload"  # the sender connects
     DOWNLOAD = "download"  # the receiver connects
@@ -34,7 +34,7 @@ class Transfer:
     """One transfer. It ends after `payload_bytes` per connection or `seconds`, whichever is first.
 
     `write_interval_s` (one `write_bytes` per interval) and `write_pauses` (after so many bytes, wait so many seconds)
-    make the writer application-limited; `read_interval_s`, `read_pauses` and `receive_buffer_bytes` make the reader slow.
+    make the writer application-limited; `read_interval_s`, `read_pauses`, `receive_buffer_bytes` make the reader slow.
     `rounds` connections follow one another in each of `parallel` lanes.
     """
 
@@ -73,23 +73,25 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class TransferOutcome:
-    """What both ends saw: per connection bytes, durations and digests, and the counters each kernel moved."""
+    """What both ends saw: per connection bytes, durations and digests, and a table of TCP_INFO each."""
 
     ends: dict[str, dict[str, Any]]
-    counters: dict[str, dict[str, int]]
     tcp_info: dict[str, Path]
 
     @property
     def digests_agree(self) -> bool:
         """Every byte that one end sent arrived at the other, in order."""
-        sent = sorted(end["sent_digest"] for role in self.ends.values() for end in role["connections"] if end["sent_bytes"])
-        got = sorted(end["got_digest"] for role in self.ends.values() for end in role["connections"] if end["got_bytes"])
+        sent = sorted(
+            end["sent_digest"] for role in self.ends.values() for end in role["connections"] if end["sent_bytes"]
+        )
+        got = sorted(
+            end["got_digest"] for role in self.ends.values() for end in role["connections"] if end["got_bytes"]
+        )
         return bool(sent) and sent == got
 
 
 def run_transfer(transfer: Transfer, hosts: dict[str, Host], folder: Path, time_limit_s: float) -> TransferOutcome:
     """Run both ends to the end inside their namespaces; raises when one fails or the time limit passes."""
-    before = {role: kernel_counters.read(host.namespace) for role, host in hosts.items()}
     if transfer.tls:
         make_certificate(folder)
     deadline_s = time.monotonic() + time_limit_s
@@ -100,16 +102,15 @@ def run_transfer(transfer: Transfer, hosts: dict[str, Host], folder: Path, time_
         client = _start(stack, "client", transfer, hosts[transfer.client], hosts[transfer.server].address, folder)
         for name, process in (("client", client), ("server", server)):
             _finish(name, process, deadline_s, folder)
-    time.sleep(0.05)
+    for host in hosts.values():
+        _wait_until_closed(host, deadline_s)
     ends = {role: json.loads((folder / f"{_end_name(transfer, role)}.json").read_text()) for role in hosts}
-    after = {role: kernel_counters.read(host.namespace) for role, host in hosts.items()}
-    counters = {role: kernel_counters.added(before[role], after[role]) for role in hosts}
-    return TransferOutcome(ends, counters, {role: folder / f"tcp_info.{role}.csv" for role in hosts})
+    return TransferOutcome(ends, {role: folder / f"tcp_info.{role}.csv" for role in hosts})
 
 
 def make_certificate(folder: Path) -> None:
     """A self-signed RSA certificate for the test server, made by openssl and valid for a day."""
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=server.lab.test".split()
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=server.lab.test"]
     command += ["-keyout", str(folder / "server.key"), "-out", str(folder / "server.crt")]
     namespaces.run_program([*command, "-addext", "subjectAltName=DNS:server.lab.test"])
 
@@ -143,6 +144,12 @@ def _finish(name: str, process: subprocess.Popen[str], deadline_s: float, folder
     if status != 0:
         said = (folder / f"{name}.log").read_text().strip().splitlines()[-1:]
         raise RuntimeError(f"the {name} of the transfer failed: {' '.join(said)}")
+
+
+def _wait_until_closed(host: Host, deadline_s: float) -> None:
+    """A program may end while its kernel still repeats a FIN: the transfer is over when no connection is left."""
+    while kernel_counters.open_connections(host.namespace) and time.monotonic() < deadline_s:
+        time.sleep(0.02)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

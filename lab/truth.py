@@ -33,6 +33,7 @@ class FlowTruth:
     pure_acks_lost: int = 0
     data_segments_sent: int = 0
     data_segments_arrived: int = 0  # without copies the path made; with corrupted ones
+    payload_bytes_arrived: int = 0
     data_segments_lost: int = 0
     data_segments_corrupted: int = 0
     payload_bytes_sent: int = 0
@@ -43,10 +44,13 @@ class FlowTruth:
     retransmissions_lost: int = 0
     unnecessary_retransmissions: int = 0  # every byte was in a copy that arrived or was still to arrive intact
     syn_repeats_sent: int = 0
+    syn_repeats_arrived: int = 0
     fin_repeats_sent: int = 0  # FIN without data
+    fin_repeats_arrived: int = 0
     window_probes_sent: int = 0  # no payload, sequence number before the next to send
     duplicates_made: int = 0  # copies of data segments that the path made and delivered
-    duplicates_made_all: int = 0
+    duplicates_made_all: int = 0  # with those of packets without data
+    duplicate_payload_bytes: int = 0
     reordered_originals: int = 0  # first transmissions that arrived after a data segment sent later
     reordered_any: int = 0  # any data segment that did
     fates: dict[str, int] = field(default_factory=dict)
@@ -60,6 +64,53 @@ def flows(rows: Sequence[PacketFate]) -> list[FlowTruth]:
         if row.source_port:
             by_flow.setdefault((row.direction, row.source_port, row.destination_port), []).append(row)
     return [_flow(key, packets) for key, packets in by_flow.items()]
+
+
+def seen_at(truths: Iterable[FlowTruth], side: str) -> list[dict[str, int | str]]:
+    """What passed the capture point at `sender` or `receiver`, per direction of a connection, in wire segments.
+
+    A direction is seen as sent at its own end and as arrived, copies of the path included, at the other.
+    """
+    near = {"sender": "forward", "receiver": "reverse"}[side]
+    return [_sent_view(flow) if flow.direction == near else _arrived_view(flow) for flow in truths]
+
+
+def _sent_view(flow: FlowTruth) -> dict[str, int | str]:
+    return {
+        **_ports(flow),
+        "packets": flow.packets_sent,
+        "data_segments": flow.data_segments_sent,
+        "payload_bytes": flow.payload_bytes_sent,
+        "unique_payload_bytes": flow.unique_payload_bytes,
+        "retransmitted_segments": flow.retransmissions_sent,
+        "network_duplicates": 0,
+        "reordered_segments": 0,
+        "syn_repeats": flow.syn_repeats_sent,
+        "fin_repeats": flow.fin_repeats_sent,
+    }
+
+
+def _arrived_view(flow: FlowTruth) -> dict[str, int | str]:
+    return {
+        **_ports(flow),
+        "packets": flow.packets_arrived,
+        "data_segments": flow.data_segments_arrived + flow.duplicates_made,
+        "payload_bytes": flow.payload_bytes_arrived + flow.duplicate_payload_bytes,
+        "unique_payload_bytes": flow.unique_payload_bytes,
+        "retransmitted_segments": flow.retransmissions_arrived,
+        "network_duplicates": flow.duplicates_made,
+        "reordered_segments": flow.reordered_originals,
+        "syn_repeats": flow.syn_repeats_arrived,
+        "fin_repeats": flow.fin_repeats_arrived,
+    }
+
+
+def _ports(flow: FlowTruth) -> dict[str, int | str]:
+    return {
+        "direction": flow.direction,
+        "source_port": flow.source_port,
+        "destination_port": flow.destination_port,
+    }
 
 
 def retransmit_count(truths: Iterable[FlowTruth], direction: str) -> int:
@@ -98,7 +149,9 @@ _POINTS = {"min_s": 0.0, "median_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "max_s":
 def path_delays(rows: Iterable[PacketFate], direction: str, data_only: bool) -> dict[str, float | int] | None:
     """Time each delivered packet spent on the path."""
     chosen = (row for row in rows if row.direction == direction and not row.lost)
-    return distribution([(row.time_out_ns - row.time_in_ns) / 1e9 for row in chosen if row.payload_bytes or not data_only])
+    return distribution(
+        [(row.time_out_ns - row.time_in_ns) / 1e9 for row in chosen if row.payload_bytes or not data_only]
+    )
 
 
 def lateness(rows: Iterable[PacketFate]) -> dict[str, float | int] | None:
@@ -111,6 +164,7 @@ def _flow(key: tuple[str, int, int], packets: list[PacketFate]) -> FlowTruth:
     truth.fates = dict(Counter(packet.fate for packet in packets))
     numbered = _Sequence()
     retransmissions: list[tuple[PacketFate, int]] = []
+    repeats: set[int] = set()
     sent: list[tuple[PacketFate, int]] = []
     for packet in packets:
         if packet.fate == _COPY:
@@ -118,6 +172,8 @@ def _flow(key: tuple[str, int, int], packets: list[PacketFate]) -> FlowTruth:
         start = numbered.unwrap(packet.seq)
         repeated = numbered.seen(start)
         _count_sent(truth, packet, repeated)
+        if repeated:
+            repeats.add(packet.number)
         if packet.payload_bytes:
             sent.append((packet, start))
             if repeated:
@@ -127,7 +183,7 @@ def _flow(key: tuple[str, int, int], packets: list[PacketFate]) -> FlowTruth:
     truth.unique_payload_bytes = truth.payload_bytes_sent - truth.retransmitted_bytes_sent
     truth.unnecessary_retransmissions = _unnecessary(sent, retransmissions)
     truth.retransmission_numbers = [packet.number for packet, _ in retransmissions]
-    _count_arrived(truth, packets, {packet.number for packet, _ in retransmissions})
+    _count_arrived(truth, packets, repeats)
     return truth
 
 
@@ -180,13 +236,18 @@ def _count_arrived(truth: FlowTruth, packets: list[PacketFate], repeats: set[int
         if packet.fate == _COPY:
             truth.duplicates_made_all += 1
             truth.duplicates_made += packet.payload_bytes > 0
+            truth.duplicate_payload_bytes += packet.payload_bytes
         elif packet.payload_bytes:
             truth.data_segments_arrived += 1
+            truth.payload_bytes_arrived += packet.payload_bytes
             truth.retransmissions_arrived += packet.number in repeats
             overtaken = packet.number < latest
             truth.reordered_any += overtaken
             truth.reordered_originals += overtaken and packet.number not in repeats
             latest = max(latest, packet.number)
+        elif packet.number in repeats:
+            truth.syn_repeats_arrived += bool(packet.flags & FLAG_SYN)
+            truth.fin_repeats_arrived += bool(packet.flags & FLAG_FIN)
 
 
 def _unnecessary(sent: list[tuple[PacketFate, int]], repeats: list[tuple[PacketFate, int]]) -> int:
