@@ -3,8 +3,9 @@
     sudo python3 samples/make.py            # all of them
     sudo python3 samples/make.py lossy      # those whose name begins so
 
-Writes the captures, `manifest.json` and `README.md`. Every expected number comes from the path's own log, none from an
-analyzer. A run gives other packets each time (ports, initial sequence numbers, times), so the manifest is made with them.
+Writes the captures, `manifest.json` and `README.md`. Every expected number comes from the path's own log, none from
+an analyzer. A run gives other packets each time (ports, initial sequence numbers, times), so the manifest is made with
+them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,17 +88,15 @@ def _samples() -> list[Sample]:
         seed=7,
     )
     exchange = Transfer(Kind.EXCHANGE, seconds=20, exchanges=6, request_bytes=300, response_bytes=9_000, think_s=0.05)
-    whole = {"snaplen_bytes": WHOLE_PACKETS_BYTES}
     return [
         Sample(
             lossy,
             {"lossy-sender.pcap": "sender", "lossy-receiver.pcap": "receiver"},
-            "The same transfer from both ends. At the sender every repeat is a retransmission; at the receiver the lost "
-            "originals are absent, and only holes that are filled late tell of them.",
+            "The same transfer from both ends. At the sender every repeat is a retransmission; at the receiver the "
+            "lost originals are absent, and only holes that are filled late tell of them.",
         ),
         Sample(
-            replace(lossy, name="damaged", story="The sender's capture of a lossy transfer, after its file was damaged.",
-                    seed=8),
+            replace(lossy, name="damaged", story="A lossy transfer whose capture file was damaged later.", seed=8),
             {"damaged.pcap": "sender"},
             "A damaged file, not damaged traffic: a reader must skip the zeroes, find the next record, report how many "
             "bytes were lost, and not fail at the torn end. The expected numbers are those of the undamaged file.",
@@ -134,27 +134,27 @@ def _samples() -> list[Sample]:
         ),
         Sample(
             Scenario("tls12", "Six questions and answers over TLS 1.2, 50 ms.", replace(exchange, tls="1.2"),
-                     Impairments(delay_s=0.025), Impairments(delay_s=0.025), **whole),
+                     Impairments(delay_s=0.025), Impairments(delay_s=0.025), snaplen_bytes=WHOLE_PACKETS_BYTES),
             {"tls12.pcap": "receiver"},
             "Two round trips of handshake with the certificate in the clear, then application data, then the alert "
             "close_notify. The client is 198.18.2.1.",
         ),
         Sample(
             Scenario("tls13", "Six questions and answers over TLS 1.3, 50 ms.", replace(exchange, tls="1.3"),
-                     Impairments(delay_s=0.025), Impairments(delay_s=0.025), **whole),
+                     Impairments(delay_s=0.025), Impairments(delay_s=0.025), snaplen_bytes=WHOLE_PACKETS_BYTES),
             {"tls13.pcap": "receiver"},
             "One round trip of handshake, certificate encrypted; session tickets follow the handshake.",
         ),
         Sample(
             Scenario(
                 "offload",
-                "An upload of 3 MB with segmentation offload at the sender and receive offload at the receiver, 0.5 % loss.",
+                "An upload of 3 MB with offload at both hosts (segmentation, receive) and 0.5 % loss.",
                 Transfer(payload_bytes=3_000_000, seconds=20),
                 replace(_MIDDLE, delay_s=0.01, loss=0.005, rate_bps=40e6), Impairments(delay_s=0.01),
                 HostSettings("bbr"), HostSettings("bbr"), Topology.OFFLOAD, snaplen_bytes=_HEADERS_BYTES, seed=3,
             ),
             {"offload-sender.pcap": "sender", "offload-receiver.pcap": "receiver"},
-            "Packets far larger than the MTU: one frame is many wire segments. The expected numbers count wire segments.",
+            "Packets far larger than the MTU: one frame is many wire segments; the expected numbers count segments.",
         ),
         Sample(
             Scenario(
@@ -185,8 +185,8 @@ def _samples() -> list[Sample]:
                 "short-connections",
                 "Thirty connections of 12 kB in three lanes, 4 % loss both ways, kept compressed.",
                 Transfer(payload_bytes=12_000, seconds=20, parallel=3, rounds=10),
-                Impairments(delay_s=0.01, loss=0.04), Impairments(delay_s=0.01, loss=0.04), snaplen_bytes=_HEADERS_BYTES,
-                seed=6,
+                Impairments(delay_s=0.01, loss=0.04), Impairments(delay_s=0.01, loss=0.04),
+                snaplen_bytes=_HEADERS_BYTES, seed=6,
             ),
             {"short-connections.pcap.gz": "sender"},
             "Lost SYNs cost a second each and lost tails a timeout: slow with little data.",
@@ -196,11 +196,11 @@ def _samples() -> list[Sample]:
             Scenario(
                 "rotated",
                 "One transfer in two files, as tcpdump -G leaves them.",
-                Transfer(payload_bytes=300_000, seconds=20, write_bytes=8_000, write_interval_s=0.03),
+                Transfer(payload_bytes=300_000, seconds=20, write_bytes=8_000, write_interval_s=0.05),
                 replace(_MIDDLE, loss=0.01), Impairments(delay_s=0.02), snaplen_bytes=_HEADERS_BYTES, seed=9,
             ),
             {"rotated-1.pcap": "sender", "rotated-2.pcap": "sender"},
-            "The connection begins in the first file and ends in the second; the expected numbers are of both together.",
+            "The connection begins in the first file and ends in the second; expected numbers are of both together.",
             rotated=True,
         ),
     ]  # fmt: skip
@@ -226,7 +226,7 @@ def _keep(sample: Sample, source: Path, target: Path) -> str | None:
 
 
 def _run_rotated(scenario: Scenario, work: Path) -> Run:
-    """As `lab.scenario.run`, with one capture at the sender that begins a new file every second."""
+    """As `lab.scenario.run`, with one capture at the sender that begins a new file every two seconds."""
     for _ in range(8):
         for leftover in work.iterdir():
             leftover.unlink()
@@ -240,12 +240,17 @@ def _run_rotated(scenario: Scenario, work: Path) -> Run:
 def _run_rotated_once(scenario: Scenario, work: Path) -> Run:
     settings = {"sender": scenario.sender, "receiver": scenario.receiver}
     path_settings = EmulatorSettings(scenario.forward, scenario.reverse, scenario.seed)
-    with joined_hosts(scenario.topology, scenario.ip_version, scenario.mtu, settings, path_settings, work) as path:
+    with ExitStack() as stack:
+        path = stack.enter_context(
+            joined_hosts(scenario.topology, scenario.ip_version, scenario.mtu, settings, path_settings, work)
+        )
         hosts = path.hosts
         before = {role: kernel_counters.read(host.namespace) for role, host in hosts.items()}
         sender, receiver = hosts["sender"], hosts["receiver"]
         far = Capture(receiver.namespace, receiver.device, work / "receiver.pcap", _HEADERS_BYTES)
-        near = Capture(sender.namespace, sender.device, work / "part-%s.pcap", _HEADERS_BYTES, ["-G", "1"])
+        stack.callback(far.kill)
+        near = Capture(sender.namespace, sender.device, work / "part-%s.pcap", _HEADERS_BYTES, ["-G", "2"])
+        stack.callback(near.kill)
         outcome = run_transfer(scenario.transfer, hosts, work, 60.0)
         report = path.finish()
         health = {"receiver": far.stop(), "sender": near.stop()}
@@ -282,17 +287,21 @@ def _entry(sample: Sample, name: str, side: str, deed: str | None, truth: dict[s
         "path": {way: _path_truth(truth[way]) for way in ("forward", "reverse")},
         "rtt": truth["rtt"],
         "counters": truth["counters"],
-        "tls": sorted({str(end["tls_version"]) for end in truth["ends"]["sender"]["connections"] if end["tls_version"]}),
+        "tls": sorted({end["tls_version"] for end in truth["ends"]["sender"]["connections"]} - {None}),
         "scenario": truth["scenario"],
     }
 
 
+_PATH_NUMBERS = (
+    "data_segments_sent", "data_segments_lost", "data_segments_arrived", "retransmissions_sent",
+    "retransmissions_arrived", "retransmissions_lost", "unnecessary_retransmissions", "reordered_originals",
+    "reordered_any", "duplicates_made", "window_probes_sent", "syn_repeats_sent", "fin_repeats_sent", "pure_acks_lost",
+)  # fmt: skip
+
+
 def _path_truth(totals: dict[str, int]) -> dict[str, int]:
     """What no single capture shows: losses and needless repeats on the whole path."""
-    names = ("data_segments_sent", "data_segments_lost", "data_segments_arrived", "retransmissions_sent")
-    names += ("retransmissions_arrived", "unnecessary_retransmissions", "reordered_originals", "reordered_any")
-    names += ("duplicates_made", "window_probes_sent", "syn_repeats_sent", "fin_repeats_sent", "pure_acks_lost")
-    return {name: totals.get(name, 0) for name in names}
+    return {name: totals.get(name, 0) for name in _PATH_NUMBERS}
 
 
 def _tools() -> dict[str, str]:
@@ -312,18 +321,19 @@ def _tools() -> dict[str, str]:
 def _readme(manifest: dict[str, Any]) -> str:
     lines = [_INTRODUCTION]
     for entry in manifest["samples"]:
-        sent, arrived = entry["path"]["forward"], entry["path"]["forward"]["data_segments_arrived"]
+        true = entry["path"]["forward"]
         lines += [
             f"## {entry['file']}",
             "",
             f"{entry['story']} {entry['look_for']}",
             "",
             f"* Captured at the data {entry['capture_point']}: {entry['frames']} frames, {entry['bytes']} bytes.",
-            f"* True: {sent['data_segments_sent']} data segments sent, {sent['data_segments_lost']} lost, "
-            f"{arrived} arrived; {sent['retransmissions_sent']} retransmissions sent "
-            f"({sent['unnecessary_retransmissions']} needlessly), {sent['retransmissions_arrived']} arrived; "
-            f"{sent['reordered_originals']} originals overtaken, {sent['duplicates_made']} copies made by the path.",
-            f"* Made by `{entry['command']}`" + (f"; then {entry['after_capture']}." if entry["after_capture"] else "."),
+            f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
+            f"{true['data_segments_arrived']} arrived; {true['retransmissions_sent']} retransmissions sent "
+            f"({true['unnecessary_retransmissions']} needlessly), {true['retransmissions_arrived']} arrived; "
+            f"{true['reordered_originals']} originals overtaken, {true['duplicates_made']} copies made by the path.",
+            f"* Made by `{entry['command']}`"
+            + (f"; then {entry['after_capture']}." if entry["after_capture"] else "."),
             f"* sha256 `{entry['sha256']}`",
             "",
         ]
@@ -333,14 +343,14 @@ def _readme(manifest: dict[str, Any]) -> str:
 
 _INTRODUCTION = """# Samples
 
-Small captures to try vmtrace on. Each is a real transfer between two Linux kernels in network namespaces, over a path whose
-emulator logged the fate of every packet; the hosts are 198.18.1.1 / fd00:18:1::1 (`sender`, where the bulk of the data comes
-from) and 198.18.2.1 / fd00:18:2::1 (`receiver`). Payload is random bytes.
+Small captures to try vmtrace on. Each is a real transfer between two Linux kernels in network namespaces, over a path
+whose emulator logged the fate of every packet; the hosts are 198.18.1.1 / fd00:18:1::1 (`sender`, where the bulk of the
+data comes from) and 198.18.2.1 / fd00:18:2::1 (`receiver`). Payload is random bytes.
 
-`manifest.json` has the same for programs: per file the numbers an analyzer should find (`directions`: wire segments as they
-passed that capture point; `path`: what happened between the ends). They come from the emulator's log, which was checked
-against the kernels' counters (`RetransSegs`) and the number of packets in both captures. This file and the manifest are
-written by `make.py`.
+`manifest.json` has the same for programs: per file the numbers an analyzer should find (`directions`: wire segments as
+they passed that capture point; `path`: what happened between the ends). They come from the emulator's log, which was
+checked against the kernels' counters (`RetransSegs`) and the number of packets in both captures. This file and the
+manifest are written by `make.py`.
 """
 
 
