@@ -30,6 +30,7 @@ from lab.fate_log import HEADER_BYTES, RECORD
 from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, TokenBucket, corrupted
 
 LATENESS_P99_BOUND_S = 0.001
+ENTRY_P99_BOUND_S = 0.001  # from the sender's capture to the emulator's read
 LOOP_BOUND_S = 0.005
 _BATCH = 32  # packets read from one side before due packets get their turn
 _LONGEST_PACKET = 65536

@@ -15,10 +15,11 @@ from typing import Any
 from lab import truth
 from lab.capture_run import CaptureHealth
 from lab.description import Scenario
-from lab.emulator import LATENESS_P99_BOUND_S, LOOP_BOUND_S
+from lab.emulator import ENTRY_P99_BOUND_S, LATENESS_P99_BOUND_S, LOOP_BOUND_S
 from lab.fate_log import PacketFate
 from lab.hosts import ADDRESSES, Topology
 from lab.pcap_file import CapturedPacket
+from lab.round_trips import clean_samples_s
 from lab.tcp_info import last_rows, read_table
 from lab.transfer import TransferOutcome
 
@@ -90,6 +91,7 @@ def _rtt(known: Evidence) -> dict[str, Any]:
         "base_s": known.scenario.forward.delay_s + known.scenario.reverse.delay_s,
         "forward_data_delay": truth.path_delays(known.fates, "forward", data_only=True),
         "reverse_delay": truth.path_delays(known.fates, "reverse", data_only=False),
+        "clean_samples": {way: truth.distribution(clean_samples_s(known.fates, way)) for way in ("forward", "reverse")},
         "kernel_min_rtt_s": min(smallest) / 1e6 if smallest else None,
         "kernel_srtt": truth.distribution([row["rtt_us"] / 1e6 for row in samples]),
     }
@@ -127,6 +129,9 @@ def _emulator_problems(known: Evidence, timing: dict[str, Any]) -> list[str]:
         return ["no packet passed the emulator"]
     if late["p99_s"] > LATENESS_P99_BOUND_S:
         found.append(f"emulator lateness p99 {late['p99_s']:.6f} s is beyond {LATENESS_P99_BOUND_S} s")
+    entry = timing.get("entry_after_sender_capture")
+    if entry and entry["p99_s"] > ENTRY_P99_BOUND_S:
+        found.append(f"emulator took packets in {entry['p99_s']:.6f} s late at p99, beyond {ENTRY_P99_BOUND_S} s")
     if max(turn_s, late["max_s"]) > LOOP_BOUND_S:
         found.append(f"emulator stood still {max(turn_s, late['max_s']):.6f} s, beyond {LOOP_BOUND_S} s")
     if abs(known.emulator["clock_step_ns"]) > _CLOCK_STEP_BOUND_NS:

@@ -78,8 +78,7 @@ def write_csv(rows: Iterable[PacketFate], path: Path) -> None:
 
 def read_csv(path: Path) -> Iterator[PacketFate]:
     """Read a log that `write_csv` wrote."""
-    opened = gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="")
-    with opened as text:
+    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as text:
         for line in csv.DictReader(text):
             values: dict[str, Any] = {name: line[name] if name in _TEXT_FIELDS else int(line[name]) for name in FIELDS}
             yield PacketFate(**values)

@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,7 @@ def _entry(sample: Sample, name: str, side: str, deed: str | None, truth: dict[s
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "bytes": path.stat().st_size,
         "run": sample.scenario.name,
+        "parts": list(sample.keep) if sample.rotated else [name],
         "story": sample.scenario.story,
         "look_for": sample.look_for,
         "command": f"sudo python3 samples/make.py {sample.scenario.name}",
@@ -288,7 +290,6 @@ def _entry(sample: Sample, name: str, side: str, deed: str | None, truth: dict[s
         "rtt": truth["rtt"],
         "counters": truth["counters"],
         "tls": sorted({end["tls_version"] for end in truth["ends"]["sender"]["connections"]} - {None}),
-        "scenario": truth["scenario"],
     }
 
 
@@ -320,25 +321,33 @@ def _tools() -> dict[str, str]:
 
 def _readme(manifest: dict[str, Any]) -> str:
     lines = [_INTRODUCTION]
-    for entry in manifest["samples"]:
-        true = entry["path"]["forward"]
-        lines += [
-            f"## {entry['file']}",
-            "",
-            f"{entry['story']} {entry['look_for']}",
-            "",
-            f"* Captured at the data {entry['capture_point']}: {entry['frames']} frames, {entry['bytes']} bytes.",
-            f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
-            f"{true['data_segments_arrived']} arrived; {true['retransmissions_sent']} retransmissions sent "
-            f"({true['unnecessary_retransmissions']} needlessly), {true['retransmissions_arrived']} arrived; "
-            f"{true['reordered_originals']} originals overtaken, {true['duplicates_made']} copies made by the path.",
-            f"* Made by `{entry['command']}`"
-            + (f"; then {entry['after_capture']}." if entry["after_capture"] else "."),
-            f"* sha256 `{entry['sha256']}`",
-            "",
-        ]
+    for _, group in groupby(manifest["samples"], key=lambda entry: entry["run"]):
+        lines += _section(list(group))
     tools = ", ".join(f"{name}: {version}" for name, version in manifest["tools"].items())
     return "\n".join([*lines, f"Tools: {tools}.", ""])
+
+
+def _section(entries: list[dict[str, Any]]) -> list[str]:
+    """One run: what happened, what to look for, what was true, and its files."""
+    first = entries[0]
+    true = first["path"]["forward"]
+    lines = [
+        f"## {first['run']}",
+        "",
+        f"{first['story']} {first['look_for']}",
+        "",
+        f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
+        f"{true['data_segments_arrived']} arrived;",
+        f"  {true['retransmissions_sent']} retransmissions sent ({true['unnecessary_retransmissions']} needlessly), "
+        f"{true['retransmissions_arrived']} arrived;",
+        f"  {true['reordered_originals']} originals overtaken, {true['duplicates_made']} copies made by the path.",
+        f"* Made by `{first['command']}`.",
+    ]
+    for entry in entries:
+        lines.append(f"* `{entry['file']}`: at the data {entry['capture_point']}, {entry['bytes']} bytes.")
+        lines += [f"  After the capture: {entry['after_capture']}."] if entry["after_capture"] else []
+        lines.append(f"  sha256 `{entry['sha256']}`")
+    return [*lines, ""]
 
 
 _INTRODUCTION = """# Samples
@@ -360,20 +369,23 @@ def main(names: list[str]) -> int:
     entries: dict[str, dict[str, Any]] = {}
     if names and manifest_path.exists():
         entries = {entry["file"]: entry for entry in json.loads(manifest_path.read_text())["samples"]}
-    order = []
-    for sample in _samples():
-        order += list(sample.keep)
+    samples = _samples()
+    order = [name for sample in samples for name in sample.keep]
+    for sample in samples:
         if names and not any(sample.scenario.name.startswith(name) for name in names):
             continue
         with tempfile.TemporaryDirectory() as work:
             for entry in _make(sample, Path(work)):
                 entries[entry["file"]] = entry
                 print(f"{entry['file']:28} {entry['bytes']:7} bytes", flush=True)
-    kept = [entries[name] for name in order if name in entries]
-    manifest = {"schema": "vmtrace.samples/1", "tools": _tools(), "samples": kept}
+        _write(manifest_path, [entries[name] for name in order if name in entries])
+    return 0
+
+
+def _write(manifest_path: Path, samples: list[dict[str, Any]]) -> None:
+    manifest = {"schema": "vmtrace.samples/1", "tools": _tools(), "samples": samples}
     manifest_path.write_text(json.dumps(manifest, indent=1) + "\n")
     (HERE / "README.md").write_text(_readme(manifest))
-    return 0
 
 
 if __name__ == "__main__":

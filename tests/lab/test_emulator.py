@@ -1,4 +1,4 @@
-"""The emulator's loop, between two socket pairs instead of TUN devices: complete log, exact delay, same seed same drops."""
+"""The emulator's loop between two socket pairs instead of TUN devices: complete log, exact delay, same drops."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tests.lab.packets import tcp_packet
-
 from lab.emulator import EmulatorSettings, settings_from_json
 from lab.fate_log import PacketFate, read_binary
 from lab.hosts import module_environment
 from lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
+from tests.lab.packets import tcp_packet
 
 
 def carry(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.lab.packets import fate, tcp_packet
 
 from lab.fate_log import HEADER_BYTES, RECORD, read_binary, read_csv, write_csv
 from lab.impairments import Fate
+from tests.lab.packets import fate, tcp_packet
 
 
 def record(packet: bytes, *, entered: int = 10, out: int = 30, number: int = 0, direction: int = 0) -> bytes:

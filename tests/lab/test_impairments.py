@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, TokenBucket, corrupted
@@ -44,7 +46,7 @@ def test_random_loss_has_its_share() -> None:
 
 def test_burst_loss_comes_in_bursts_of_the_model_s_length() -> None:
     numbers = lost_numbers(decide(Impairments(burst_loss=BurstLoss(enter_bad=0.005, leave_bad=0.2)), 100_000))
-    bursts = 1 + sum(later - earlier > 1 for earlier, later in zip(numbers, numbers[1:], strict=False))
+    bursts = 1 + sum(later - earlier > 1 for earlier, later in pairwise(numbers))
     assert len(numbers) / bursts == pytest.approx(5, rel=0.15)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.lab.packets import fate
-
 from lab import truth
 from lab.fate_log import FLAG_FIN, FLAG_SYN, PacketFate
+from tests.lab.packets import fate
 
 
 def flow(*packets: PacketFate) -> truth.FlowTruth:
