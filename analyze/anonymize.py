@@ -1,8 +1,9 @@
 """Addresses and host names replaced by made-up ones, the same one each time: for results that are to be shown around.
 
-IPv4 addresses become 198.18.0.0/15 (RFC 2544), IPv6 addresses 2001:db8::/32 (RFC 3849), server names `name-N.invalid`
-(RFC 2606), numbered as they come; folders are cut off file names. Ports, times and sizes stay. Nothing can be turned
-back: the numbers have no relation to what they stand for (a keyed hash of an IPv4 address could be found by trying all).
+IPv4 addresses become 198.18.0.0/15 (RFC 2544), IPv6 addresses 2001:db8::/32 (RFC 3849), server names
+`name-N.invalid` (RFC 2606), numbered as they come; folders are cut off file names. Ports, times and sizes stay. Nothing
+can be turned back: the numbers have no relation to what they stand for (a keyed hash of an IPv4 address could be found
+by trying all).
 """
 
 from ipaddress import IPv4Address, IPv6Address, ip_address

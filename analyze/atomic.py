@@ -34,7 +34,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        os.replace(aside, target)
+        aside.replace(target)
     except BaseException as error:
         with suppress(FileNotFoundError):
             aside.unlink()

@@ -1,4 +1,4 @@
-"""Which files to read: names, glob patterns and folders (searched for captures by their first bytes, not their names)."""
+"""Which files to read: names, glob patterns and folders (where captures are known by their first bytes)."""
 
 import glob
 import os
@@ -54,7 +54,7 @@ def _resolve(name: str) -> tuple[list[str], str | None]:
         if path.is_dir():
             return _in_folder(path)
         if not os.path.lexists(path) and glob.has_magic(name):
-            matched = sorted(m for m in glob.glob(name, recursive=True) if os.path.isfile(m))
+            matched = sorted(m for m in glob.glob(name, recursive=True) if Path(m).is_file())  # noqa: PTH207 - Path.glob takes no absolute pattern
             return matched, None if matched else f"{name}: no file matches this pattern"
     except OSError as error:
         return [], f"{name}: {error.strerror}"
@@ -64,11 +64,11 @@ def _resolve(name: str) -> tuple[list[str], str | None]:
 def _in_folder(folder: Path) -> tuple[list[str], str | None]:
     unreadable: list[OSError] = []
     found = [
-        os.path.join(parent, file)
+        str(Path(parent, file))
         for parent, folders, files in os.walk(folder, onerror=unreadable.append)
         # os.walk goes where this list says: sorted, so that the order of the inputs does not depend on the disk.
         for file in (folders.sort(), sorted(files))[1]
-        if is_capture(os.path.join(parent, file))
+        if is_capture(Path(parent, file))
     ]
     if found:
         return found, None
@@ -77,16 +77,15 @@ def _in_folder(folder: Path) -> tuple[list[str], str | None]:
     return [], f"{folder}: no capture files in this folder"
 
 
-def is_capture(path: str) -> bool:
+def is_capture(path: Path) -> bool:
     """True if the file starts as a capture does; a compressed one must also have a capture's name."""
-    if not os.path.isfile(path):
+    if not path.is_file():
         return False
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             head = file.read(6)
     except OSError:
         return False
     if head.startswith(_MAGICS):
         return True
-    stem, extension = os.path.splitext(path.lower())
-    return head.startswith(_COMPRESSED_MAGICS) and (stem.endswith(_CAPTURE_NAMES) or extension in _CAPTURE_NAMES)
+    return head.startswith(_COMPRESSED_MAGICS) and any(part.lower() in _CAPTURE_NAMES for part in path.suffixes[-2:])

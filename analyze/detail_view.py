@@ -52,7 +52,8 @@ def _facts(record: Record) -> Iterator[str]:
     handshake, offload, vantage = record["handshake"], record["offload"], record["vantage"]
     yield f"  start {instant(record['start_ns'])}, lasted {seconds(record['duration_s'])}, close: {record['close']}"
     state = "complete" if handshake["complete"] else "not whole in the capture"
-    repeats = f"{count(handshake['syn_retransmissions'])} SYN and {count(handshake['syn_ack_retransmissions'])} SYN-ACK repeats"
+    syns, syn_acks = count(handshake["syn_retransmissions"]), count(handshake["syn_ack_retransmissions"])
+    repeats = f"{syns} SYN and {syn_acks} SYN-ACK repeats"
     yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}, {repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
@@ -78,7 +79,9 @@ def _group_rows(forth: Record, back: Record, indent: str) -> Iterator[tuple[str,
         if isinstance(left, dict) or isinstance(right, dict):
             yield indent + _label(key), "", ""
             counts = _group_rows(left or {}, right or {}, indent + "  ")
-            yield from ((name, a, b) for name, a, b in counts if (a, b) not in (("0", "0"), ("0", ABSENT), (ABSENT, "0")))
+            yield from (
+                (name, a, b) for name, a, b in counts if (a, b) not in (("0", "0"), ("0", ABSENT), (ABSENT, "0"))
+            )
         elif not isinstance(left, list):
             yield indent + _label(key), _cell(key, left), _cell(key, right)
 
@@ -107,7 +110,8 @@ def _anomaly_lines(record: Record, limit: int = 10) -> Iterator[str]:
         for gap in sorted(anomalies, key=lambda a: -a["gap_s"])[:limit]:
             before, after = gap["frames"]
             when = (gap["start_ns"] - record["start_ns"]) / 1e9
-            yield f"  {seconds(gap['gap_s']):>8} at +{when:.6f} s, frames {before} to {after}, cause {_label(gap['cause'])}"
+            cause = _label(gap["cause"])
+            yield f"  {seconds(gap['gap_s']):>8} at +{when:.6f} s, frames {before} to {after}, cause {cause}"
 
 
 def _label(key: str) -> str:

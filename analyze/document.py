@@ -6,6 +6,7 @@ the detail of one connection among a million costs no memory.
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 Record = dict[str, Any]
@@ -15,7 +16,7 @@ _CONNECTIONS = '"connections":['
 _decoder = json.JSONDecoder()
 
 
-class _Enough(Exception):
+class _Enough(Exception):  # noqa: N818 - not an error
     """Stops the engine's writing when everything asked for was seen."""
 
 
@@ -66,16 +67,38 @@ class _Reader:
         self._text = self._text[start:]
 
 
-def read(write_json: Callable[[Callable[[bytes], object]], None], wanted: Iterable[int] = ()) -> tuple[Record, list[Record]]:
+def read(
+    write_json: Callable[[Callable[[bytes], object]], None], wanted: Iterable[int] = ()
+) -> tuple[Record, list[Record]]:
     """The document without its connections, and the connections of these numbers in the order they are in.
 
     `write_json` makes the engine write the compact document through the callable that it is given.
     """
     reader = _Reader(wanted)
-    try:
+    with suppress(_Enough):
         write_json(reader.feed)
-    except _Enough:
-        pass
     header = reader.header or {}
     header.pop("connections", None)
     return header, list(reader.found.values())
+
+
+class Appending:
+    """Passes the pieces of a JSON object on to `write`; `finish` puts more keys in before its closing brace."""
+
+    _TAIL_BYTES = 64
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._held = b""
+
+    def __call__(self, piece: bytes) -> None:
+        """Take one piece. The last bytes are held back: the brace is among them."""
+        held = self._held + piece
+        self._write(held[: -self._TAIL_BYTES])
+        self._held = held[-self._TAIL_BYTES :]
+
+    def finish(self, more: Record) -> None:
+        """Write the rest, with the keys of `more`."""
+        body, brace, end = self._held.rpartition(b"}")
+        added = json.dumps(more, ensure_ascii=False)[1:-1].encode()
+        self._write(body + (b"," + added if added else b"") + brace + end)

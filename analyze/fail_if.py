@@ -63,10 +63,12 @@ class Comparison:
     number: float
 
     def holds(self, values: Values) -> bool:
+        """True if these values cross the threshold."""
         value = values.get(self.metric)
         return value is not None and _OPERATORS[self.symbol](value, self.number)
 
     def metrics(self) -> list[str]:
+        """The metrics that are compared."""
         return [self.metric]
 
 
@@ -78,10 +80,12 @@ class Combination:
     terms: tuple["Expression", ...]
 
     def holds(self, values: Values) -> bool:
+        """True if these values make the whole true."""
         together = all if self.word == "and" else any
         return together(term.holds(values) for term in self.terms)
 
     def metrics(self) -> list[str]:
+        """The metrics that are compared."""
         return [metric for term in self.terms for metric in term.metrics()]
 
 

@@ -1,6 +1,6 @@
 """The short answer: a line for each input, a table of connections by size, and what could not be measured.
 
-Built with rich, so that it fits the width it is given: columns are dropped from the least telling one on. Everything
+Built with rich, so that it fits the width it is given: the least telling columns give way. Everything
 that comes from a capture goes through `printable`, because names in it may hold terminal escapes.
 """
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of the table: `rank` 0 is never dropped, the highest rank is dropped first."""
+    """One column of the table: `rank` 0 is always there, higher ranks where there is room."""
 
     title: str
     rank: int
@@ -39,10 +39,8 @@ class Field:
 
 
 def _rtt(row: Row, d: str) -> str:
-    low, middle = row.get(f"{d}_rtt_min_s"), row.get(f"{d}_rtt_median_s")
-    if low is None:
-        return seconds(row.get("handshake_rtt_s"))
-    return f"{seconds(low)} / {seconds(middle)}"
+    low = row.get(f"{d}_rtt_min_s")
+    return seconds(row.get("handshake_rtt_s") if low is None else low)
 
 
 def _tls(row: Row, _direction: str) -> str:
@@ -60,12 +58,13 @@ def _positive(name: str) -> Callable[[Row, str], bool]:
 FIELDS = (
     Field("id", 0, lambda row, _: str(row["id"])),
     Field("client", 0, lambda row, _: printable(row["client"]), left=True),
-    Field("", 3, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
+    Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
     Field("server", 0, lambda row, _: printable(row["server"]), left=True),
     Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
     Field("time", 1, lambda row, _: seconds(row.get("duration_s"))),
     Field("goodput", 1, lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s")),
-    Field("RTT min / median", 2, _rtt),
+    Field("RTT min", 1, _rtt),
+    Field("median", 3, lambda row, d: seconds(row.get(f"{d}_rtt_median_s"))),
     Field(
         "retrans",
         2,
@@ -79,7 +78,7 @@ FIELDS = (
         warns=_positive("loss_lost_segments_inferred"),
     ),
     Field(
-        "window-lim.",
+        "win. limit",
         5,
         lambda row, d: share(row.get(f"{d}_window_limited_fraction")),
         warns=lambda row, d: (row.get(f"{d}_window_limited_fraction") or 0) > 0.1,
@@ -92,7 +91,13 @@ FIELDS = (
     ),
     Field("gaps", 6, lambda row, d: count(row.get(f"{d}_spacing_oversize")), warns=_positive("spacing_oversize")),
     Field("TLS", 4, _tls, left=True),
-    Field("close", 8, lambda row, _: str(row.get("close") or ABSENT), left=True, warns=lambda r, _: r.get("close") == "reset"),
+    Field(
+        "close",
+        8,
+        lambda row, _: str(row.get("close") or ABSENT),
+        left=True,
+        warns=lambda r, _: r.get("close") == "reset",
+    ),
 )
 
 
@@ -130,34 +135,31 @@ def connection_table(trace: "Trace", limit: int, width: int) -> "Table":
     rows = [trace.row(index) for index in trace.largest(limit)]
     directions = [main_direction(row) for row in rows]
     cells = {f: [f.text(row, d) for row, d in zip(rows, directions, strict=True)] for f in FIELDS}
-    cells = {f: texts for f, texts in cells.items() if f.rank == 0 or any(t not in (ABSENT, "0") for t in texts)}
+    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
     fields = fitting(cells, width)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0), collapse_padding=True)
     for field in fields:
-        justify = "left" if field.left else "right"
-        table.add_column(field.title, justify=justify, no_wrap=True, overflow="ellipsis")
+        table.add_column(field.title, justify="left" if field.left else "right", no_wrap=True, overflow="ellipsis")
     for number, (row, direction) in enumerate(zip(rows, directions, strict=True)):
-        table.add_row(
-            *(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields)
-        )
+        table.add_row(*(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields))
     return table
 
 
 def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
-    """As many of the columns as fit: addresses are shortened first, then the least telling columns dropped."""
+    """As many of the columns as fit, the most telling first; long addresses are shortened if that is not all."""
     if _width(cells) > width:
         cells = {f: [_shortened(t) for t in texts] if f.left else texts for f, texts in cells.items()}
-    while _width(cells) > width:
-        last = max(cells, key=lambda f: f.rank)
-        if last.rank == 0:
-            break
-        cells = {f: texts for f, texts in cells.items() if f is not last}
-    return cells
+    kept: dict[Field, list[str]] = {}
+    for field in sorted(cells, key=lambda f: f.rank):
+        wider = kept | {field: cells[field]}
+        if field.rank == 0 or _width(wider) <= width:
+            kept = wider
+    return {f: texts for f, texts in cells.items() if f in kept}
 
 
 def _width(cells: dict[Field, list[str]]) -> int:
     widths = (max((len(t) for t in [f.title, *texts]), default=0) for f, texts in cells.items())
-    return sum(width + _COLUMN_GAP for width in widths)
+    return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
 
 
 def _shortened(text: str) -> str:

@@ -101,9 +101,7 @@ def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSer
         return []
     packets = pa.table(trace.packets(connections))
     records = trace.records(connections)
-    return [
-        of_packets(packets.filter(pc.equal(packets["connection"], record["id"])), record) for record in records
-    ]
+    return [of_packets(packets.filter(pc.equal(packets["connection"], record["id"])), record) for record in records]
 
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
@@ -146,12 +144,17 @@ def throughput_bin_s(duration_s: float, wanted: int = 200) -> float:
 
 
 def throughput(time_s: Floats, payload_bytes: Floats, bin_s: float) -> Series:
-    """Bits per second in each bin, at the bin's middle; bins without a packet are 0."""
+    """Bits per second in each bin, at the bin's middle; bins without a packet are 0.
+
+    The last bin, which the transfer ends in, would show a rate that never was: it is left out if there are others.
+    """
     if not len(time_s):
         return Series(np.empty(0), np.empty(0))
     index = np.maximum(time_s / bin_s, 0).astype(np.int64)
     bits = np.bincount(index, weights=payload_bytes * 8)
-    return Series((np.arange(len(bits)) + 0.5) * bin_s, bits / bin_s)
+    bits = bits[:-1] if len(bits) > 1 else bits
+    middles = (np.arange(len(bits), dtype=np.float64) + 0.5) * bin_s
+    return Series(middles, (bits / bin_s).astype(np.float64))
 
 
 def _integers(packets: pa.Table, name: str) -> NDArray[np.int64]:

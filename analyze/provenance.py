@@ -1,9 +1,9 @@
 """Where a result comes from: schema, version, command line and inputs, to be kept beside every table and report."""
 
 import hashlib
-import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze.trace import version
@@ -21,7 +21,7 @@ Provenance = dict[str, str | bool | list[dict[str, Fact]]]
 
 
 def of(trace: "Trace", *, anonymous: bool) -> Provenance:
-    """Facts about the run. An anonymous one names neither folders nor the command line (a filter may hold addresses)."""
+    """Facts about the run. An anonymous one has neither folders nor the command line (filters may hold addresses)."""
     facts: Provenance = {
         "schema": SCHEMA,
         "vmtrace": version(),
@@ -29,15 +29,15 @@ def of(trace: "Trace", *, anonymous: bool) -> Provenance:
         "inputs": [_input(path, anonymous=anonymous) for path in trace.files],
     }
     if not anonymous:
-        facts["command"] = shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]]) if sys.argv else ""
+        facts["command"] = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
     return facts
 
 
 def _input(path: str, *, anonymous: bool) -> dict[str, Fact]:
-    name = os.path.basename(path) if anonymous else path
+    name = Path(path).name if anonymous else path
     try:
-        state = os.stat(path)
-        small = state.st_size <= _HASH_LIMIT_BYTES and os.path.isfile(path)
+        state = Path(path).stat()
+        small = state.st_size <= _HASH_LIMIT_BYTES and Path(path).is_file()
         return {
             "path": name,
             "size_bytes": state.st_size,
@@ -50,5 +50,5 @@ def _input(path: str, *, anonymous: bool) -> dict[str, Fact]:
 
 
 def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

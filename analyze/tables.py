@@ -1,7 +1,7 @@
 """Tables on disk, CSV and Parquet: connections, SYNs over time, and the packets of chosen connections.
 
-Parquet files hold their provenance as metadata; beside CSV files it lies as `provenance.json`, because a comment in a CSV
-file is read as data by most tools.
+Parquet files hold their provenance as metadata; beside CSV files it lies as `provenance.json`, because a comment in a
+CSV file is read as data by most tools.
 """
 
 import json
@@ -70,5 +70,8 @@ def _write_all(
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:
-    fields = [field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field for field in table.schema]
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
     return table.cast(pa.schema(fields))

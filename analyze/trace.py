@@ -259,7 +259,7 @@ def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> _Inpu
 
 def _spooled(stream: IO[bytes], spool: list[IO[bytes]]) -> str:
     """The stream's content in a temporary file (mode 0600) that lives as long as `spool`."""
-    file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")
+    file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")  # noqa: SIM115 - lives on in `spool`
     shutil.copyfileobj(stream, file, 1 << 20)
     file.flush()
     spool.append(file)

@@ -1,10 +1,10 @@
 """The one place where the command speaks of trouble: one line on standard error, and the exit status.
 
-    0    done
-    1    could not do (all of) its job
-    2    wrong usage
-    3    done, but a --fail-if threshold was crossed
-    130  stopped by Ctrl-C; what was measured until then was written
+0    done
+1    could not do (all of) its job
+2    wrong usage
+3    done, but a --fail-if threshold was crossed
+130  stopped by Ctrl-C; what was measured until then was written
 """
 
 import os

@@ -1,11 +1,11 @@
 """A progress bar on standard error, for a person at a terminal who has waited half a second."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -37,15 +37,24 @@ class Bar:
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=consumed_bytes)
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._close()
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
 
         columns = (
             TextColumn("reading"),
@@ -68,7 +77,7 @@ def total_bytes(paths: Sequence[str]) -> int | None:
     """The size of all files together; None if one has no size (standard input, a pipe)."""
     total = 0
     for path in paths:
-        if not os.path.isfile(path):
+        if not Path(path).is_file():
             return None
-        total += os.path.getsize(path)
+        total += Path(path).stat().st_size
     return total

@@ -1,5 +1,8 @@
 """What all figures share: size, fonts, axes in SI units, thinning."""
 
+from typing import Any
+
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
@@ -10,7 +13,7 @@ from analyze.units import printable
 POINT_LIMIT = 20_000
 """More points than this on one line are more than a printed page can show."""
 
-_STYLE = {
+_STYLE: Any = {
     "font.size": 9,
     "axes.grid": True,
     "grid.color": "#dddddd",
@@ -18,8 +21,6 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
     "svg.fonttype": "none",
     "svg.hashsalt": "vmtrace",
     "figure.constrained_layout.use": True,
@@ -28,8 +29,6 @@ _STYLE = {
 
 def new_figure(series: ConnectionSeries, what: str) -> tuple[Figure, Axes]:
     """An empty figure with a title and a time axis."""
-    import matplotlib as mpl
-
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(7.0, 3.8), dpi=200)
         axes = figure.add_subplot()
@@ -71,6 +70,7 @@ def points(axes: Axes, series: Series, colour: str, label: str, marker: str = ".
             color=colour,
             label=label,
             rasterized=len(drawn) > 5000,
+            zorder=3 if marker == "." else 5,
         )
 
 
@@ -78,14 +78,16 @@ def steps(axes: Axes, series: Series, colour: str, label: str, width: float = 0.
     """Draw a series as a line of steps: a value holds until the next one."""
     if len(series):
         drawn = series.thinned(POINT_LIMIT)
-        axes.step(drawn.time_s, drawn.value, where="post", color=colour, label=label, linewidth=width)
+        axes.step(drawn.time_s, drawn.value, where="post", color=colour, label=label, linewidth=width, zorder=4)
 
 
 def legend(axes: Axes) -> None:
     """Say what is what, outside the data, if there is more than one thing."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) > 1:
-        axes.figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), markerscale=2)
+        axes.figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(labels), markerscale=2, frameon=False, fontsize=8
+        )
 
 
 def note_empty(axes: Axes, text: str) -> None:

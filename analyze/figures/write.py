@@ -11,7 +11,9 @@ KINDS = (time_sequence, rtt, spacing, window, throughput)
 FORMATS = ("png", "svg")
 
 
-def write_figures(connections: Iterable[ConnectionSeries], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def write_figures(
+    connections: Iterable[ConnectionSeries], folder: Path, formats: Sequence[str] = FORMATS
+) -> list[Path]:
     """Write `connection-ID-KIND.FORMAT` for each connection, kind and format; return the paths."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -20,8 +20,8 @@ from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from analyze.packet_series import ConnectionSeries
-    from analyze.providers import Provider
     from analyze.provenance import Provenance
+    from analyze.providers import Provider
 
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05
@@ -115,7 +115,7 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
     for path in paths:
         try:
             # Not a pipe: opening one could wait for ever, or take what is in it.
-            if path != capture_files.STANDARD_INPUT and (os.path.isfile(path) or not os.path.exists(path)):
+            if path != capture_files.STANDARD_INPUT and (Path(path).is_file() or not Path(path).exists()):
                 os.close(os.open(path, os.O_RDONLY))
             readable.append(path)
         except (OSError, ValueError) as error:
@@ -253,11 +253,21 @@ class Outputs:
         from analyze.atomic import writing
 
         if self._request.json == capture_files.STANDARD_INPUT:
-            self._trace.write_json(sys.stdout.buffer.write)
+            self._json_into(sys.stdout.buffer.write)
             sys.stdout.buffer.flush()
         else:
             with writing(Path(self._request.json or "")) as out:
-                self._trace.write_json(out.write)
+                self._json_into(out.write)
+
+    def _json_into(self, write: Callable[[bytes], object]) -> None:
+        if not self._request.by_provider:
+            self._trace.write_json(write)
+            return
+        from analyze.document import Appending
+
+        appending = Appending(write)
+        self._trace.write_json(appending)
+        appending.finish({"by_provider": [provider.as_record() for provider in self._providers]})
 
     def _write_csv(self) -> None:
         from analyze import tables

@@ -1,6 +1,6 @@
 """`vmtrace analyze`: its options. What it does with them is `vmtrace.commands.analysis`."""
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +9,19 @@ import typer
 _FAIL_IF_HELP = (
     "Exit with status 3 if this holds for any connection: METRIC OPERATOR NUMBER, joined by 'and', 'or', brackets; e.g."
     " 'loss_rate>0.001 and goodput_bps<1e6'. Metrics: loss_rate, retransmission_rate, retransmitted_segments,"
-    " lost_segments, rtt_min_s, rtt_mean_s, rtt_median_s, rtt_p99_s, goodput_bps, zero_windows, window_limited, oversize,"
-    " oversize_time_s, spacing_max_s (either direction); duration_s, handshake_rtt_s, syn_retransmissions,"
+    " lost_segments, rtt_min_s, rtt_mean_s, rtt_median_s, rtt_p99_s, goodput_bps, zero_windows, window_limited,"
+    " oversize, oversize_time_s, spacing_max_s (either direction); duration_s, handshake_rtt_s, syn_retransmissions,"
     " tls_handshake_s, overhead_ratio; or any column of connections.csv."
 )
 
 
-class Grouping(str, Enum):
+class Grouping(StrEnum):
     """What `--by` can group by."""
 
     PROVIDER = "provider"
 
 
-def analyze(
+def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Captures, folders of captures, patterns; - is standard input.")
     ],
@@ -33,7 +33,8 @@ def analyze(
         Path | None, typer.Option(metavar="DIR", help="Write tables as Parquet files into this folder.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write one HTML file with zoomable plots; needs no network.")
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write one HTML file with zoomable plots; needs no network."),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures for print (PNG and SVG) into this folder.")
@@ -44,16 +45,21 @@ def analyze(
     connection: Annotated[
         list[int] | None,
         typer.Option(
-            metavar="ID", help="Show all of this connection, and draw and write its packets; may be given several times."
+            metavar="ID",
+            help="Show all of this connection, and draw and write its packets; may be given several times.",
         ),
     ] = None,
     by: Annotated[Grouping | None, typer.Option(help="Sum up connections by whose service they went to.")] = None,
     fail_if: Annotated[str | None, typer.Option(metavar="EXPR", help=_FAIL_IF_HELP)] = None,
     oversize_abs: Annotated[
         float | None,
-        typer.Option(metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001),
+        typer.Option(
+            metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001
+        ),
     ] = None,
-    threads: Annotated[int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)] = 0,
+    threads: Annotated[
+        int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)
+    ] = 0,
     limit: Annotated[int, typer.Option(metavar="N", help="Rows of the table.", min=1)] = 20,
     separate: Annotated[
         bool | None,
@@ -68,7 +74,9 @@ def analyze(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour, even on a terminal.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="On an error, print where in the program it happened.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="On an error, print where in the program it happened.")
+    ] = False,
 ) -> int:
     """Measure captures: connections, loss, round-trip time, spacing, windows, TLS, and where the bytes went."""
     from vmtrace.commands.analysis import Request, run
