@@ -7,10 +7,9 @@ from typing import Any, final
 class TraceError(Exception):
     # "not_a_capture", "decompression" or "filter"
     kind: str
-    # Position of the input among those given.
-    input: int
-    # Name of the input.
-    path: str
+    # Position of the input among those given, and its name; None if it is not about one input.
+    input: int | None
+    path: str | None
     # What is wrong, and what to do.
     reason: str
 
@@ -31,6 +30,9 @@ class Columns:
 class Analysis:
     @property
     def interrupted(self) -> bool: ...
+    # What was wrong with inputs that could not be read.
+    @property
+    def errors(self) -> list[Exception]: ...
     def write_json(
         self,
         write: Callable[[bytes], object],
@@ -43,13 +45,16 @@ class Analysis:
     def packets(self) -> Columns: ...
     def syns(self) -> Columns: ...
 
-# Raises OSError (its subclasses) and TraceError. `progress` is called about 20 times a second with the bytes consumed.
+# Each group is one capture. Raises OSError (its subclasses) and TraceError; `progress` gets the bytes consumed so far.
 def analyze(
-    inputs: Sequence[str | PathLike[str] | bytes],
+    groups: Sequence[Sequence[str | PathLike[str] | bytes]],
     *,
-    threads: int = 0,
+    threads: int = 1,
     oversize_abs_ns: int | None = None,
     detail_connections: Sequence[int] = (),
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
+
+# Of the beginnings of two captures, the share of frames that both hold.
+def shared_frames(first: str | PathLike[str] | bytes, second: str | PathLike[str] | bytes) -> float | None: ...

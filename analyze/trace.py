@@ -19,6 +19,7 @@ from analyze import _engine, document
 from analyze._engine import Columns, TraceError
 from analyze.anonymize import Anonymizer
 from analyze.capture_files import STANDARD_INPUT
+from analyze.grouping import Grouping, Input, group
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,8 +32,6 @@ Source = str | os.PathLike[str] | bytes | IO[bytes]
 Progress = Callable[[int], object]
 """Called about 20 times a second with the bytes consumed so far."""
 
-_Input = str | os.PathLike[str] | bytes
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -42,6 +41,8 @@ class Options:
     """Only packets that match this BPF expression (`tcp port 443`); needs libpcap."""
     threads: int = 0
     """0: as many as there are cores."""
+    grouping: Grouping = Grouping.AUTO
+    """Whether several captures are parts of one run."""
     oversize_abs_ms: float | None = None
     """Count a spacing as oversize from this length on, instead of by the adaptive rule."""
     packets_of: tuple[int, ...] = ()
@@ -65,7 +66,7 @@ def version() -> str:
 
 
 def read(*sources: Source, options: Options = Options(), progress: Progress | None = None) -> "Trace":
-    """Measure captures, which are taken as parts of one run.
+    """Measure captures.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
     `ValueError` for a bad filter. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
@@ -84,7 +85,7 @@ class Trace:
 
     def __init__(
         self,
-        inputs: Sequence[_Input],
+        inputs: Sequence[Input],
         names: Sequence[str],
         options: Options,
         progress: Progress | None,
@@ -95,6 +96,7 @@ class Trace:
         self._options = options
         self._progress = progress
         self._spool = spool
+        self._groups = group(self._inputs, options.grouping)
         self._anonymizer = Anonymizer() if options.anonymize else None
         self._result = self._run(options.packets_of)
         self._detail = (options.packets_of, self._result)
@@ -108,8 +110,14 @@ class Trace:
 
     @property
     def paths(self) -> list[str]:
-        """The inputs' names as results show them."""
-        return [self._anonymizer.path(name) for name in self._names] if self._anonymizer else self._names
+        """The inputs' names as results show them, in the order of the results."""
+        names = [self._names[position] for members in self._groups for position in members]
+        return [self._anonymizer.path(name) for name in names] if self._anonymizer else names
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What was wrong with inputs that could not be read, while others could."""
+        return self._result.errors
 
     @property
     def files(self) -> list[str]:
@@ -232,8 +240,8 @@ class Trace:
     def _run(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
         options = self._options
         return _engine.analyze(
-            self._inputs,
-            threads=options.threads,
+            [[self._inputs[position] for position in members] for members in self._groups],
+            threads=options.threads or len(os.sched_getaffinity(0)),
             oversize_abs_ns=None if options.oversize_abs_ms is None else round(options.oversize_abs_ms * 1e6),
             detail_connections=packets_of,
             compile_filter=_compiler(options.filter),
@@ -249,7 +257,7 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)
 
 
-def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> _Input:
+def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> Input:
     if source == STANDARD_INPUT and options.keep_input:
         return _spooled(sys.stdin.buffer, spool)
     if isinstance(source, str | os.PathLike | bytes):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze import capture_files, fail_if
+from analyze.grouping import Grouping
 from analyze.trace import Options, Trace, TraceError, read
 from analyze.units import plural
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, quiet_broken_pipe
@@ -64,9 +65,16 @@ class Request:
             threads=self.threads,
             oversize_abs_ms=self.oversize_abs_ms,
             packets_of=self.connections if self._writes_packets else (),
+            grouping=self._grouping,
             keep_input=self.draws,
             anonymize=self.anonymize,
         )
+
+    @property
+    def _grouping(self) -> Grouping:
+        if self.separate is None:
+            return Grouping.AUTO
+        return Grouping.SEPARATE if self.separate else Grouping.MERGE
 
     @property
     def _writes_packets(self) -> bool:
@@ -130,17 +138,22 @@ def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> 
 
     while paths:
         try:
-            return read(*paths, options=request.options, progress=bar)
+            trace = read(*paths, options=request.options, progress=bar)
         except FilterError as error:
             raise UsageError(str(error)) from None
         except TraceError as error:
             if error.kind == "filter":
                 raise UsageError(error.reason) from None
             failures.append(str(error))
-            lost = error.input
+            lost = -1 if error.input is None else error.input
         except OSError as error:
             failures.append(describe(error))
             lost = paths.index(error.filename) if error.filename in paths else -1
+        else:
+            for problem in map(describe, trace.errors):
+                failures.append(problem)
+                complain(problem)
+            return trace
         complain(failures[-1])
         if request.debug:
             traceback.print_exc()
@@ -155,7 +168,7 @@ def _check_connections(trace: Trace, wanted: Sequence[int]) -> None:
     known = set(trace.values("id")) if wanted else set()
     for number in wanted:
         if number not in known:
-            there = f"there are 0 to {max(known)}" if known else "there are none"
+            there = f"they are numbered {min(known)} to {max(known)}" if known else "there are none"
             raise CommandError(f"no connection {number}: {there}")
 
 

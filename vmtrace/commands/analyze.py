@@ -65,8 +65,8 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
         bool | None,
         typer.Option(
             "--separate/--merge",
-            help="Take the files as unrelated captures, or as parts of one run. By itself: one run if they follow on"
-            " each other or overlap in time.",
+            help="Take each file as a capture of its own, or all as parts of one run. By itself: as one run, unless two"
+            " hold the same traffic captured at two points.",
         ),
     ] = None,
     anonymize: Annotated[

@@ -37,7 +37,7 @@ impl Input {
         Ok(match self {
             Self::Bytes(bytes) => Box::new(Cursor::new(bytes)),
             Self::Path(path) if path.as_os_str() == "-" => Box::new(std::io::stdin()),
-            Self::Path(path) => Box::new(File::open(path).map_err(|error| system_error(error, &name))?),
+            Self::Path(path) => Box::new(File::open(path).map_err(|error| system_error(&error, &name))?),
         })
     }
 }

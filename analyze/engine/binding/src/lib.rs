@@ -3,6 +3,7 @@
 //! Everything that measures is in `vmtrace-core`; everything that opens files for writing, prints or draws is Python.
 
 mod columns;
+mod combine;
 mod errors;
 mod input;
 mod result;
@@ -20,5 +21,5 @@ mod _engine {
     #[pymodule_export]
     use super::result::Analysis;
     #[pymodule_export]
-    use super::run::analyze;
+    use super::run::{analyze, shared_frames};
 }

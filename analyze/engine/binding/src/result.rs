@@ -1,7 +1,6 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
 use std::io::{BufWriter, Write};
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use vmtrace_core::analysis::{self, JsonHeader};
@@ -15,13 +14,14 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// What one run of the engine measured.
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Analysis {
-    inner: Arc<analysis::Analysis>,
+    inner: analysis::Analysis,
+    errors: Vec<PyErr>,
 }
 
 impl Analysis {
     /// Wraps the engine's result.
-    pub fn new(result: analysis::Analysis) -> Self {
-        Self { inner: Arc::new(result) }
+    pub fn new(result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
+        Self { inner: result, errors }
     }
 }
 
@@ -31,6 +31,12 @@ impl Analysis {
     #[getter]
     fn interrupted(&self) -> bool {
         self.inner.interrupted
+    }
+
+    /// What was wrong with inputs that could not be read, as exceptions.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.errors.iter().map(|error| error.value(py).clone().into_any().unbind()).collect()
     }
 
     /// Writes the JSON document `vmtrace.analysis/1` by calling `write` with consecutive pieces of it.
