@@ -14,8 +14,8 @@ from analyze.capture_files import STANDARD_INPUT
 Input = str | PathLike[str] | bytes
 
 _SAME_TRAFFIC = 0.3
-"""Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but for
-a router's, which are two points as well)."""
+"""Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but
+for a router's, which are two points as well)."""
 _COMPARED_AT_MOST = 8
 """Every pair is compared: of more files than this only the first ones are, and the others taken as parts of the run."""
 

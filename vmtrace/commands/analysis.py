@@ -144,23 +144,22 @@ def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> 
         except TraceError as error:
             if error.kind == "filter":
                 raise UsageError(error.reason) from None
-            failures.append(str(error))
-            lost = -1 if error.input is None else error.input
+            problem, culprit = str(error), error.path
         except OSError as error:
-            failures.append(describe(error))
-            lost = paths.index(error.filename) if error.filename in paths else -1
+            problem, culprit = describe(error), error.filename
         else:
             for problem in map(describe, trace.errors):
                 failures.append(problem)
                 complain(problem)
             return trace
-        complain(failures[-1])
+        failures.append(problem)
+        complain(problem)
         if request.debug:
             traceback.print_exc()
         # Standard input was used up by the attempt.
-        if capture_files.STANDARD_INPUT in paths or lost < 0:
+        if capture_files.STANDARD_INPUT in paths or culprit not in paths:
             return None
-        paths = paths[:lost] + paths[lost + 1 :]
+        paths = [path for path in paths if path != culprit]
     return None
 
 
@@ -183,6 +182,7 @@ def _say_empty(trace: Trace) -> list[str]:
         seen = plural(header["packets"], "packet")
         what = f"{header['path']}: no TCP in {seen}" + (f" ({reasons})" if reasons else "")
         complain(what)
+        # ARP and DNS were read and are no TCP; of a link type nobody knows nothing was read at all.
         unknown_link = sum(number for name, number in undecoded.items() if "link" in name)
         if header["packets"] and unknown_link == header["packets"]:
             failures.append(what)
