@@ -4,15 +4,22 @@
 //!
 //! ```text
 //! read/     file bytes      -> Chunk of Records  (formats, compression, damage, merging)
+//! filter/   one frame       -> keep or not       (compiled BPF filters)
 //! decode/   one Record      -> Packet            (link layers, tunnels, IP, TCP header)
 //! tcp/      Packets         -> connections       (state, loss, RTT, spacing, windows)
 //! tls/      stream bytes    -> TLS facts         (handshake, records)
 //! output/   connections     -> JSON, columns
 //! ```
 //!
+//! [`analysis::analyze`] runs them all, on as many threads as it is given.
+//!
 //! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
 
+pub mod analysis;
 pub mod decode;
+pub mod filter;
+pub mod output;
 pub mod packet;
 pub mod read;
+pub mod tcp;
 pub mod tls;

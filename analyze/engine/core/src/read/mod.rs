@@ -1,6 +1,41 @@
 //! Capture files: bytes in, chunks of records out. Owns formats, compression, damage and merging; knows no protocol.
+//!
+//! ```text
+//! merge          several inputs as one, in time order
+//! file_source    one input: big reads, the tail of one chunk carried to the next
+//!   compression  gzip, zstd, xz, lz4 found by their magic numbers, unpacked on the way
+//!   walk         what a format does: from a window of bytes to records
+//!     record_walk  pcap and snoop: fixed record headers; finds its way again after damage
+//!     pcapng       blocks with a trailer
+//!   ledger       what was learnt of the input: counts, times, damage
+//! ```
+
+mod compression;
+mod endian;
+mod file_source;
+mod gzip;
+mod ledger;
+mod lz4;
+mod merge;
+mod pcap;
+mod pcapng;
+mod pcapng_blocks;
+mod record_walk;
+mod same_point;
+mod snoop;
+mod walk;
+mod xz;
+mod zstd;
+
+pub use file_source::{CHUNK_BYTES, FileSource};
+pub use merge::{MergedSource, open};
+pub use same_point::{Overlap, shared_frames};
 
 use std::fmt;
+use std::io::Read;
+
+/// An input as the caller opened it: a file, standard input, bytes in memory.
+pub type Input = Box<dyn Read + Send>;
 
 /// Where one captured frame lies, and when it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +117,23 @@ impl fmt::Display for ReadError {
     }
 }
 
-impl std::error::Error for ReadError {}
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::NotACapture { .. } | Self::Decompression { .. } => None,
+        }
+    }
+}
+
+impl ReadError {
+    /// Number of the input file that could not be read.
+    pub fn input(&self) -> u16 {
+        match self {
+            Self::Io { input, .. } | Self::NotACapture { input, .. } | Self::Decompression { input, .. } => *input,
+        }
+    }
+}
 
 /// A stretch of a file that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +148,8 @@ pub struct Damage {
 
 /// Something that yields chunks until its end.
 pub trait ChunkSource: Send {
-    /// Replaces the contents of `chunk` by the next batch; `false` at the end (the chunk is then empty).
+    /// Replaces the contents of `chunk` by the next batch; `false` at the end (the chunk is then empty). Hand the last
+    /// chunk back as it is: bytes that are not cleared need not be zeroed again.
     ///
     /// # Errors
     /// [`ReadError`] when an input cannot be read at all; damage within it is skipped and recorded instead.
@@ -113,7 +165,7 @@ pub trait ChunkSource: Send {
 /// What reading learnt of one input, apart from its packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputFacts {
-    /// "pcap" or "pcapng" (or another format's name, when one more is read).
+    /// "pcap", "pcapng" or "snoop"; empty as long as the file's first bytes have not been read.
     pub format: &'static str,
     /// "gzip", "zstd", "xz", "lz4" or none.
     pub compression: Option<&'static str>,
@@ -141,7 +193,7 @@ pub struct InputFacts {
     pub clock_steps_back: u64,
     /// TLS key log text of pcapng decryption secrets blocks.
     pub tls_key_log: Vec<u8>,
-    /// Blocks of unknown type that were passed over, by type number.
+    /// Blocks of unknown type that were passed over, by type number (bounded: what is beyond is under [`u32::MAX`]).
     pub unknown_blocks: Vec<(u32, u64)>,
     /// Damaged stretches, in file order (bounded; the last entry then says how many more).
     pub damage: Vec<Damage>,

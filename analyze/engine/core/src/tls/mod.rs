@@ -1,4 +1,34 @@
 //! TLS facts of one connection from its byte streams: versions, handshake cost, record overhead. Decrypts nothing.
+//!
+//! ```text
+//! stream       segments            -> bytes in order, or the number of those missing
+//! detect       bytes               -> where TLS begins
+//! record, side bytes               -> records, their bytes sorted
+//! handshake    handshake records   -> hellos (hello), message lengths
+//! phase        TLS 1.3 records     -> which are handshake, by position
+//! overhead     version and suite   -> what protection adds to a record
+//! conclusion   both directions     -> settled classes
+//! facts, tally                     -> TlsFacts, StreamBytes
+//! tracker      all of it for one connection
+//! ```
+
+mod conclusion;
+mod detect;
+mod facts;
+mod handshake;
+mod hello;
+mod names;
+mod overhead;
+mod phase;
+mod record;
+mod side;
+mod stream;
+mod tally;
+mod tracker;
+
+pub use facts::{EarlyData, TlsFacts};
+pub use tally::StreamBytes;
+pub use tracker::TlsTracker;
 
 /// Which way the bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

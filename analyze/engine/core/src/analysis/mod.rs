@@ -1,0 +1,205 @@
+//! The whole way from readers to results: reading, decoding and TCP analysis, on one thread or several.
+//!
+//! Reading is serial, decoding goes chunk by chunk on any thread, and connections are shared out over shards, each of
+//! which sees its packets in order. [`serial`] does it all in one loop, [`parallel`] on several threads.
+
+mod parallel;
+mod serial;
+mod stage;
+
+use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
+use crate::tcp::openings::OpeningSeries;
+use crate::tcp::rows::Rows;
+use crate::tcp::shard::{ClockStep, Environment};
+use crate::tcp::summary::ConnectionSummary;
+use stage::{Intake, InputTally};
+
+/// Turns a filter into a BPF program for a link type.
+pub trait FilterCompiler: Send + Sync {
+    /// Packed `struct bpf_insn` for frames of `link_type` (LINKTYPE_ number).
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the filter.
+    fn compile(&self, link_type: u16, snap_length: u32) -> Result<Vec<u8>, String>;
+}
+
+/// Watches a run.
+pub trait Observer: Send + Sync {
+    /// Called every few chunks with the bytes consumed of the files; true ends the run, keeping what there is.
+    fn progress(&self, consumed_bytes: u64) -> bool;
+}
+
+/// Watches nothing.
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    fn progress(&self, _consumed_bytes: u64) -> bool {
+        false
+    }
+}
+
+/// What to do.
+#[derive(Default)]
+pub struct Options {
+    /// Threads; 0 and 1 both mean one.
+    pub threads: usize,
+    /// Spacing above this is oversize, instead of the adaptive rule; nanoseconds.
+    pub oversize_abs_ns: Option<u64>,
+    /// Connections (by number) whose packets are wanted one by one.
+    pub detail_connections: Vec<u32>,
+    /// Frames to take.
+    pub filter: Option<Box<dyn FilterCompiler>>,
+}
+
+/// Why there is no result at all.
+#[derive(Debug)]
+pub enum Failure {
+    /// No input could be read.
+    Read(ReadError),
+    /// The filter could not be compiled.
+    Filter(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Filter(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// One input and what was found wrong with the capture.
+#[derive(Debug, Clone, Default)]
+pub struct InputSummary {
+    /// What reading learnt.
+    pub facts: InputFacts,
+    /// TCP segments decoded.
+    pub tcp_packets: u64,
+    /// Frames without one, by reason.
+    pub undecoded: Vec<(String, u64)>,
+    /// Bytes acknowledged but never captured.
+    pub unseen_acked_bytes: u64,
+    /// Frames captured twice.
+    pub duplicates: u64,
+    /// Frames recorded out of order.
+    pub reordered: u64,
+    /// Steps of the capture clock.
+    pub clock_steps: u64,
+}
+
+/// All results.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    /// The run was ended early.
+    pub interrupted: bool,
+    /// Inputs in the order given.
+    pub inputs: Vec<InputSummary>,
+    /// Connections in order of their first packet.
+    pub connections: Vec<ConnectionSummary>,
+    /// SYNs over time.
+    pub openings: OpeningSeries,
+    /// Packets of the connections asked for.
+    pub rows: Rows,
+    /// Inputs that could not be read (to their end).
+    pub errors: Vec<ReadError>,
+}
+
+/// Reads and analyses `inputs` as one capture.
+///
+/// # Errors
+/// [`Failure`] if no input could be read, or the filter is wrong. Damage within a file is no error.
+pub fn analyze(inputs: Vec<Input>, options: &Options, observer: &dyn Observer) -> Result<Analysis, Failure> {
+    analyze_source(open(inputs), options, observer)
+}
+
+/// As [`analyze`], from a source that is already open.
+///
+/// # Errors
+/// As [`analyze`].
+pub fn analyze_source(source: Box<dyn ChunkSource>, options: &Options, observer: &dyn Observer) -> Result<Analysis, Failure> {
+    let mut intake = Intake::new(source, options.filter.as_deref(), observer);
+    let (shards, tallies) = if options.threads <= 1 {
+        serial::run(&mut intake, options)
+    } else {
+        parallel::run(&mut intake, options)
+    };
+    if let Some(what) = intake.filter_error.take() {
+        return Err(Failure::Filter(what));
+    }
+    let facts = intake.source.inputs();
+    if facts.iter().all(|facts| facts.packets == 0)
+        && let Some(error) = intake.errors.pop()
+    {
+        return Err(Failure::Read(error));
+    }
+    let (connections, environment) = gather(shards);
+    let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
+        let tally = tallies.get(index).cloned().unwrap_or_default();
+        input_summary(index, facts, &tally, &connections, &environment.clock_steps)
+    });
+    Ok(Analysis {
+        interrupted: intake.interrupted,
+        inputs: inputs.collect(),
+        connections,
+        openings: environment.openings,
+        rows: environment.rows,
+        errors: intake.errors,
+    })
+}
+
+/// Brings the shards' connections into the order of their first packets and numbers them.
+fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<ConnectionSummary>, Environment) {
+    let mut all = Vec::new();
+    let mut together = Environment::default();
+    for shard in shards {
+        let (summaries, environment) = shard.finish_all();
+        if all.is_empty() {
+            (all, together) = (summaries, environment);
+            continue;
+        }
+        all.extend(summaries);
+        together.openings.merge(environment.openings);
+        together.clock_steps.extend(environment.clock_steps);
+    }
+    all.sort_by_key(|summary: &ConnectionSummary| summary.order);
+    for (summary, number) in all.iter_mut().zip(1..) {
+        summary.id = number;
+    }
+    (all, together)
+}
+
+fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, connections: &[ConnectionSummary], steps: &[ClockStep]) -> InputSummary {
+    let mut summary = InputSummary {
+        tcp_packets: tally.tcp_packets,
+        undecoded: tally.undecoded(),
+        clock_steps: facts.clock_steps_back.max(distinct_steps(steps, index)),
+        facts,
+        ..InputSummary::default()
+    };
+    for connection in connections.iter().filter(|connection| usize::from(connection.input) == index) {
+        for direction in &connection.directions {
+            summary.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
+            summary.duplicates += u64::from(direction.loss.capture_duplicates);
+            summary.reordered += u64::from(direction.loss.capture_reordered);
+        }
+    }
+    summary
+}
+
+/// One step shows in every connection that is open: those within a second are the same.
+fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
+    let mut times: Vec<i64> = steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
+    times.sort_unstable();
+    let mut last = None;
+    let mut count = 0;
+    for time_ns in times {
+        if last.is_none_or(|last: i64| time_ns.saturating_sub(last) > 1_000_000_000) {
+            count += 1;
+        }
+        last = Some(time_ns);
+    }
+    count
+}

@@ -1,0 +1,33 @@
+//! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
+
+use super::Options;
+use super::stage::{InputTally, Intake, Tallies};
+use crate::decode::fragments::Reassembler;
+use crate::decode::{Batch, Counts};
+use crate::read::Chunk;
+use crate::tcp::shard::Shard;
+
+/// Runs to the end of the input.
+pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<InputTally>) {
+    let mut shard = Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
+    let mut tallies = Tallies::default();
+    let mut reassembler = Reassembler::new();
+    let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
+    let mut order = 0;
+    while intake.next(&mut chunk, &mut filtered) {
+        batch.clear();
+        batch.decode(&chunk);
+        batch.join_fragments(&mut chunk, &mut reassembler);
+        tallies.add(&chunk, &batch);
+        tallies.add_filtered(&filtered);
+        filtered.clear();
+        for packet in &batch.packets {
+            shard.packet(packet, &chunk.bytes, order);
+            order += 1;
+        }
+    }
+    let mut counts = Counts::default();
+    reassembler.finish(&mut counts);
+    tallies.add_counts(&counts);
+    (vec![shard], tallies.into_list())
+}

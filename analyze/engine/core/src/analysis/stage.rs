@@ -1,0 +1,161 @@
+//! What the serial and the parallel way share: taking chunks in, filtering, counting frames by input.
+
+use std::collections::HashMap;
+
+use super::{FilterCompiler, Observer};
+use crate::decode::{Batch, Counts, Decoded, decode};
+use crate::filter::Program;
+use crate::read::{Chunk, ChunkSource, ReadError};
+
+/// The observer is asked once in so many chunks.
+const CHUNKS_BETWEEN_REPORTS: u64 = 16;
+
+/// The reading end of a run.
+pub struct Intake<'a> {
+    /// Where chunks come from.
+    pub source: Box<dyn ChunkSource>,
+    filter: Option<Filter<'a>>,
+    observer: &'a dyn Observer,
+    chunks: u64,
+    /// The observer ended the run.
+    pub interrupted: bool,
+    /// Inputs that could not be read.
+    pub errors: Vec<ReadError>,
+    /// Why the filter could not be compiled.
+    pub filter_error: Option<String>,
+}
+
+impl<'a> Intake<'a> {
+    /// A fresh run.
+    pub fn new(source: Box<dyn ChunkSource>, filter: Option<&'a dyn FilterCompiler>, observer: &'a dyn Observer) -> Self {
+        let filter = filter.map(|compiler| Filter { compiler, programs: HashMap::new() });
+        Self { source, filter, observer, chunks: 0, interrupted: false, errors: Vec::new(), filter_error: None }
+    }
+
+    /// Reads the next chunk; false at the end. Returns how many frames the filter left out through `filtered`.
+    pub fn next(&mut self, chunk: &mut Chunk, filtered: &mut Vec<u16>) -> bool {
+        loop {
+            if self.interrupted || self.filter_error.is_some() {
+                return false;
+            }
+            match self.source.next_chunk(chunk) {
+                Ok(true) => break,
+                Ok(false) => return false,
+                Err(error) => self.errors.push(error),
+            }
+        }
+        self.chunks += 1;
+        if self.chunks % CHUNKS_BETWEEN_REPORTS == 1 {
+            self.interrupted = self.observer.progress(self.source.consumed_bytes());
+        }
+        if let Some(filter) = &mut self.filter
+            && let Err(what) = filter.apply(chunk, filtered)
+        {
+            self.filter_error = Some(what);
+            return false;
+        }
+        true
+    }
+}
+
+/// A filter, compiled for each link type as it appears.
+struct Filter<'a> {
+    compiler: &'a dyn FilterCompiler,
+    programs: HashMap<u16, Program>,
+}
+
+/// Snap length given to the compiler: it only bounds what a program returns.
+const SNAP_LENGTH: u32 = 262_144;
+
+impl Filter<'_> {
+    fn apply(&mut self, chunk: &mut Chunk, filtered: &mut Vec<u16>) -> Result<(), String> {
+        for record in &chunk.records {
+            if !self.programs.contains_key(&record.link_type) {
+                let bytes = self.compiler.compile(record.link_type, SNAP_LENGTH)?;
+                let program = Program::parse(&bytes).map_err(|error| error.to_string())?;
+                self.programs.insert(record.link_type, program);
+            }
+        }
+        let (bytes, programs) = (&chunk.bytes, &self.programs);
+        chunk.records.retain(|record| {
+            let start = record.offset as usize;
+            let frame = bytes.get(start..start + record.captured_length as usize).unwrap_or_default();
+            let keep = programs.get(&record.link_type).is_some_and(|program| program.run(frame, record.original_length) > 0);
+            if !keep {
+                filtered.push(record.input);
+            }
+            keep
+        });
+        Ok(())
+    }
+}
+
+/// Frames of one input.
+#[derive(Debug, Clone, Default)]
+pub struct InputTally {
+    /// TCP segments.
+    pub tcp_packets: u64,
+    counts: Counts,
+    filtered: u64,
+}
+
+impl InputTally {
+    /// Reasons with their counts.
+    pub fn undecoded(&self) -> Vec<(String, u64)> {
+        let mut reasons: Vec<(String, u64)> = self.counts.iter().map(|(reason, count)| (reason.name().into_owned(), count)).collect();
+        if self.filtered > 0 {
+            reasons.push(("left_out_by_filter".to_owned(), self.filtered));
+        }
+        reasons
+    }
+}
+
+/// Frames of all inputs.
+#[derive(Debug, Clone, Default)]
+pub struct Tallies {
+    list: Vec<InputTally>,
+}
+
+impl Tallies {
+    fn at(&mut self, input: u16) -> &mut InputTally {
+        let index = usize::from(input);
+        if self.list.len() <= index {
+            self.list.resize_with(index + 1, InputTally::default);
+        }
+        &mut self.list[index]
+    }
+
+    /// Counts the frames of a decoded chunk.
+    pub fn add(&mut self, chunk: &Chunk, batch: &Batch) {
+        let Some(first) = chunk.records.first() else { return };
+        if chunk.records.iter().all(|record| record.input == first.input) {
+            let tally = self.at(first.input);
+            tally.tcp_packets += batch.packets.len() as u64;
+            tally.counts.merge(&batch.counts);
+            return;
+        }
+        batch.packets.iter().for_each(|packet| self.at(packet.input).tcp_packets += 1);
+        for record in &chunk.records {
+            if let Decoded::None(reason) = decode(&chunk.bytes, record) {
+                self.at(record.input).counts.count(reason);
+            }
+        }
+    }
+
+    /// Counts frames the filter left out.
+    pub fn add_filtered(&mut self, filtered: &[u16]) {
+        filtered.iter().for_each(|&input| self.at(input).filtered += 1);
+    }
+
+    /// Adds what the end of the capture showed (fragments that never were completed), to the first input.
+    pub fn add_counts(&mut self, counts: &Counts) {
+        if counts.total() > 0 {
+            self.at(0).counts.merge(counts);
+        }
+    }
+
+    /// One entry for each input seen.
+    pub fn into_list(self) -> Vec<InputTally> {
+        self.list
+    }
+}

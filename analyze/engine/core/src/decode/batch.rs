@@ -1,0 +1,81 @@
+//! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
+
+use super::fragments::Reassembler;
+use super::{Counts, Decoded, decode};
+use crate::packet::Packet;
+use crate::read::Chunk;
+
+/// A frame that holds a fragment of an IP datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FragmentAt {
+    /// Its index in [`Chunk::records`].
+    pub record: u32,
+    /// How many of the batch's packets come before it.
+    pub packets_before: u32,
+}
+
+/// What decoding made of a chunk.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// TCP segments in file order; they point into the chunk's bytes.
+    pub packets: Vec<Packet>,
+    /// Fragments not yet joined, in file order.
+    pub fragments: Vec<FragmentAt>,
+    /// Frames that gave no packet, by reason.
+    pub counts: Counts,
+}
+
+impl Batch {
+    /// Empties the batch, keeping its allocations.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.fragments.clear();
+        self.counts = Counts::default();
+    }
+
+    /// Decodes all records of a chunk, behind what the batch already holds of it.
+    pub fn decode(&mut self, chunk: &Chunk) {
+        self.packets.reserve(chunk.records.len());
+        for (index, record) in chunk.records.iter().enumerate() {
+            match decode(&chunk.bytes, record) {
+                Decoded::Tcp(packet) => self.packets.push(packet),
+                Decoded::None(reason) => self.counts.count(reason),
+                // A chunk's offsets are u32, so its records can be counted in one, too.
+                Decoded::Fragment => {
+                    self.fragments.push(FragmentAt { record: index as u32, packets_before: self.packets.len() as u32 });
+                }
+            }
+        }
+    }
+
+    /// Joins the batch's fragments with those of the chunks before it. Completed datagrams are appended to the chunk's
+    /// bytes, their segments come in at the place of the fragment that completed them.
+    pub fn join_fragments(&mut self, chunk: &mut Chunk, reassembler: &mut Reassembler) {
+        if self.fragments.is_empty() {
+            return;
+        }
+        let mut joined = Vec::new();
+        for at in self.fragments.drain(..) {
+            let Some(record) = chunk.records.get(at.record as usize) else { continue };
+            if let Some(packet) = reassembler.push(&mut chunk.bytes, record, &mut self.counts) {
+                joined.push((at.packets_before as usize, packet));
+            }
+        }
+        if !joined.is_empty() {
+            self.packets = merge(&self.packets, &joined);
+        }
+    }
+}
+
+/// Puts each of `joined` before the packet whose index it names.
+fn merge(packets: &[Packet], joined: &[(usize, Packet)]) -> Vec<Packet> {
+    let mut merged = Vec::with_capacity(packets.len() + joined.len());
+    let mut done = 0;
+    for &(before, packet) in joined {
+        merged.extend_from_slice(packets.get(done..before).unwrap_or_default());
+        merged.push(packet);
+        done = before;
+    }
+    merged.extend_from_slice(packets.get(done..).unwrap_or_default());
+    merged
+}

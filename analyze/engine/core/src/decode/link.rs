@@ -1,0 +1,139 @@
+//! Link types by their LINKTYPE_ number (tcpdump.org/linktypes.html), and the ones too small for a file of their own.
+
+use super::Undecoded;
+use super::ethernet::ether_type;
+use super::view::{Part, View};
+use super::walk::Layer;
+
+/// LINKTYPE_ numbers that are read.
+pub mod link_type {
+    #![allow(missing_docs, reason = "the names are the registry's")]
+    pub const NULL: u16 = 0;
+    pub const ETHERNET: u16 = 1;
+    pub const TOKEN_RING: u16 = 6;
+    pub const PPP: u16 = 9;
+    pub const FDDI: u16 = 10;
+    /// DLT_RAW as some systems number it; files should have 101.
+    pub const RAW_BSD: u16 = 12;
+    /// DLT_RAW of OpenBSD.
+    pub const RAW_OPENBSD: u16 = 14;
+    pub const PPP_HDLC: u16 = 50;
+    pub const PPP_ETHER: u16 = 51;
+    pub const RAW: u16 = 101;
+    pub const C_HDLC: u16 = 104;
+    pub const IEEE802_11: u16 = 105;
+    pub const LOOP: u16 = 108;
+    pub const LINUX_SLL: u16 = 113;
+    pub const IEEE802_11_PRISM: u16 = 119;
+    pub const IEEE802_11_RADIOTAP: u16 = 127;
+    pub const IEEE802_11_AVS: u16 = 163;
+    pub const PPP_WITH_DIR: u16 = 204;
+    pub const MPLS: u16 = 219;
+    pub const IPV4: u16 = 228;
+    pub const IPV6: u16 = 229;
+    pub const LINUX_SLL2: u16 = 276;
+}
+
+/// Reads what a link type puts before the first layer that other link types have, too.
+pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded> {
+    match number {
+        link_type::ETHERNET => Ok(Layer::Ethernet),
+        link_type::RAW | link_type::RAW_BSD | link_type::RAW_OPENBSD => Ok(Layer::Ip),
+        link_type::IPV4 | link_type::IPV6 => Ok(Layer::Ip),
+        link_type::NULL | link_type::LOOP => null(view),
+        link_type::LINUX_SLL => sll(view),
+        link_type::LINUX_SLL2 => sll2(view),
+        link_type::PPP | link_type::PPP_HDLC => Ok(Layer::Ppp),
+        link_type::PPP_WITH_DIR => view.skip(1, Part::Link).map(|()| Layer::Ppp),
+        link_type::PPP_ETHER => super::ppp::session(view),
+        link_type::C_HDLC => cisco_hdlc(view),
+        link_type::MPLS => Ok(Layer::Mpls),
+        link_type::FDDI => fddi(view),
+        link_type::TOKEN_RING => token_ring(view),
+        link_type::IEEE802_11 => Ok(Layer::Wifi),
+        link_type::IEEE802_11_PRISM => super::wifi::prism(view),
+        link_type::IEEE802_11_RADIOTAP => super::wifi::radiotap(view),
+        link_type::IEEE802_11_AVS => super::wifi::avs(view),
+        unknown => Err(Undecoded::UnknownLinkType(unknown)),
+    }
+}
+
+/// BSD loopback: an address family in the byte order of the capturing machine (NULL) or of the network (LOOP). The
+/// number is small, so its order shows; the value for IPv6 differs from system to system.
+fn null(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let bytes = *view.take::<4>(Part::Link)?;
+    let family = u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes));
+    match family {
+        // AF_INET; AF_INET6 of Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS.
+        2 | 10 | 23 | 24 | 28 | 30 => Ok(Layer::Ip),
+        _ => Err(Undecoded::NotIp),
+    }
+}
+
+/// Linux "cooked" capture (LINKTYPE_LINUX_SLL).
+fn sll(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[_, _, h0, h1, .., p0, p1] = view.take::<16>(Part::Link)?;
+    cooked(u16::from_be_bytes([h0, h1]), u16::from_be_bytes([p0, p1]))
+}
+
+/// Linux "cooked" capture, version 2 (LINKTYPE_LINUX_SLL2).
+fn sll2(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[p0, p1, _, _, _, _, _, _, h0, h1, ..] = view.take::<20>(Part::Link)?;
+    cooked(u16::from_be_bytes([h0, h1]), u16::from_be_bytes([p0, p1]))
+}
+
+/// What follows a cooked header, by ARPHRD_ hardware type and protocol field.
+fn cooked(hardware: u16, protocol: u16) -> Result<Layer, Undecoded> {
+    match (hardware, protocol) {
+        (_, ether_type::IPV4 | ether_type::IPV6) => Ok(Layer::Ip),
+        // Netlink: the protocol is a family.
+        (824, _) => Err(Undecoded::NotIp),
+        (801, _) => Ok(Layer::Wifi),
+        (802, _) => Ok(Layer::Link(link_type::IEEE802_11_PRISM)),
+        (803, _) => Ok(Layer::Link(link_type::IEEE802_11_RADIOTAP)),
+        // ETH_P_802_2; the other numbers below 1536 are no EtherTypes and carry no IP.
+        (_, 4) => Ok(Layer::Llc),
+        (_, 0..1536) => Err(Undecoded::NotIp),
+        (_, kind) => Ok(Layer::EtherType(kind)),
+    }
+}
+
+/// Cisco HDLC: address, control and an EtherType.
+fn cisco_hdlc(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[_, _, p0, p1] = view.take::<4>(Part::Link)?;
+    Ok(Layer::EtherType(u16::from_be_bytes([p0, p1])))
+}
+
+/// FDDI: frame control, two addresses, then LLC if the frame control says so (ISO 9314-2).
+fn fddi(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[control, ..] = view.take::<13>(Part::Link)?;
+    if control & 0x70 == 0x50 { Ok(Layer::Llc) } else { Err(Undecoded::NotIp) }
+}
+
+/// Token ring: access and frame control, two addresses, perhaps a source route, then LLC (IEEE 802.5).
+fn token_ring(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[_, control, _, _, _, _, _, _, source, ..] = view.take::<14>(Part::Link)?;
+    if control & 0xc0 != 0x40 {
+        return Err(Undecoded::NotIp);
+    }
+    if source & 0x80 != 0 {
+        let &[route] = view.head::<1>(Part::Link)?;
+        view.skip(usize::from(route & 0x1f), Part::Link)?;
+    }
+    Ok(Layer::Llc)
+}
+
+/// True for EtherTypes that are followed, for protocols that do not say whether a frame or a packet comes next.
+pub(super) fn follows(kind: u16) -> bool {
+    matches!(
+        kind,
+        ether_type::IPV4
+            | ether_type::IPV6
+            | ether_type::ARP
+            | ether_type::VLAN
+            | ether_type::SERVICE_VLAN
+            | ether_type::MPLS
+            | ether_type::MPLS_MULTICAST
+            | ether_type::PPPOE_SESSION
+    )
+}

@@ -1,0 +1,171 @@
+//! Why frames give no TCP segment, and how many of each there were.
+//!
+//! Together with the decoded packets the counts cover every frame exactly once, so a report can say what was left out.
+
+use std::borrow::Cow;
+
+/// Why a frame gives no TCP segment. Counted per reason; never an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Undecoded {
+    /// Not IP (ARP, LLDP, ...): nothing wrong with it.
+    NotIp,
+    /// IP but not TCP (UDP, ICMP, ...) and no tunnel that is read: nothing wrong with it.
+    NotTcp,
+    /// The frame's link type (LINKTYPE_ number) is none that is read.
+    UnknownLinkType(u16),
+    /// The snap length cut the link layer's header.
+    CutLinkHeader,
+    /// The link layer's header contradicts itself or the frame ends within it.
+    BadLinkHeader,
+    /// The snap length cut the IP header or one of its extension headers.
+    CutIpHeader,
+    /// The IP header contradicts itself or the frame ends within it.
+    BadIpHeader,
+    /// The snap length cut the header of a tunnel protocol.
+    CutTunnelHeader,
+    /// The header of a tunnel protocol contradicts itself or its datagram ends within it.
+    BadTunnelHeader,
+    /// The snap length cut the TCP header before the end of the window field.
+    CutTcpHeader,
+    /// The TCP header contradicts itself or is longer than the IP datagram.
+    BadTcpHeader,
+    /// More layers or nested IP headers than are followed.
+    TunnelTooDeep,
+    /// An IEEE 802.11 data frame that is still encrypted.
+    EncryptedWifi,
+    /// An IEEE 802.11 data frame in pieces (fragmented MSDU) or bundled (A-MSDU).
+    WifiAggregate,
+    /// IPsec ESP.
+    EncryptedIpsec,
+    /// Part of a fragmented datagram that was put together: its TCP segment counts at the fragment that completed it.
+    FragmentJoined,
+    /// Fragment of a datagram of which some fragment never came (or came too late, or there were too many).
+    FragmentIncomplete,
+}
+
+impl Undecoded {
+    /// Number of reasons.
+    pub const COUNT: usize = 17;
+
+    /// One reason of each kind, in the order of their index.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::NotIp,
+        Self::NotTcp,
+        Self::UnknownLinkType(0),
+        Self::CutLinkHeader,
+        Self::BadLinkHeader,
+        Self::CutIpHeader,
+        Self::BadIpHeader,
+        Self::CutTunnelHeader,
+        Self::BadTunnelHeader,
+        Self::CutTcpHeader,
+        Self::BadTcpHeader,
+        Self::TunnelTooDeep,
+        Self::EncryptedWifi,
+        Self::WifiAggregate,
+        Self::EncryptedIpsec,
+        Self::FragmentJoined,
+        Self::FragmentIncomplete,
+    ];
+
+    /// Index and fixed text of the reason.
+    fn entry(self) -> (usize, &'static str) {
+        match self {
+            Self::NotIp => (0, "not_ip"),
+            Self::NotTcp => (1, "not_tcp"),
+            Self::UnknownLinkType(_) => (2, "unknown_link_type"),
+            Self::CutLinkHeader => (3, "cut_link_header"),
+            Self::BadLinkHeader => (4, "bad_link_header"),
+            Self::CutIpHeader => (5, "cut_ip_header"),
+            Self::BadIpHeader => (6, "bad_ip_header"),
+            Self::CutTunnelHeader => (7, "cut_tunnel_header"),
+            Self::BadTunnelHeader => (8, "bad_tunnel_header"),
+            Self::CutTcpHeader => (9, "cut_tcp_header"),
+            Self::BadTcpHeader => (10, "bad_tcp_header"),
+            Self::TunnelTooDeep => (11, "tunnel_too_deep"),
+            Self::EncryptedWifi => (12, "encrypted_wifi"),
+            Self::WifiAggregate => (13, "wifi_aggregate"),
+            Self::EncryptedIpsec => (14, "encrypted_ipsec"),
+            Self::FragmentJoined => (15, "fragment_joined"),
+            Self::FragmentIncomplete => (16, "fragment_incomplete"),
+        }
+    }
+
+    /// Name for people and JSON keys, e.g. `not_tcp` or `unknown_link_type_147`.
+    #[must_use]
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::UnknownLinkType(number) => Cow::Owned(format!("unknown_link_type_{number}")),
+            other => Cow::Borrowed(other.entry().1),
+        }
+    }
+}
+
+/// Frames per reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    frames: [u64; Undecoded::COUNT],
+    /// Frames per unknown link type; their sum stands in `frames`, too. A capture has few link types.
+    link_types: Vec<(u16, u64)>,
+}
+
+impl Counts {
+    /// Counts one frame.
+    #[inline]
+    pub fn count(&mut self, reason: Undecoded) {
+        self.add(reason, 1);
+    }
+
+    /// Counts several frames.
+    #[inline]
+    pub fn add(&mut self, reason: Undecoded, frames: u64) {
+        if let Some(total) = self.frames.get_mut(reason.entry().0) {
+            *total += frames;
+        }
+        if let Undecoded::UnknownLinkType(number) = reason {
+            self.add_link_type(number, frames);
+        }
+    }
+
+    fn add_link_type(&mut self, number: u16, frames: u64) {
+        match self.link_types.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, total)) => *total += frames,
+            None => self.link_types.push((number, frames)),
+        }
+    }
+
+    /// Adds the counts of another part of the input.
+    pub fn merge(&mut self, other: &Self) {
+        for (total, more) in self.frames.iter_mut().zip(other.frames) {
+            *total += more;
+        }
+        for &(number, frames) in &other.link_types {
+            self.add_link_type(number, frames);
+        }
+    }
+
+    /// Frames of one reason (of one link type only, for [`Undecoded::UnknownLinkType`]).
+    #[must_use]
+    pub fn of(&self, reason: Undecoded) -> u64 {
+        match reason {
+            Undecoded::UnknownLinkType(number) => {
+                self.link_types.iter().find(|(known, _)| *known == number).map_or(0, |(_, frames)| *frames)
+            }
+            other => self.frames.get(other.entry().0).copied().unwrap_or(0),
+        }
+    }
+
+    /// All frames counted here.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.frames.iter().sum()
+    }
+
+    /// The reasons that occurred, each unknown link type on its own.
+    pub fn iter(&self) -> impl Iterator<Item = (Undecoded, u64)> + '_ {
+        let fixed = Undecoded::ALL.into_iter().zip(self.frames);
+        let fixed = fixed.filter(|(reason, frames)| *frames > 0 && !matches!(reason, Undecoded::UnknownLinkType(_)));
+        let links = self.link_types.iter().map(|&(number, frames)| (Undecoded::UnknownLinkType(number), frames));
+        fixed.chain(links)
+    }
+}

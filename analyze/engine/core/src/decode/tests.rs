@@ -1,0 +1,1 @@
+//! The fast path must agree with the complete decoder.

@@ -1,0 +1,195 @@
+//! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
+
+use super::describe::{self, Visitor, kind_name};
+use crate::analysis::Analysis;
+use crate::tcp::summary::SpacingSummary;
+
+/// Values of one column, none where something could not be measured.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnValues {
+    /// Unsigned integers.
+    U64(Vec<Option<u64>>),
+    /// Signed integers.
+    I64(Vec<Option<i64>>),
+    /// Floats.
+    F64(Vec<Option<f64>>),
+    /// Yes or no.
+    Bool(Vec<Option<bool>>),
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Texts out of a small set.
+    Category(Vec<Option<&'static str>>),
+}
+
+/// A column with its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Name: the path in the JSON contract, joined by underscores.
+    pub name: String,
+    /// Values.
+    pub values: ColumnValues,
+}
+
+impl Column {
+    fn new(name: &str, values: ColumnValues) -> Self {
+        Self { name: name.to_owned(), values }
+    }
+}
+
+impl Analysis {
+    /// One row for each connection.
+    pub fn connection_columns(&self) -> Vec<Column> {
+        let mut collector = Collector::default();
+        for summary in &self.connections {
+            collector.cursor = 0;
+            describe::connection(summary, &mut collector);
+        }
+        if self.connections.is_empty() {
+            describe::connection(&empty_connection(), &mut collector);
+            collector.columns.iter_mut().for_each(clear);
+        }
+        collector.columns
+    }
+
+    /// One row for each packet of the connections that were asked for.
+    pub fn packet_columns(&self) -> Vec<Column> {
+        let rows = &self.rows;
+        let unsigned = |values: &[u64]| ColumnValues::U64(values.iter().copied().map(Some).collect());
+        let signed = |values: &[i64]| ColumnValues::I64(values.iter().copied().map(Some).collect());
+        let seconds = |values: &[Option<u64>]| ColumnValues::F64(values.iter().map(|value| value.map(|ns| ns as f64 / 1e9)).collect());
+        vec![
+            Column::new("connection", unsigned(&rows.connection)),
+            Column::new("input", unsigned(&rows.input)),
+            Column::new("frame", unsigned(&rows.frame)),
+            Column::new("time_ns", signed(&rows.time_ns)),
+            Column::new("from_client", ColumnValues::Bool(rows.from_client.iter().copied().map(Some).collect())),
+            Column::new("kind", ColumnValues::Category(rows.kind.iter().map(|&kind| Some(kind_name(kind))).collect())),
+            Column::new("trigger", ColumnValues::Category(rows.trigger.clone())),
+            Column::new("sequence", signed(&rows.sequence)),
+            Column::new("acknowledgement", ColumnValues::I64(rows.acknowledgement.clone())),
+            Column::new("payload_bytes", unsigned(&rows.payload_bytes)),
+            Column::new("wire_bytes", unsigned(&rows.wire_bytes)),
+            Column::new("flags", unsigned(&rows.flags)),
+            Column::new("window_bytes", ColumnValues::U64(rows.window_bytes.clone())),
+            Column::new("flight_bytes", ColumnValues::U64(rows.flight_bytes.clone())),
+            Column::new("rtt_s", seconds(&rows.rtt_ns)),
+            Column::new("rtt_frame", ColumnValues::U64(rows.rtt_frame.clone())),
+            Column::new("spacing_s", seconds(&rows.spacing_ns)),
+            Column::new("sacked_bytes", unsigned(&rows.sacked_bytes)),
+        ]
+    }
+
+    /// One row for each second in which a connection was opened or reset.
+    pub fn syn_columns(&self) -> Vec<Column> {
+        let counts = |field: fn(&crate::tcp::openings::OpeningCounts) -> u32| {
+            ColumnValues::U64(self.openings.iter().map(|(_, counts)| Some(u64::from(field(&counts)))).collect())
+        };
+        vec![
+            Column::new("second_ns", ColumnValues::I64(self.openings.iter().map(|(second, _)| second.checked_mul(1_000_000_000)).collect())),
+            Column::new("syn", counts(|counts| counts.syn)),
+            Column::new("syn_ack", counts(|counts| counts.syn_ack)),
+            Column::new("syn_retransmissions", counts(|counts| counts.syn_retransmissions)),
+            Column::new("established", counts(|counts| counts.established)),
+            Column::new("reset", counts(|counts| counts.reset)),
+        ]
+    }
+}
+
+fn clear(column: &mut Column) {
+    match &mut column.values {
+        ColumnValues::U64(values) => values.clear(),
+        ColumnValues::I64(values) => values.clear(),
+        ColumnValues::F64(values) => values.clear(),
+        ColumnValues::Bool(values) => values.clear(),
+        ColumnValues::Text(values) => values.clear(),
+        ColumnValues::Category(values) => values.clear(),
+    }
+}
+
+/// A connection without packets, for the names of the columns.
+fn empty_connection() -> crate::tcp::summary::ConnectionSummary {
+    let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
+    let mut connection = crate::tcp::connection::Connection::new(0, &packet, &[]);
+    crate::tcp::summary::ConnectionSummary::of(&mut connection, None)
+}
+
+/// Gathers columns: the n-th value of a description belongs to the n-th column.
+#[derive(Default)]
+struct Collector {
+    columns: Vec<Column>,
+    path: Vec<&'static str>,
+    cursor: usize,
+}
+
+/// Makes the method that adds a value to the column at the cursor.
+macro_rules! adder {
+    ($method:ident, $variant:ident, $type:ty) => {
+        fn $method(&mut self, key: &'static str, value: Option<$type>) {
+            if self.cursor == self.columns.len() {
+                let name = self.path.iter().copied().chain([key]).collect::<Vec<_>>().join("_");
+                self.columns.push(Column { name, values: ColumnValues::$variant(Vec::new()) });
+            }
+            if let ColumnValues::$variant(values) = &mut self.columns[self.cursor].values {
+                values.push(value);
+            }
+            self.cursor += 1;
+        }
+    };
+}
+
+impl Collector {
+    adder!(add_unsigned, U64, u64);
+    adder!(add_signed, I64, i64);
+    adder!(add_float, F64, f64);
+    adder!(add_flag, Bool, bool);
+    adder!(add_text, Text, String);
+}
+
+impl Visitor for Collector {
+    fn object(&mut self, key: &'static str, _present: bool) -> bool {
+        self.path.push(key);
+        true
+    }
+
+    fn end(&mut self) {
+        self.path.pop();
+    }
+
+    fn integer(&mut self, key: &'static str, value: Option<u64>) {
+        self.add_unsigned(key, value);
+    }
+
+    fn instant(&mut self, key: &'static str, value: i64) {
+        self.add_signed(key, Some(value));
+    }
+
+    fn seconds(&mut self, key: &'static str, value_ns: Option<f64>) {
+        self.add_float(key, value_ns.map(|value| value / 1e9));
+    }
+
+    fn exact_seconds(&mut self, key: &'static str, value_ns: Option<i64>) {
+        self.add_float(key, value_ns.map(|value| value as f64 / 1e9));
+    }
+
+    fn number(&mut self, key: &'static str, value: Option<f64>) {
+        self.add_float(key, value);
+    }
+
+    fn text(&mut self, key: &'static str, value: Option<&str>) {
+        self.add_text(key, value.map(str::to_owned));
+    }
+
+    fn flag(&mut self, key: &'static str, value: Option<bool>) {
+        self.add_flag(key, value);
+    }
+
+    fn texts(&mut self, key: &'static str, values: &[String]) {
+        self.add_text(key, (!values.is_empty()).then(|| values.join(", ")));
+    }
+
+    fn reasons(&mut self, _key: &'static str, _reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {}
+
+    fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
+
+    fn unfilled(&mut self, _key: &'static str, _list: bool) {}
+}

@@ -1,0 +1,298 @@
+//! One input: big reads, compression and format found by their magic numbers, records handed on chunk by chunk. Owns
+//! the buffer and its offsets; formats are `walk`'s, unpacking is `compression`'s.
+//!
+//! What of a chunk is behind its last whole record becomes the start of the next chunk. A buffer grows only as bytes
+//! really arrive, never by what a length in the file claims.
+
+use super::compression::{self, Trouble, Unpacker};
+use super::ledger::Ledger;
+use super::walk::{Walk, Window};
+use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, pcap, pcapng, snoop};
+use std::io::ErrorKind;
+
+/// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache.
+pub const CHUNK_BYTES: usize = 256 << 10;
+
+/// Buffers larger than this are given back once the large record that needed them has passed.
+const KEPT_BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
+
+/// Where the bytes come from.
+enum Stream {
+    Plain { reader: Input, consumed: u64 },
+    Packed(Unpacker),
+}
+
+impl Stream {
+    /// Reads once; 0 at the end.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
+        match self {
+            Self::Packed(unpacker) => unpacker.read(buffer),
+            Self::Plain { reader, consumed } => loop {
+                match reader.read(buffer) {
+                    Ok(count) => {
+                        *consumed += count as u64;
+                        return Ok(count.min(buffer.len()));
+                    }
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(Trouble::Io(error)),
+                }
+            },
+        }
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        match self {
+            Self::Plain { consumed, .. } => *consumed,
+            Self::Packed(unpacker) => unpacker.consumed_bytes(),
+        }
+    }
+}
+
+/// Reads one capture.
+pub struct FileSource {
+    input: u16,
+    stream: Stream,
+    /// The format, once the file header has been read.
+    walk: Option<Box<dyn Walk>>,
+    /// Bytes that have been read but not walked over.
+    tail: Vec<u8>,
+    /// Offset of the first of them in the (decompressed) file.
+    offset: u64,
+    /// The stream has ended.
+    at_end: bool,
+    /// Why it has ended, until this has been told.
+    trouble: Option<Trouble>,
+    finished: bool,
+    ledger: Ledger,
+}
+
+impl FileSource {
+    /// A source that starts to read with the first chunk that is asked for. `input` is the number that records and
+    /// errors carry.
+    pub fn new(reader: Input, input: u16) -> Self {
+        Self {
+            input,
+            stream: Stream::Plain { reader, consumed: 0 },
+            walk: None,
+            tail: Vec::new(),
+            offset: 0,
+            at_end: false,
+            trouble: None,
+            finished: false,
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// What is known of the input by now.
+    pub fn facts(&self) -> InputFacts {
+        self.ledger.facts()
+    }
+
+    /// As [`ChunkSource::next_chunk`], with reads of `read_bytes`.
+    pub(super) fn next_chunk_of(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
+        chunk.records.clear();
+        let result = if self.finished { Ok(false) } else { self.fill(chunk, read_bytes) };
+        if !matches!(result, Ok(true)) {
+            self.finished = true;
+            self.tail = Vec::new();
+            chunk.clear();
+        }
+        result
+    }
+
+    fn fill(&mut self, chunk: &mut Chunk, read_bytes: usize) -> Result<bool, ReadError> {
+        if self.walk.is_none() {
+            self.open()?;
+        }
+        let Some(mut walk) = self.walk.take() else {
+            return Ok(false);
+        };
+        let found = self.fill_by(walk.as_mut(), chunk, read_bytes);
+        self.walk = Some(walk);
+        if found {
+            return Ok(true);
+        }
+        match self.trouble.take() {
+            Some(trouble) => Err(self.error(trouble)),
+            None => Ok(false),
+        }
+    }
+
+    /// Reads and walks until there is a record; `false` at the end.
+    fn fill_by(&mut self, walk: &mut dyn Walk, chunk: &mut Chunk, read_bytes: usize) -> bool {
+        let bytes = &mut chunk.bytes;
+        if bytes.capacity() > KEPT_BUFFER_BYTES && self.tail.len() < KEPT_BUFFER_BYTES / 2 {
+            *bytes = Vec::new();
+        }
+        let mut filled = self.tail.len();
+        make_room(bytes, filled);
+        if let Some(front) = bytes.get_mut(..filled) {
+            front.copy_from_slice(&self.tail);
+        }
+        let mut needed = filled + 1;
+        loop {
+            while filled < needed && !self.at_end {
+                filled += self.read_into(bytes, filled, read_bytes);
+            }
+            let window = Window { bytes: bytes.get(..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
+            let walked = walk.walk(window, &mut chunk.records, &mut self.ledger);
+            let consumed = walked.consumed.min(filled);
+            self.offset += consumed as u64;
+            if !chunk.records.is_empty() || self.at_end {
+                self.keep_tail(bytes, consumed, filled);
+                break;
+            }
+            bytes.copy_within(consumed..filled, 0);
+            filled -= consumed;
+            needed = walked.needed.max(filled + 1);
+        }
+        self.ledger.count(&chunk.records);
+        if self.at_end {
+            self.note_break();
+        }
+        !chunk.records.is_empty()
+    }
+
+    fn keep_tail(&mut self, bytes: &mut Vec<u8>, consumed: usize, filled: usize) {
+        if self.tail.capacity() > KEPT_BUFFER_BYTES && filled - consumed < KEPT_BUFFER_BYTES / 2 {
+            self.tail = Vec::new();
+        }
+        self.tail.clear();
+        self.tail.extend_from_slice(bytes.get(consumed..filled).unwrap_or(&[]));
+        bytes.truncate(consumed);
+    }
+
+    /// One read behind the first `filled` bytes; what stands there already is overwritten, not zeroed.
+    fn read_into(&mut self, bytes: &mut Vec<u8>, filled: usize, read_bytes: usize) -> usize {
+        make_room(bytes, filled + read_bytes);
+        let Some(room) = bytes.get_mut(filled..filled + read_bytes) else {
+            return 0;
+        };
+        match self.stream.read(room) {
+            Ok(0) => {
+                self.at_end = true;
+                0
+            }
+            Ok(count) => count,
+            Err(trouble) => {
+                self.at_end = true;
+                self.trouble = Some(trouble);
+                0
+            }
+        }
+    }
+
+    /// A stream that broke after the first record is damage, not an error.
+    fn note_break(&mut self) {
+        if self.ledger.facts.packets > 0
+            && let Some(Trouble::Broken(what)) = self.trouble.take_if(|trouble| matches!(trouble, Trouble::Broken(_)))
+        {
+            self.ledger.damage(self.offset, 0, &what);
+        }
+    }
+
+    fn error(&self, trouble: Trouble) -> ReadError {
+        match trouble {
+            Trouble::Io(source) => ReadError::Io { input: self.input, source },
+            Trouble::Broken(what) => ReadError::Decompression { input: self.input, what },
+        }
+    }
+
+    /// Reads until `count` bytes are in the tail or the stream ends.
+    fn read_head(&mut self, count: usize) -> Result<(), ReadError> {
+        let mut head = std::mem::take(&mut self.tail);
+        let mut filled = head.len();
+        while filled < count && !self.at_end {
+            filled += self.read_into(&mut head, filled, count - filled);
+        }
+        head.truncate(filled);
+        self.tail = head;
+        if self.tail.len() < count
+            && let Some(trouble) = self.trouble.take()
+        {
+            return Err(self.error(trouble));
+        }
+        Ok(())
+    }
+
+    /// Finds compression and format, and reads the file header.
+    fn open(&mut self) -> Result<(), ReadError> {
+        self.read_head(compression::MAGIC_BYTES)?;
+        if let Some(kind) = compression::detect(&self.tail) {
+            self.unpack(kind);
+            self.read_head(compression::MAGIC_BYTES)?;
+        }
+        let (walk, header_bytes) = if self.tail.starts_with(pcapng::MAGIC) {
+            (pcapng::open(self.input, &mut self.ledger), 0)
+        } else if pcap::is_magic(&self.tail) {
+            self.read_head(pcap::FILE_HEADER_BYTES)?;
+            let walk = pcap::open(&self.tail, self.input, &mut self.ledger);
+            let walk = walk.ok_or_else(|| self.refuse("a pcap file that is cut short in its file header".to_owned()))?;
+            (walk, pcap::FILE_HEADER_BYTES)
+        } else if self.tail.starts_with(snoop::MAGIC) {
+            self.read_head(snoop::FILE_HEADER_BYTES)?;
+            let walk = snoop::open(&self.tail, self.input, &mut self.ledger);
+            (walk.map_err(|what| self.refuse(what))?, snoop::FILE_HEADER_BYTES)
+        } else {
+            return Err(self.refuse(foreign(&self.tail)));
+        };
+        self.walk = Some(walk);
+        self.tail.drain(..header_bytes);
+        self.offset = header_bytes as u64;
+        Ok(())
+    }
+
+    fn unpack(&mut self, kind: compression::Kind) {
+        let head = std::mem::take(&mut self.tail);
+        let nothing = Stream::Plain { reader: Box::new(std::io::empty()), consumed: 0 };
+        if let Stream::Plain { reader, .. } = std::mem::replace(&mut self.stream, nothing) {
+            self.stream = Stream::Packed(Unpacker::new(kind, head, reader));
+            self.ledger.facts.compression = Some(kind.name());
+            self.at_end = false;
+        }
+    }
+
+    fn refuse(&self, what: String) -> ReadError {
+        ReadError::NotACapture { input: self.input, what }
+    }
+}
+
+/// Makes `bytes` at least `length` long. Bytes that are there already are kept, whatever they are.
+fn make_room(bytes: &mut Vec<u8>, length: usize) {
+    if bytes.len() < length {
+        bytes.resize(length, 0);
+    }
+}
+
+/// What bytes are that are not a capture, as far as their start tells.
+fn foreign(head: &[u8]) -> String {
+    let name = match head {
+        [] => return "the file is empty: a capture has at least a file header".to_owned(),
+        [b'B', b'Z', b'h', ..] => "a bzip2 stream, which is not read: unpack it first",
+        [b'P', b'K', 3, 4, ..] => "a zip archive: unpack it first",
+        [0x1f, 0x8b, ..] => "a capture that is compressed twice: unpack it once",
+        [b'G', b'M', b'B', b'U', ..] | [b'R', b'T', b'S', b'S', ..] => {
+            "a Network Monitor capture, which is not read: convert it with editcap"
+        }
+        [b'X', b'C', b'P', 0, ..] => "a NetXRay capture, which is not read: convert it with editcap",
+        _ if head.iter().all(u8::is_ascii) && head.iter().any(u8::is_ascii_graphic) => {
+            "text, not a capture (pcap, pcapng or snoop)"
+        }
+        _ => "not a capture: none of the formats pcap, pcapng and snoop starts like this",
+    };
+    name.to_owned()
+}
+
+impl ChunkSource for FileSource {
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool, ReadError> {
+        self.next_chunk_of(chunk, CHUNK_BYTES)
+    }
+
+    fn inputs(&self) -> Vec<InputFacts> {
+        vec![self.facts()]
+    }
+
+    fn consumed_bytes(&self) -> u64 {
+        self.stream.consumed_bytes()
+    }
+}

@@ -1,0 +1,147 @@
+//! What is learnt of an input while it is read: counts, times and damage. Keeps every list bounded.
+
+use super::{Damage, InputFacts, Record};
+
+/// Damaged stretches that are listed one by one.
+const MAX_DAMAGES: usize = 1000;
+/// Unknown block types that are counted one by one.
+const MAX_BLOCK_TYPES: usize = 64;
+/// Link types that are listed.
+const MAX_LINK_TYPES: usize = 64;
+/// TLS key log text that is kept.
+const MAX_KEY_LOG_BYTES: usize = 16 << 20;
+/// A step back in time of more than this is a clock step, less is disorder between processors.
+const CLOCK_STEP_NS: i64 = 1_000_000_000;
+/// The last time of an interface that has not been seen.
+const NEVER: i64 = i64::MIN + CLOCK_STEP_NS;
+
+/// The facts of one input as they grow.
+#[derive(Default)]
+pub(super) struct Ledger {
+    /// The facts so far.
+    pub facts: InputFacts,
+    unlisted_damages: u64,
+    unlisted_bytes: u64,
+    unlisted_from: u64,
+    /// Time of the last record by interface.
+    last_ns: Vec<i64>,
+}
+
+impl Ledger {
+    /// The facts so far, with the damage that was too much to list summed up in a last entry.
+    pub fn facts(&self) -> InputFacts {
+        let mut facts = self.facts.clone();
+        if self.unlisted_damages > 0 {
+            facts.damage.push(Damage {
+                offset: self.unlisted_from,
+                skipped_bytes: self.unlisted_bytes,
+                what: format!("{} more damaged places from here on", self.unlisted_damages),
+            });
+        }
+        facts
+    }
+
+    /// Notes a stretch that could not be used. Neighbours with the same complaint become one.
+    pub fn damage(&mut self, offset: u64, skipped_bytes: u64, what: &str) {
+        if let Some(last) = self.facts.damage.last_mut()
+            && self.unlisted_damages == 0
+            && skipped_bytes > 0
+            && last.offset + last.skipped_bytes == offset
+            && last.what == what
+        {
+            last.skipped_bytes += skipped_bytes;
+            return;
+        }
+        if self.facts.damage.len() < MAX_DAMAGES {
+            self.facts.damage.push(Damage { offset, skipped_bytes, what: what.to_owned() });
+            return;
+        }
+        if self.unlisted_damages == 0 {
+            self.unlisted_from = offset;
+        }
+        self.unlisted_damages += 1;
+        self.unlisted_bytes += skipped_bytes;
+    }
+
+    /// Counts the records of a chunk.
+    pub fn count(&mut self, records: &[Record]) {
+        let facts = &mut self.facts;
+        let (mut captured, mut wire) = (0_u64, 0_u64);
+        let mut start_ns = facts.start_ns.unwrap_or(i64::MAX);
+        let mut end_ns = facts.end_ns.unwrap_or(i64::MIN);
+        let mut interface = records.first().map_or(0, |record| record.interface);
+        let mut last_ns = last_time(&mut self.last_ns, interface);
+        for record in records {
+            captured += u64::from(record.captured_length);
+            wire += u64::from(record.original_length);
+            if record.time_ns == Record::NO_TIME {
+                continue;
+            }
+            if record.interface != interface {
+                if let Some(last) = self.last_ns.get_mut(usize::from(interface)) {
+                    *last = last_ns;
+                }
+                interface = record.interface;
+                last_ns = last_time(&mut self.last_ns, interface);
+            }
+            facts.clock_steps_back += u64::from(record.time_ns < last_ns - CLOCK_STEP_NS);
+            last_ns = record.time_ns.max(NEVER);
+            start_ns = start_ns.min(record.time_ns);
+            end_ns = end_ns.max(record.time_ns);
+        }
+        if let Some(last) = self.last_ns.get_mut(usize::from(interface)) {
+            *last = last_ns;
+        }
+        facts.packets += records.len() as u64;
+        facts.captured_bytes += captured;
+        facts.wire_bytes += wire;
+        if start_ns <= end_ns {
+            facts.start_ns = Some(start_ns);
+            facts.end_ns = Some(end_ns);
+        }
+    }
+
+    /// Notes what an interface (or a pcap file) declares; a snap length or resolution of `None` says nothing.
+    pub fn interface(&mut self, link_type: u16, snap_length: Option<u32>, resolution_ns: u64) {
+        let facts = &mut self.facts;
+        let first = facts.link_types.is_empty();
+        if !facts.link_types.contains(&link_type) && facts.link_types.len() < MAX_LINK_TYPES {
+            facts.link_types.push(link_type);
+        }
+        facts.time_resolution_ns = if first { resolution_ns } else { facts.time_resolution_ns.min(resolution_ns) };
+        facts.snap_length = if first { snap_length } else { facts.snap_length.zip(snap_length).map(|(a, b)| a.max(b)) };
+    }
+
+    /// Counts a block that is passed over.
+    pub fn unknown_block(&mut self, block_type: u32) {
+        let blocks = &mut self.facts.unknown_blocks;
+        let full = blocks.len() >= MAX_BLOCK_TYPES;
+        let known = blocks.iter().any(|(number, _)| *number == block_type);
+        let number = if full && !known { u32::MAX } else { block_type };
+        match blocks.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, count)) => *count += 1,
+            None => blocks.push((number, 1)),
+        }
+    }
+
+    /// Keeps TLS key log text; `false` if it is too much.
+    pub fn key_log(&mut self, text: &[u8]) -> bool {
+        let log = &mut self.facts.tls_key_log;
+        if log.len() + text.len() >= MAX_KEY_LOG_BYTES {
+            return false;
+        }
+        log.extend_from_slice(text);
+        if log.last().is_some_and(|byte| *byte != b'\n') {
+            log.push(b'\n');
+        }
+        true
+    }
+}
+
+fn last_time(times: &mut Vec<i64>, interface: u16) -> i64 {
+    let index = usize::from(interface);
+    if index >= times.len() {
+        times.resize(index + 1, NEVER);
+    }
+    times.get(index).copied().unwrap_or(NEVER)
+}

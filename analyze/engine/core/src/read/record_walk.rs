@@ -1,0 +1,415 @@
+//! The walk over fixed record headers (pcap, snoop), and the way back after damage. Owns the judgement of what a record
+//! header can be; layouts and file headers are `pcap`'s and `snoop`'s.
+//!
+//! How it works: such a file is a chain in which each header tells where the next one is, with nothing to check it by.
+//! [`RecordWalk::run`] hops along the chain and takes every header that looks ordinary; this loop is the serial part of
+//! the whole engine, so it must stay tiny. A header that is odd in any way is looked at closer, with the help of the
+//! next one. Where the chain is broken, `search` tries byte by byte for the next place where [`CHAIN`] ordinary records
+//! follow each other. A false length shows only at the *next* header, so the search starts within the record before, if
+//! that one's length is unusual, and that record is taken back if the chain resumes inside it.
+//!
+//! What to check when you change it: every decision may only depend on the file's bytes, not on the window (ask for
+//! more bytes instead); the search must cost a bounded number of header checks per byte; after a search the walk must
+//! stand further on than before it.
+
+use super::Record;
+use super::ledger::Ledger;
+use super::walk::{Found, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
+
+/// Ordinary records that must follow each other where the walk resumes.
+const CHAIN: usize = 3;
+/// Seconds between neighbours that are ordinary (48 days); more makes a header odd, not impossible.
+const JUMP_S: u32 = 1 << 22;
+/// Seconds from the last good record within which a search believes a header (10 years).
+const ERA_S: u32 = 315_576_000;
+/// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
+const USUAL_SNAP_BYTES: u32 = 256 << 10;
+/// More padding behind a frame than any writer leaves.
+const MAX_PADDING_BYTES: usize = 64;
+
+/// What is said of a file that ends within a record, or within a block.
+pub(super) const CUT_SHORT: &str = "cut short in the middle of a packet";
+/// What is said when records follow within that stretch after all.
+const BEYOND_END: &str = "a record that claims to go on beyond the end of the file";
+
+/// One record header.
+#[derive(Clone, Copy)]
+pub(super) struct Header {
+    /// Capture time, whole seconds of the Unix epoch.
+    pub seconds: u32,
+    /// Rest of the capture time in the file's units.
+    pub fraction: u32,
+    /// Captured bytes.
+    pub captured: u32,
+    /// Bytes on the wire.
+    pub original: u32,
+    /// From the start of the header to the next one.
+    pub record_bytes: usize,
+}
+
+/// How record headers lie in the file.
+pub(super) trait Layout: Send {
+    /// Bytes of a header.
+    const HEADER_BYTES: usize;
+    /// The header at a position, none if the bytes end before.
+    fn header_at(&self, bytes: &[u8], at: usize) -> Option<Header>;
+
+    /// Bytes of a record behind its frame; huge if the record is too short for the frame.
+    #[inline(always)]
+    fn padding(header: &Header) -> usize {
+        header.record_bytes.wrapping_sub(Self::HEADER_BYTES + header.captured as usize)
+    }
+}
+
+/// What the file header says of all records.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
+    /// LINKTYPE_ number.
+    pub link_type: u16,
+    /// Bytes of frame check sequence on each frame.
+    pub fcs_length: u8,
+    /// Snap length, 0 for none.
+    pub snap_length: u32,
+    /// Units of the fraction in a second.
+    pub units_per_second: u32,
+}
+
+/// Ways in which a header is unusual without being impossible, as bits.
+mod odd {
+    pub const EMPTY: u8 = 0x01;
+    pub const BEYOND_SNAP: u8 = 0x02;
+    pub const BEYOND_ORIGINAL: u8 = 0x04;
+    pub const FRACTION: u8 = 0x08;
+    pub const JUMP: u8 = 0x10;
+}
+
+/// The chain is broken: what is known of the place until it is found again.
+struct Lost {
+    /// Start of the header that cannot be right.
+    bad_at: u64,
+    /// Start of the record before, if its length may be what is wrong.
+    before: Option<u64>,
+    what: String,
+}
+
+enum Closer {
+    Fine,
+    Short(usize),
+    Bad(String),
+}
+
+/// Walks over the records of one file.
+pub(super) struct RecordWalk<L> {
+    layout: L,
+    declared: Declared,
+    input: u16,
+    unit_ns: i64,
+    /// Captured lengths up to this are ordinary; grows where the file proves its header wrong.
+    snap: u32,
+    /// Captured lengths beyond this are impossible.
+    longest: u32,
+    /// Number of the last frame.
+    frame: u32,
+    /// Seconds of the last record.
+    last_s: Option<u32>,
+    /// Seconds of the last record when the current walk began.
+    entry_s: Option<u32>,
+    /// Number of the last frame that jumped in time, and the seconds before the jump.
+    jump: Option<(u32, u32)>,
+    lost: Option<Lost>,
+}
+
+fn near(a: u32, b: u32, within: u32) -> bool {
+    a.abs_diff(b) <= within
+}
+
+impl<L: Layout> RecordWalk<L> {
+    pub(super) fn new(layout: L, declared: Declared, input: u16) -> Self {
+        let believable = declared.snap_length != 0 && declared.snap_length <= MAX_FRAME_BYTES;
+        let snap = if believable { declared.snap_length } else { USUAL_SNAP_BYTES };
+        Self {
+            layout,
+            declared,
+            input,
+            unit_ns: 1_000_000_000 / i64::from(declared.units_per_second.max(1)),
+            snap,
+            longest: snap.max(USUAL_SNAP_BYTES),
+            frame: 0,
+            last_s: None,
+            entry_s: None,
+            jump: None,
+            lost: None,
+        }
+    }
+
+    /// Hops along the chain from `at`, as far as it is sound.
+    fn run(&mut self, window: Window<'_>, mut at: usize, records: &mut Vec<Record>) -> (usize, Stop) {
+        let bytes = window.bytes;
+        let Declared { link_type, fcs_length, units_per_second, .. } = self.declared;
+        let (unit_ns, input) = (self.unit_ns, self.input);
+        let mut frame = self.frame;
+        let mut last_s = match (self.last_s, self.layout.header_at(bytes, at)) {
+            (Some(last_s), _) => last_s,
+            (None, Some(first)) => first.seconds,
+            (None, None) => return (at, Stop::Short(L::HEADER_BYTES)),
+        };
+        let stop = loop {
+            let Some(mut header) = self.layout.header_at(bytes, at) else {
+                break Stop::Short(L::HEADER_BYTES);
+            };
+            let ordinary = header.captured.wrapping_sub(1) < self.snap
+                && header.captured <= header.original
+                && header.original <= MAX_FRAME_BYTES
+                && header.fraction < units_per_second
+                && header.seconds.wrapping_sub(last_s).wrapping_add(JUMP_S) <= 2 * JUMP_S
+                && L::padding(&header) <= MAX_PADDING_BYTES;
+            if !ordinary {
+                match self.look_closer(window, at, &header, last_s) {
+                    Closer::Fine => {
+                        header.original = header.original.max(header.captured);
+                        if !near(header.seconds, last_s, JUMP_S) {
+                            self.jump = Some((frame.wrapping_add(1), last_s));
+                        }
+                    }
+                    Closer::Short(needed) => break Stop::Short(needed),
+                    Closer::Bad(what) => break Stop::Bad(what),
+                }
+            }
+            let end = at + header.record_bytes;
+            if end > bytes.len() {
+                break Stop::Short(header.record_bytes);
+            }
+            frame = frame.wrapping_add(1);
+            records.push(Record {
+                time_ns: i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * unit_ns,
+                offset: (at + L::HEADER_BYTES) as u32,
+                captured_length: header.captured,
+                original_length: header.original,
+                frame,
+                link_type,
+                input,
+                interface: 0,
+                fcs_length,
+            });
+            last_s = header.seconds;
+            at = end;
+        };
+        self.frame = frame;
+        if !records.is_empty() {
+            self.last_s = Some(last_s);
+        }
+        (at, stop)
+    }
+
+    /// Seconds around which the next record is expected: those of the last one, or, if that one alone jumped, those
+    /// before it.
+    fn era_s(&self) -> Option<u32> {
+        match self.jump {
+            Some((frame, before_s)) if frame == self.frame => Some(before_s),
+            _ => self.last_s,
+        }
+    }
+
+    /// The ways in which a header is unusual beside a record of `neighbour_s`.
+    fn oddities(&self, header: &Header, neighbour_s: u32) -> u8 {
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        bit(header.captured == 0, odd::EMPTY)
+            | bit(header.captured > self.snap, odd::BEYOND_SNAP)
+            | bit(header.captured > header.original, odd::BEYOND_ORIGINAL)
+            | bit(header.fraction >= self.declared.units_per_second, odd::FRACTION)
+            | bit(!near(header.seconds, neighbour_s, JUMP_S), odd::JUMP)
+    }
+
+    /// Why a header cannot be right whatever follows it.
+    fn impossible(&self, header: &Header) -> Option<String> {
+        let Header { seconds, fraction, captured, original, record_bytes } = *header;
+        if captured > self.longest {
+            Some(format!("a record that claims {captured} captured bytes"))
+        } else if original > MAX_FRAME_BYTES {
+            Some(format!("a record that claims {original} bytes on the wire"))
+        } else if L::padding(header) > MAX_PADDING_BYTES {
+            Some(format!("a record of {record_bytes} bytes that claims {captured} captured bytes"))
+        } else if (seconds, fraction, captured, original) == (0, 0, 0, 0) {
+            Some("zeros in place of a record".to_owned())
+        } else {
+            None
+        }
+    }
+
+    /// Judges an unusual header with the help of the next one.
+    fn look_closer(&mut self, window: Window<'_>, at: usize, header: &Header, last_s: u32) -> Closer {
+        if let Some(what) = self.impossible(header) {
+            return Closer::Bad(what);
+        }
+        let Some(next) = self.layout.header_at(window.bytes, at + header.record_bytes) else {
+            return if window.at_end { Closer::Fine } else { Closer::Short(header.record_bytes + L::HEADER_BYTES) };
+        };
+        let odd_here = self.oddities(header, last_s);
+        let odd_next = self.oddities(&next, header.seconds);
+        let follows = odd_next & !(odd_here & !odd::JUMP) == 0;
+        let steps_back = near(next.seconds, last_s, JUMP_S) && odd_next & !odd_here & !odd::JUMP == 0;
+        let jumped = odd_here & odd::JUMP != 0;
+        if self.impossible(&next).is_some() || !(follows || jumped && steps_back) {
+            return Closer::Bad("a record whose length leads to nothing like a record".to_owned());
+        }
+        if jumped && !follows {
+            return Closer::Bad("a record of a time far from both its neighbours".to_owned());
+        }
+        let carried = header.fraction / 2 < self.declared.units_per_second;
+        if odd_here & odd::FRACTION != 0 && odd_next & odd::FRACTION == 0 && !carried {
+            return Closer::Bad(format!("a record whose fraction of a second is {}", header.fraction));
+        }
+        self.snap = self.snap.max(header.captured);
+        Closer::Fine
+    }
+
+    /// Start of the last record if its length is not what its frame or the snap length makes it: then it may be false.
+    fn unusual_start(&self, records: &[Record]) -> Option<usize> {
+        let last = records.last()?;
+        let usual = last.captured_length == last.original_length.min(self.snap);
+        (!usual).then_some((last.offset as usize).saturating_sub(L::HEADER_BYTES))
+    }
+
+    fn take_back(&mut self, records: &mut Vec<Record>) {
+        if records.pop().is_some() {
+            self.frame = self.frame.wrapping_sub(1);
+            self.last_s = match records.last() {
+                Some(record) => Some((record.time_ns / 1_000_000_000) as u32),
+                None => self.entry_s,
+            };
+        }
+    }
+
+    /// True if a header found in a search is believable next to `neighbour_s`.
+    fn believable(&self, header: &Header, neighbour_s: Option<u32>) -> bool {
+        let longest = self.snap.min(USUAL_SNAP_BYTES);
+        header.captured.wrapping_sub(1) < longest
+            && header.captured <= header.original
+            && header.original <= MAX_FRAME_BYTES
+            && header.fraction < self.declared.units_per_second
+            && L::padding(header) <= MAX_PADDING_BYTES
+            && match neighbour_s {
+                Some(neighbour_s) => near(header.seconds, neighbour_s, JUMP_S),
+                None => self.era_s().is_none_or(|era_s| near(header.seconds, era_s, ERA_S)),
+            }
+    }
+
+    /// Whether a chain of records starts at `start`: `Err` tells how many bytes it takes to say.
+    fn chain_starts(&self, window: Window<'_>, start: usize) -> Result<bool, usize> {
+        let bytes = window.bytes;
+        let (mut at, mut neighbour_s) = (start, None);
+        for link in 0..CHAIN {
+            let Some(header) = self.layout.header_at(bytes, at) else {
+                let exact = at == bytes.len() && link > 0;
+                return if window.at_end { Ok(exact || link > 1) } else { Err(at - start + L::HEADER_BYTES) };
+            };
+            if !self.believable(&header, neighbour_s) {
+                return Ok(false);
+            }
+            neighbour_s = Some(header.seconds);
+            at += header.record_bytes;
+            if at > bytes.len() && window.at_end {
+                return Ok(link > 1);
+            }
+        }
+        Ok(true)
+    }
+
+    fn search(&self, window: Window<'_>, from: usize) -> Found {
+        for at in from..window.bytes.len() {
+            match self.chain_starts(window, at) {
+                Ok(true) => return Found::At(at),
+                Ok(false) => {}
+                Err(needed) => return Found::Undecided(at, needed),
+            }
+        }
+        if window.at_end { Found::Nowhere } else { Found::Undecided(window.bytes.len().max(from), L::HEADER_BYTES) }
+    }
+
+    /// Looks for the place where the chain goes on; the position to walk on from, or where the walk must pause.
+    fn recover(
+        &mut self,
+        window: Window<'_>,
+        from: usize,
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) -> Result<usize, Walked> {
+        let Some(lost) = self.lost.take() else {
+            return Ok(from);
+        };
+        match self.search(window, from) {
+            Found::At(at) => {
+                let found = window.base + at as u64;
+                let since = lost.before.filter(|_| found < lost.bad_at);
+                if since.is_some() {
+                    self.take_back(records);
+                }
+                let since = since.unwrap_or(lost.bad_at);
+                let what = if lost.what == CUT_SHORT { BEYOND_END } else { &lost.what };
+                ledger.damage(since, found.saturating_sub(since), what);
+                self.last_s = self.layout.header_at(window.bytes, at).map(|header| header.seconds);
+                Ok(at)
+            }
+            Found::Undecided(at, needed) => {
+                let undecided = window.base + at as u64;
+                if let Some(before) = lost.before.filter(|_| undecided < lost.bad_at) {
+                    // The record before is still in doubt: come back to it with more bytes.
+                    self.take_back(records);
+                    let consumed = (before - window.base) as usize;
+                    return Err(Walked { consumed, needed: at - consumed + needed });
+                }
+                self.lost = Some(Lost { before: None, ..lost });
+                Err(Walked { consumed: at.min(window.bytes.len()), needed })
+            }
+            Found::Nowhere => {
+                let end = window.base + window.bytes.len() as u64;
+                ledger.damage(lost.bad_at, end.saturating_sub(lost.bad_at), &lost.what);
+                Err(Walked { consumed: window.bytes.len(), needed: 0 })
+            }
+        }
+    }
+
+    /// The window ends within a record. A last record in doubt is left for the next window, which shows what follows.
+    fn pause(&mut self, at: usize, needed: usize, records: &mut Vec<Record>) -> Walked {
+        match self.unusual_start(records) {
+            Some(start) => {
+                self.take_back(records);
+                Walked { consumed: start, needed: at - start + needed }
+            }
+            None => Walked { consumed: at, needed },
+        }
+    }
+
+    /// Notes where and why the chain is broken; the position to search from.
+    fn lose(&mut self, window: Window<'_>, at: usize, what: String, records: &[Record]) -> usize {
+        let before = self.unusual_start(records);
+        self.lost = Some(Lost {
+            bad_at: window.base + at as u64,
+            before: before.map(|start| window.base + start as u64),
+            what,
+        });
+        before.unwrap_or(at) + 1
+    }
+}
+
+impl<L: Layout> Walk for RecordWalk<L> {
+    fn walk(&mut self, window: Window<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) -> Walked {
+        let length = window.bytes.len();
+        let mut at = 0;
+        self.entry_s = self.last_s;
+        loop {
+            at = match self.recover(window, at, records, ledger) {
+                Ok(at) => at,
+                Err(pause) => return pause,
+            };
+            let (stopped, stop) = self.run(window, at, records);
+            at = match stop {
+                Stop::Short(needed) if !window.at_end => return self.pause(stopped, needed, records),
+                Stop::Short(_) if stopped == length => return Walked { consumed: length, needed: 0 },
+                Stop::Short(_) => self.lose(window, stopped, CUT_SHORT.to_owned(), records),
+                Stop::Bad(what) => self.lose(window, stopped, what, records),
+            };
+        }
+    }
+}
+

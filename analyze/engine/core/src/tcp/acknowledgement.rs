@@ -1,0 +1,233 @@
+//! What the receiver of a direction says: cumulative and selective acknowledgement, duplicates, window.
+//!
+//! Order matters: SACK first (it tells what was delivered out of order), then what is acknowledged cumulatively (it may
+//! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
+
+use super::arrival::{FARTHEST_JUMP, Surroundings};
+use super::half::{Half, Live};
+use super::holes::{Exposure, Hole};
+use super::loss::LossCounters;
+use super::rtt::Rejected;
+use super::segments::Acknowledged;
+use super::sequence::{serial_difference, unwrap};
+use crate::decode::options::Options;
+use crate::packet::{Packet, option_bits, tcp_flags};
+
+/// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
+const DUPLICATE_THRESHOLD: u64 = 3;
+
+/// What an acknowledgement brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answer {
+    /// A clean round-trip sample, nanoseconds, and the frame that was sampled.
+    pub round_trip: Option<(u64, u32)>,
+    /// The advertised window in bytes, if its scale is known.
+    pub window_bytes: Option<u64>,
+}
+
+impl Half {
+    /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
+    #[inline]
+    pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, around: &Surroundings<'_>) -> Answer {
+        if !self.begun {
+            self.begin(packet.acknowledgement);
+        }
+        let position = unwrap(self.una, packet.acknowledgement);
+        let mut unseen = false;
+        if position > self.max {
+            if position - self.max > FARTHEST_JUMP {
+                self.nonsense_acknowledgements += 1;
+                return Answer::default();
+            }
+            unseen = true;
+            self.acknowledge_unseen(packet, position);
+        }
+        if packet.options & option_bits::OTHERS != 0 {
+            self.selective(packet, bytes, position, around);
+        }
+        let mut answer = Answer::default();
+        if position > self.una {
+            answer.round_trip = self.advance(packet, position, unseen, around);
+        } else if position == self.una {
+            self.repeated(packet, around);
+        }
+        self.take_window(packet, position, window_shift, &mut answer);
+        answer
+    }
+
+    #[cold]
+    fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
+        let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
+        let start = self.max;
+        // The byte after the last may be a FIN that passed before its acknowledgement.
+        self.live().holes.push(Hole { start, end: position, exposure });
+        self.max = position;
+    }
+
+    #[inline]
+    fn advance(&mut self, packet: &Packet, position: u64, unseen: bool, around: &Surroundings<'_>) -> Option<(u64, u32)> {
+        let before = self.una;
+        self.una = position;
+        if let Some(fin) = self.fin
+            && position > fin
+        {
+            self.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+        }
+        let later_fin_ns = self.fin_ns.filter(|_| self.fin.is_some_and(|fin| position > fin));
+        let live = self.live.as_deref_mut()?;
+        let highest_sacked = live.scoreboard.highest().unwrap_or(0);
+        let mut acknowledged = live.segments.acknowledge(position, highest_sacked);
+        if let Some(fin_ns) = later_fin_ns {
+            acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
+        }
+        self.loss.reordered += acknowledged.late_originals;
+        if let Some(record) = acknowledged.first_retransmitted {
+            live.check_spurious(packet, record.start, record.end(), record.time_ns, record.tsval, around, &mut self.loss);
+        }
+        let not_all_seen = unseen || (!live.holes.is_empty() && live.holes.missing(before, position).0 > 0);
+        let sample = live.sample(packet, &acknowledged, not_all_seen, around);
+        if !live.scoreboard.is_empty() {
+            live.scoreboard.remove_below(position);
+        }
+        live.duplicate_acknowledgements = 0;
+        live.probe_outstanding = false;
+        live.last_advance_ns = Some(packet.time_ns);
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        if acknowledged.wire_segments > 0 {
+            self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        }
+        sample
+    }
+
+    #[inline]
+    fn repeated(&mut self, packet: &Packet, around: &Surroundings<'_>) {
+        let outstanding = self.max > self.una;
+        let Some(live) = self.live.as_deref_mut() else { return };
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        if outstanding && packet.payload_length == 0 && !packet.has(tcp_flags::FIN) && !around.sack {
+            live.duplicate_acknowledgements += 1;
+            live.last_loss_sign_ns = Some(packet.time_ns);
+        }
+    }
+
+    #[cold]
+    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, around: &Surroundings<'_>) {
+        let options = Options::of_packet(packet, bytes);
+        let blocks = options.sack.as_slice();
+        if blocks.is_empty() {
+            return;
+        }
+        let (max, base) = (self.max, self.base);
+        let segment_size = self.segment_size(packet, around.peer);
+        let loss = &mut self.loss;
+        let live = self.live.get_or_insert_default();
+        let highest_before = live.scoreboard.highest().unwrap_or(0);
+        let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
+        let mut news = false;
+        for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
+            if start >= end || end > max || start < base.saturating_sub(1) {
+                continue;
+            }
+            if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
+                live.retransmissions.duplicate_reported(start, end, segment_size, loss);
+            } else if end > position {
+                let segments = &mut live.segments;
+                live.scoreboard.insert(start.max(position), end, |from, to| {
+                    news = true;
+                    loss.reordered += segments.sack(from, to, highest_before);
+                });
+            }
+        }
+        if news {
+            live.last_loss_sign_ns = Some(packet.time_ns);
+            live.last_acknowledgement_ns = Some(packet.time_ns);
+            let highest = live.scoreboard.highest().unwrap_or(0);
+            live.segments.mark_lost_below(highest.saturating_sub(DUPLICATE_THRESHOLD * u64::from(segment_size)));
+        }
+    }
+
+    #[inline]
+    fn take_window(&mut self, packet: &Packet, position: u64, window_shift: Option<u8>, answer: &mut Answer) {
+        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            return;
+        }
+        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+        self.window.add(window, packet.time_ns);
+        answer.window_bytes = window_shift.map(|_| window);
+        let edge = window_shift.map(|_| position + window);
+        let live = self.live.get_or_insert_default();
+        live.window_closed = packet.window == 0;
+        let mut relief = 0;
+        if !live.scoreboard.is_empty() {
+            let (lost, resent) = live.segments.lost_and_resent();
+            relief = (live.scoreboard.total() + lost).saturating_sub(resent);
+        }
+        live.view.acknowledged(packet.time_ns, position, edge, relief);
+    }
+}
+
+/// The first block reports duplicate data if it lies below the acknowledgement or within the second (RFC 2883 section 4).
+fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(u64, u64)>) -> bool {
+    end <= acknowledged || second.is_some_and(|(outer_start, outer_end)| outer_start <= start && end <= outer_end)
+}
+
+impl Live {
+    /// The round trip an acknowledgement gives, if it is clean; the others are counted by reason.
+    #[inline]
+    fn sample(&mut self, packet: &Packet, acknowledged: &Acknowledged, not_all_seen: bool, around: &Surroundings<'_>) -> Option<(u64, u32)> {
+        let segments = acknowledged.wire_segments;
+        let newest = acknowledged.newest?;
+        let held_back = acknowledged.any_sacked || (!around.sack && self.duplicate_acknowledgements > 0);
+        let rejected = if not_all_seen || acknowledged.partial {
+            Some(Rejected::NotAllSeen)
+        } else if acknowledged.any_retransmitted {
+            Some(Rejected::Retransmitted)
+        } else if held_back {
+            Some(Rejected::HeldBack)
+        } else if newest.time_ns < acknowledged.latest_time_ns {
+            Some(Rejected::LaterCovered)
+        } else if packet.time_ns < newest.time_ns {
+            Some(Rejected::BeforeData)
+        } else {
+            None
+        };
+        if let Some(reason) = rejected {
+            self.round_trips.reject(reason, segments);
+            return None;
+        }
+        let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
+        self.round_trips.add(rtt_ns);
+        if segments > 1 {
+            self.round_trips.reject(Rejected::LaterCovered, segments - 1);
+        }
+        Some((rtt_ns, newest.frame))
+    }
+
+    /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
+    /// Without timestamps one that comes sooner than any round trip does (beside the sender).
+    #[allow(clippy::too_many_arguments)]
+    fn check_spurious(
+        &mut self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        retransmitted_ns: i64,
+        retransmitted_tsval: u32,
+        around: &Surroundings<'_>,
+        counters: &mut LossCounters,
+    ) {
+        let answers_original = if packet.options & option_bits::TIMESTAMPS != 0 {
+            retransmitted_tsval != 0 && packet.tsecr != 0 && serial_difference(packet.tsecr, retransmitted_tsval) < 0
+        } else {
+            let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
+            around.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest
+        };
+        if answers_original
+            && let Some(known) = self.retransmissions.newest_over(start, end)
+            && !known.spurious
+        {
+            known.spurious = true;
+            counters.spurious += 1;
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Data passing the capture point: new, or late, and if late, what it is (methods, section 6.3).
+//!
+//! A byte seen before is a retransmission, wherever the capture stands, unless the packet proves older than the one
+//! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one
+//! that was lost before the capture point: its timestamp against that of the segment which exposed the hole decides;
+//! without timestamps the IP identification; without both, the time that has passed.
+
+use super::half::{Half, Live, Offer};
+use super::holes::{Exposure, Hole};
+use super::loss::{Retransmission, Trigger};
+use super::segments::{Segment, state, wire_segments};
+use super::sequence::{serial_difference, serial_difference_16, unwrap};
+use super::trigger::Evidence;
+use crate::packet::{Packet, option_bits, tcp_flags};
+
+/// Jumps in the stream longer than this are nonsense, not holes.
+pub const FARTHEST_JUMP: u64 = 1 << 30;
+/// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
+/// order (methods, section 6.0 rule 4).
+const RECORDING_DISORDER_NS: i64 = 2_000_000;
+/// A retransmission cannot answer a hole sooner than this share of the round trip.
+const FASTEST_ANSWER: f64 = 0.8;
+
+/// What a packet turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// New data.
+    #[default]
+    Data,
+    /// Data sent before.
+    Retransmission,
+    /// An original that comes late.
+    Reordered,
+    /// A copy.
+    Duplicate,
+    /// A byte or an empty segment sent into a closed window (RFC 9293 section 3.8.6.1).
+    WindowProbe,
+    /// Keep-alive (RFC 9293 section 3.8.4).
+    KeepAlive,
+    /// Only an acknowledgement.
+    PureAck,
+    /// Opens.
+    Syn,
+    /// Closes, without data.
+    Fin,
+    /// Aborts.
+    Rst,
+}
+
+/// Names of [`Kind`] in results, by number.
+pub const KIND_NAMES: [&str; 10] =
+    ["data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive", "pure_ack", "syn", "fin", "rst"];
+
+/// What the rules need to know of the connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The other side's SYN.
+    pub peer: &'a Offer,
+    /// Both sides permit SACK.
+    pub sack: bool,
+    /// Round trip between capture point and sender; 0 if unknown.
+    pub sender_loop_ns: i64,
+    /// The capture point is beside the sender.
+    pub beside_sender: bool,
+    /// User's limit of oversize spacing.
+    pub fixed_spacing_limit_ns: Option<u64>,
+    /// Round trip of the handshake, if it was measured.
+    pub handshake_rtt_ns: Option<i64>,
+}
+
+/// What became of a data packet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrived {
+    /// What it is.
+    pub kind: Kind,
+    /// Why it was sent again.
+    pub trigger: Option<Trigger>,
+    /// Payload bytes in it that no packet carried before and that are no retransmission.
+    pub first_transmission_bytes: u32,
+    /// Distance from the data packet before it.
+    pub spacing_ns: Option<u64>,
+}
+
+/// New stream bytes: from, to, whether they crossed in a retransmission.
+pub type Delivery<'a> = &'a mut dyn FnMut(u64, u64, bool);
+
+impl Half {
+    /// Takes a data packet (not one captured twice).
+    #[inline]
+    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, deliver: Delivery<'_>) -> Arrived {
+        let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
+        let start = unwrap(self.max, first);
+        let end = start + u64::from(packet.payload_length);
+        let (segments, segment_size) = self.wire_segments_of(packet, around.peer);
+        let contiguous = start == self.max;
+        self.count_data(packet, segments);
+        let live = self.live.get_or_insert_default();
+        let spacing_ns = live.spacing.last_time_ns();
+        let mut arrived = if start >= self.max {
+            if start - self.max > FARTHEST_JUMP {
+                return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
+            }
+            self.new_data(packet, start, end, segment_size, deliver);
+            Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
+        } else {
+            self.late_data(packet, start, end, segment_size, around, spacing_ns, deliver)
+        };
+        let live = self.live.get_or_insert_default();
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, segments, contiguous);
+        }
+        arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
+        live.view.sent(packet.time_ns, end, u64::from(segment_size), u64::from(self.largest_payload));
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        arrived
+    }
+
+    #[inline]
+    fn count_data(&mut self, packet: &Packet, segments: u32) {
+        self.data_packets += 1;
+        self.data_segments += u64::from(segments);
+        self.payload_bytes += u64::from(packet.payload_length);
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        self.superpackets += u64::from(segments > 1);
+        if self.first_data_ns.is_none() {
+            self.first_data_ns = Some(packet.time_ns);
+            self.last_data_ns = packet.time_ns;
+        }
+    }
+
+    #[inline]
+    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, deliver: Delivery<'_>) {
+        let live = self.live.get_or_insert_default();
+        if start > self.max {
+            let exposure = Exposure { time_ns: packet.time_ns, tsval: tsval_of(packet), ip_id: packet.ip_id, by_acknowledgement: false };
+            live.holes.push(Hole { start: self.max, end: start, exposure });
+        }
+        live.segments.push(record(packet, start, end, segment_size, 0));
+        self.unique_payload_bytes += end - start;
+        self.max = end;
+        deliver(start, end, false);
+    }
+
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    fn late_data(
+        &mut self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        around: &Surroundings<'_>,
+        last_data_ns: Option<i64>,
+        deliver: Delivery<'_>,
+    ) -> Arrived {
+        if let Some(kind) = self.probe_kind(packet, start) {
+            self.loss.probes += 1;
+            return Arrived { kind, ..Arrived::default() };
+        }
+        let late_end = end.min(self.max);
+        let live = self.live.get_or_insert_default();
+        let (missing, exposure) = live.holes.missing(start, late_end);
+        let fills_only = missing == late_end - start;
+        let original = match exposure.filter(|_| fills_only) {
+            Some(exposure) => !is_retransmission(packet, &exposure, live, around),
+            None => is_late_original(packet, start, late_end, live, &mut self.loss.spurious),
+        };
+        let segments = wire_segments((late_end - start) as u32, segment_size);
+        let mut arrived = Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        if original {
+            self.count_late_original(packet, exposure.filter(|_| fills_only), segments, around);
+            arrived.first_transmission_bytes += missing as u32;
+        } else {
+            arrived.kind = Kind::Retransmission;
+            arrived.trigger = Some(self.count_retransmission(packet, start, late_end, segment_size, exposure, around, last_data_ns));
+        }
+        self.take_late_bytes(packet, start, end, segment_size, original, deliver);
+        arrived
+    }
+
+    /// Keep-alives repeat the last byte of a stream that is acknowledged; window probes of some stacks repeat one byte at
+    /// the edge of a closed window.
+    fn probe_kind(&self, packet: &Packet, start: u64) -> Option<Kind> {
+        if packet.payload_length != 1 || packet.has(tcp_flags::FIN) {
+            return None;
+        }
+        let closed = self.live.as_ref().is_some_and(|live| live.window_closed);
+        if closed && start >= self.una.saturating_sub(1) {
+            return Some(Kind::WindowProbe);
+        }
+        (start + 1 == self.max && self.all_acknowledged()).then_some(Kind::KeepAlive)
+    }
+
+    fn count_late_original(&mut self, packet: &Packet, exposure: Option<Exposure>, segments: u32, around: &Surroundings<'_>) {
+        let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
+        let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
+        if around.beside_sender || (behind_acknowledgement && soon) {
+            self.loss.capture_reordered += 1;
+        } else {
+            self.loss.reordered += segments;
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn count_retransmission(
+        &mut self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        exposure: Option<Exposure>,
+        around: &Surroundings<'_>,
+        last_data_ns: Option<i64>,
+    ) -> Trigger {
+        let segments = wire_segments((end - start) as u32, segment_size);
+        let live = self.live.get_or_insert_default();
+        let reported_received = end <= self.una || live.scoreboard.contains(start, end);
+        let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval_of(packet).unwrap_or(0));
+        let trigger = live.trigger(&Evidence {
+            time_ns: packet.time_ns,
+            start,
+            end,
+            una: self.una,
+            max: self.max,
+            previous_ns: known.previous_time_ns,
+            last_data_ns,
+            exposed_ns: exposure.map(|exposure| exposure.time_ns),
+            sender_loop_ns: if around.beside_sender { 0 } else { around.sender_loop_ns },
+            segment_size,
+            sack: around.sack,
+        });
+        let mut position = start;
+        while position < end {
+            let stop = end.min(position + u64::from(segment_size.max(1)));
+            live.retransmissions.push(Retransmission {
+                start: position,
+                end: stop,
+                tsval: tsval_of(packet).unwrap_or(0),
+                ip_id: packet.ip_id,
+                spurious: reported_received,
+                reported: false,
+                filled_hole: exposure.is_some(),
+            });
+            position = stop;
+        }
+        self.loss.retransmitted += segments;
+        self.loss.retransmitted_bytes += end - start;
+        self.loss.by_trigger[trigger as usize] += segments;
+        if reported_received {
+            self.loss.spurious += segments;
+        }
+        trigger
+    }
+
+    /// Brings the bytes of a late packet that were not seen before into the records.
+    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, deliver: Delivery<'_>) {
+        let live = self.live.get_or_insert_default();
+        let state = if original { state::LATE } else { state::RETRANSMITTED };
+        let (mut unique, una) = (0, self.una);
+        let segments = &mut live.segments;
+        live.holes.fill(start, end.min(self.max), |from, to| {
+            unique += to - from;
+            if to > una {
+                segments.insert(record(packet, from.max(una), to, segment_size, state));
+            }
+            deliver(from, to, !original);
+        });
+        if end > self.max {
+            unique += end - self.max;
+            live.segments.push(record(packet, self.max, end, segment_size, 0));
+            deliver(self.max, end, false);
+            self.max = end;
+        }
+        self.unique_payload_bytes += unique;
+        let (lost, resent) = live.segments.lost_and_resent();
+        live.view.set_relief((live.scoreboard.total() + lost).saturating_sub(resent));
+    }
+}
+
+#[inline]
+fn record(packet: &Packet, start: u64, end: u64, segment_size: u16, state: u8) -> Segment {
+    let length = (end - start) as u32;
+    Segment { start, time_ns: packet.time_ns, length, frame: packet.frame, tsval: packet.tsval, segment_size, state }
+}
+
+#[inline]
+fn tsval_of(packet: &Packet) -> Option<u32> {
+    (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval)
+}
+
+/// Decides about a segment that fills a hole: retransmission, or the original come late?
+fn is_retransmission(packet: &Packet, exposure: &Exposure, live: &Live, around: &Surroundings<'_>) -> bool {
+    if let (Some(own), Some(exposing)) = (tsval_of(packet), exposure.tsval)
+        && own != exposing
+    {
+        return serial_difference(own, exposing) > 0;
+    }
+    let elapsed = packet.time_ns.saturating_sub(exposure.time_ns);
+    if exposure.by_acknowledgement {
+        return elapsed > RECORDING_DISORDER_NS;
+    }
+    if packet.ip_version == 4 && live.identifications.looks_consecutive() {
+        return serial_difference_16(packet.ip_id, exposure.ip_id) > 0;
+    }
+    let round_trip = around.handshake_rtt_ns.map(|rtt| rtt as f64).or(live.round_trips.srtt_ns());
+    elapsed as f64 >= FASTEST_ANSWER * round_trip.unwrap_or(0.0)
+}
+
+/// Decides about bytes seen before: is this the original, overtaken by its own retransmission? Then the retransmission
+/// was not needed.
+fn is_late_original(packet: &Packet, start: u64, end: u64, live: &mut Live, spurious: &mut u32) -> bool {
+    let by_identification = packet.ip_version == 4 && live.identifications.looks_consecutive();
+    let Some(known) = live.retransmissions.newest_over(start, end) else { return false };
+    let older = match tsval_of(packet) {
+        Some(tsval) if tsval != known.tsval => serial_difference(tsval, known.tsval) < 0,
+        _ => by_identification && serial_difference_16(packet.ip_id, known.ip_id) < 0,
+    };
+    if older && !known.spurious {
+        known.spurious = true;
+        *spurious += 1;
+    }
+    older
+}

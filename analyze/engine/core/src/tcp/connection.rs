@@ -1,0 +1,547 @@
+//! One TCP connection while its packets pass: which half a packet belongs to, and what each part of it says.
+//!
+//! The client's data is half 0, the server's half 1. A packet is first compared with what was captured just before
+//! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
+
+use super::arrival::{Arrived, Kind, Surroundings};
+use super::duplicates::signature;
+use super::half::{Half, Offer};
+use super::handshake::Handshake;
+use super::holes::{Exposure, Hole};
+use super::sequence::unwrap;
+use super::shard::{ClockStep, Environment};
+use super::vantage::BESIDE_SHARE;
+use crate::decode::options::Options;
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tls::{Direction, TlsTracker};
+
+/// Why a connection is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// It is not, as far as the capture goes.
+    Open,
+    /// Both sides sent FIN.
+    Fin,
+    /// One side aborted it before that.
+    Reset,
+}
+
+/// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
+const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
+/// A hole in the stream that is acknowledged is given up after this time (capture disorder is over by then).
+const HOLE_PATIENCE_NS: i64 = 5_000_000;
+
+/// A connection in progress.
+pub struct Connection {
+    /// Number from 1 in order of the first packet (final in a single shard only).
+    pub id: u32,
+    /// Number of the first packet among all.
+    pub order: u64,
+    /// Input of the first packet, and its frame.
+    pub input: u16,
+    /// See above.
+    pub first_frame: u32,
+    /// 4 or 6.
+    pub ip_version: u8,
+    /// Client's address, then the server's: 4 bytes each at the front for IPv4, 16 each for IPv6.
+    pub addresses: [u8; 32],
+    /// Client's port and server's port.
+    pub ports: [u16; 2],
+    /// Time of the first and the last packet.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// Data of the client, data of the server.
+    pub halves: [Half; 2],
+    /// Opening.
+    pub handshake: Handshake,
+    /// First FIN.
+    pub first_fin_ns: Option<i64>,
+    /// Reset by client or server, and when.
+    pub reset: Option<(u8, i64)>,
+    /// Resets seen.
+    pub resets: u32,
+    /// TLS facts in the making.
+    pub tls: Option<Box<TlsTracker>>,
+    tls_settled: bool,
+    /// Shortest round trip between the capture point and client, server.
+    pub loops_ns: [Option<i64>; 2],
+    suspected_step: Option<(u8, ClockStep)>,
+    /// Per-packet rows are wanted.
+    pub detailed: bool,
+}
+
+/// Ranges of new stream bytes in one packet.
+#[derive(Default)]
+struct NewBytes {
+    ranges: [(u64, u64, bool); 8],
+    count: usize,
+}
+
+impl NewBytes {
+    fn add(&mut self, from: u64, to: u64, by_retransmission: bool) {
+        if let Some(slot) = self.ranges.get_mut(self.count) {
+            *slot = (from, to, by_retransmission);
+            self.count += 1;
+        }
+    }
+}
+
+/// What a packet said, for per-packet rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// What it was.
+    pub arrived: Arrived,
+    /// Window it advertises, bytes.
+    pub window_bytes: Option<u64>,
+    /// Round trip it completed, and the frame sampled.
+    pub round_trip: Option<(u64, u32)>,
+}
+
+impl Connection {
+    /// Begins with its first packet. The client is the sender of a SYN, the receiver of a SYN-ACK, or the side with the
+    /// higher port.
+    pub fn new(id: u32, packet: &Packet, bytes: &[u8]) -> Self {
+        let ports = [(packet.ports >> 16) as u16, packet.ports as u16];
+        let from_client = match (packet.has(tcp_flags::SYN), packet.has(tcp_flags::ACK)) {
+            (true, false) => true,
+            (true, true) => false,
+            _ => ports[0] >= ports[1],
+        };
+        let length = if packet.ip_version == 4 { 4 } else { 16 };
+        let offset = packet.address_offset as usize;
+        let pair = bytes.get(offset..offset + 2 * length).unwrap_or_default();
+        let mut addresses = [0; 32];
+        if let Some((source, destination)) = pair.split_at_checked(length) {
+            let (client, server) = if from_client { (source, destination) } else { (destination, source) };
+            addresses[..length].copy_from_slice(client);
+            addresses[length..2 * length].copy_from_slice(server);
+        }
+        Self {
+            id,
+            order: 0,
+            input: packet.input,
+            first_frame: packet.frame,
+            ip_version: packet.ip_version,
+            addresses,
+            ports: if from_client { ports } else { [ports[1], ports[0]] },
+            start_ns: packet.time_ns,
+            end_ns: packet.time_ns,
+            halves: Default::default(),
+            handshake: Handshake::default(),
+            first_fin_ns: None,
+            reset: None,
+            resets: 0,
+            tls: None,
+            tls_settled: false,
+            loops_ns: [None; 2],
+            suspected_step: None,
+            detailed: false,
+        }
+    }
+
+    /// How it ended so far.
+    pub fn close(&self) -> Close {
+        if self.halves.iter().all(|half| half.fin.is_some()) {
+            Close::Fin
+        } else if self.reset.is_some() {
+            Close::Reset
+        } else {
+            Close::Open
+        }
+    }
+
+    /// True when nothing but stragglers can follow.
+    pub fn is_over(&self) -> bool {
+        self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
+    }
+
+    /// Does this SYN open another connection with the same addresses and ports?
+    pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
+        if !packet.has(tcp_flags::SYN) {
+            return false;
+        }
+        let own = &self.halves[usize::from(!from_client)];
+        let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
+        let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
+        if packet.has(tcp_flags::ACK) {
+            return over && !same_isn;
+        }
+        if !own.offer.seen {
+            let peer = &self.halves[usize::from(from_client)];
+            return own.begun && !(peer.offer.seen && own.packets == 0);
+        }
+        let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
+        let waited = packet.time_ns.saturating_sub(openings.last_ns);
+        !same_isn || over || waited > LONGEST_SYN_WAIT_NS
+    }
+
+    /// Takes a packet of this connection.
+    #[inline]
+    pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
+        let side = usize::from(!from_client);
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            return self.opening_or_reset(packet, bytes, side, environment);
+        }
+        if !self.halves[side].begun {
+            self.halves[side].begin(packet.sequence);
+        }
+        if self.is_copy(packet, side) {
+            return;
+        }
+        if packet.options & option_bits::TIMESTAMPS != 0
+            && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
+        {
+            self.suspect_step(packet, side, ahead_ns, environment);
+        }
+        if !self.handshake.complete && from_client {
+            self.complete_handshake(packet);
+        }
+        let arrived = self.take_own(packet, bytes, side, environment);
+        let seen = self.take_acknowledgement(packet, bytes, side, arrived, environment);
+        if self.detailed {
+            environment.rows.push(self, packet, side, &seen);
+        }
+    }
+
+    /// Bookkeeping that every packet gets which is no copy.
+    #[inline]
+    fn count(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[side];
+        if half.packets == 0 {
+            half.ttl = packet.ttl;
+        }
+        half.packets += 1;
+        half.wire_bytes += u64::from(packet.wire_length);
+    }
+
+    /// The same packet within milliseconds. Only what tells nothing new is compared. Where packets carry no
+    /// identification, a repeat that loss explains is a retransmission.
+    #[inline]
+    fn is_copy(&mut self, packet: &Packet, side: usize) -> bool {
+        let signature = signature(packet);
+        let [client, server] = &mut self.halves;
+        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let nothing_new = if packet.sequence_length() > 0 {
+            unwrap(half.max, packet.sequence) < half.max
+        } else {
+            !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
+        };
+        let sack = half.offer.sack_permitted && peer.offer.sack_permitted;
+        let live = half.live.get_or_insert_default();
+        let copy = nothing_new
+            && live.recent.age_ns(signature, packet.time_ns).is_some_and(|age| {
+                if packet.ip_id != 0 {
+                    true
+                } else if packet.payload_length > 0 {
+                    live.last_loss_sign_ns.is_none_or(|sign| sign < packet.time_ns - age)
+                } else {
+                    sack || packet.has(tcp_flags::FIN)
+                }
+            });
+        if copy {
+            self.count_copy(packet, side);
+        } else {
+            live.recent.remember(signature, packet.time_ns);
+        }
+        copy
+    }
+
+    #[cold]
+    fn count_copy(&mut self, packet: &Packet, side: usize) {
+        let [client, server] = &mut self.halves;
+        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        half.loss.capture_duplicates += 1;
+        if packet.payload_length > 0 {
+            let start = unwrap(half.max, packet.sequence);
+            let (segments, _) = half.wire_segments_of(packet, &peer.offer);
+            half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
+        }
+    }
+
+    /// The packet's own direction: data, FIN, probe or nothing.
+    #[inline]
+    fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &Environment) -> Arrived {
+        self.count(packet, side);
+        if packet.payload_length == 0 {
+            return self.take_empty(packet, side);
+        }
+        let mut new_bytes = NewBytes::default();
+        let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
+        let beside_sender = self.is_beside(side);
+        let handshake_rtt_ns = self.handshake.rtt_ns();
+        let [client, server] = &mut self.halves;
+        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let around = Surroundings {
+            peer: &peer.offer,
+            sack: half.offer.sack_permitted && peer.offer.sack_permitted,
+            sender_loop_ns,
+            beside_sender,
+            fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
+            handshake_rtt_ns,
+        };
+        let arrived = half.data(packet, &around, &mut |from, to, again| new_bytes.add(from, to, again));
+        match arrived.kind {
+            Kind::Data => half.ledger.add_first_transmission(packet),
+            Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => half.ledger.add_first_transmission(packet),
+            _ => half.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
+        }
+        if packet.has(tcp_flags::FIN) {
+            self.take_fin(packet, side);
+        }
+        if !self.tls_settled {
+            self.feed_tls(packet, bytes, side, &new_bytes);
+        }
+        arrived
+    }
+
+    fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
+        let half = &mut self.halves[side];
+        let live = half.live.get_or_insert_default();
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, 1, false);
+        }
+        if packet.has(tcp_flags::FIN) {
+            half.ledger.add_first_transmission(packet);
+            self.take_fin(packet, side);
+            return Arrived { kind: Kind::Fin, ..Arrived::default() };
+        }
+        half.ledger.add_acknowledgement(packet);
+        let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
+        let kind = match (behind && half.una > half.base, live.window_closed) {
+            (true, true) => Kind::WindowProbe,
+            (true, false) if half.all_acknowledged() => Kind::KeepAlive,
+            _ => Kind::PureAck,
+        };
+        half.loss.probes += u32::from(kind != Kind::PureAck);
+        Arrived { kind, ..Arrived::default() }
+    }
+
+    fn take_fin(&mut self, packet: &Packet, side: usize) {
+        self.first_fin_ns.get_or_insert(packet.time_ns);
+        let half = &mut self.halves[side];
+        let position = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
+        if half.fin.is_some() {
+            half.loss.fin += u32::from(packet.payload_length == 0);
+            return;
+        }
+        half.fin = Some(position);
+        half.fin_ns = Some(packet.time_ns);
+        if position > half.max && position - half.max <= super::arrival::FARTHEST_JUMP {
+            let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
+            let start = half.max;
+            half.live().holes.push(Hole { start, end: position, exposure });
+            half.max = position;
+        }
+        if position == half.max {
+            half.max += 1;
+        } else if position + 1 == half.max && half.una == half.max {
+            // Acknowledged before it was recorded: the hole its acknowledgement made is the FIN itself.
+            half.live().holes.fill(position, position + 1, |_, _| ());
+        }
+    }
+
+    /// The other direction: what the packet says of data received.
+    #[inline]
+    fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize, arrived: Arrived, environment: &Environment) -> Seen {
+        let mut seen = Seen { arrived, ..Seen::default() };
+        if !packet.has(tcp_flags::ACK) {
+            return seen;
+        }
+        let sender = 1 - side;
+        let window_shift = self.advertised_shift(side);
+        let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.is_beside(sender));
+        let [client, server] = &mut self.halves;
+        let (own, half) = if side == 0 { (client, server) } else { (server, client) };
+        let around = Surroundings {
+            peer: &own.offer,
+            sack: own.offer.sack_permitted && half.offer.sack_permitted,
+            sender_loop_ns,
+            beside_sender,
+            fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
+            handshake_rtt_ns: None,
+        };
+        let answer = half.acknowledgement(packet, bytes, window_shift, &around);
+        seen.round_trip = answer.round_trip;
+        seen.window_bytes = answer.window_bytes;
+        if let Some((rtt_ns, _)) = answer.round_trip {
+            let known = self.loops_ns[side].unwrap_or(i64::MAX);
+            self.loops_ns[side] = Some(known.min(rtt_ns as i64));
+        }
+        if !self.tls_settled && self.tls.is_some() {
+            self.skip_tls_holes(packet, sender);
+        }
+        seen
+    }
+
+    /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
+    #[inline]
+    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
+        let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
+        match (own.seen, peer.seen) {
+            (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
+            // A SYN-ACK has the option only if the SYN had it.
+            (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
+            (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The capture point is beside this side.
+    #[inline]
+    fn is_beside(&self, side: usize) -> bool {
+        match (self.loops_ns[side], self.loops_ns[1 - side]) {
+            (Some(near), Some(far)) => near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64,
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn complete_handshake(&mut self, packet: &Packet) {
+        let server = &self.halves[1];
+        if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
+            return;
+        }
+        self.handshake.completed(packet);
+        let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
+        for (side, measured) in loops.into_iter().enumerate() {
+            if let Some(loop_ns) = measured {
+                self.loops_ns[side] = Some(self.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
+            }
+        }
+        let rtt_ns = self.handshake.rtt_ns();
+        for side in 0..2 {
+            let away = !self.is_beside(side);
+            let live = self.halves[side].live();
+            if let Some(rtt_ns) = rtt_ns {
+                live.round_trips.smooth(rtt_ns as f64);
+            }
+            if let (true, Some(loop_ns)) = (away, loops[side]) {
+                live.view.set_loop(loop_ns);
+            }
+        }
+    }
+
+    #[cold]
+    fn opening_or_reset(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &mut Environment) {
+        let syn = packet.has(tcp_flags::SYN);
+        let mut seen = Seen { arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() }, ..Seen::default() };
+        if syn {
+            if !self.take_syn(packet, bytes, side) {
+                return;
+            }
+            environment.openings.syn(packet, self.repeats(side) > 0);
+        } else {
+            self.resets += 1;
+            self.reset.get_or_insert((side as u8, packet.time_ns));
+            environment.openings.reset(packet);
+        }
+        self.count(packet, side);
+        let repeated = syn && self.repeats(side) > 0;
+        let ledger = &mut self.halves[side].ledger;
+        if repeated { ledger.add_retransmission(packet, 0) } else { ledger.add_first_transmission(packet) }
+        if syn && packet.payload_length > 0 {
+            seen.arrived = self.take_fast_open_data(packet, bytes, side, environment);
+        }
+        if self.detailed {
+            environment.rows.push(self, packet, side, &seen);
+        }
+    }
+
+    fn repeats(&self, side: usize) -> u32 {
+        self.halves[side].loss.syn
+    }
+
+    /// Returns false for a copy.
+    fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
+        let repeated = openings.count > 0;
+        if !openings.add(packet) {
+            self.halves[side].loss.capture_duplicates += 1;
+            return false;
+        }
+        let half = &mut self.halves[side];
+        let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
+        if !half.begun || (isn_changed && half.payload_bytes == 0) {
+            half.begin(packet.sequence.wrapping_add(1));
+            half.offer = Offer::of(&Options::of_packet(packet, bytes));
+        }
+        half.loss.syn += u32::from(repeated);
+        if packet.has(tcp_flags::ACK) {
+            if !repeated {
+                self.handshake.answered(packet);
+            }
+            let client = &mut self.halves[1 - side];
+            if !client.begun {
+                client.begin(packet.acknowledgement);
+            }
+        }
+        true
+    }
+
+    /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.
+    fn take_fast_open_data(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &Environment) -> Arrived {
+        if self.repeats(side) > 0 {
+            return Arrived { kind: Kind::Syn, ..Arrived::default() };
+        }
+        let ledger = self.halves[side].ledger;
+        self.halves[side].packets -= 1;
+        self.halves[side].wire_bytes -= u64::from(packet.wire_length);
+        let arrived = self.take_own(packet, bytes, side, environment);
+        self.halves[side].ledger = ledger;
+        Arrived { kind: Kind::Syn, ..arrived }
+    }
+
+    fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, new_bytes: &NewBytes) {
+        let half = &self.halves[side];
+        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let offset = packet.payload_offset as usize;
+        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
+        let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+        let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
+        for &(from, to, again) in new_bytes.ranges.iter().take(new_bytes.count) {
+            let skip = from.saturating_sub(first) as usize;
+            let length = (to - from) as u32;
+            let rest = captured.get(skip..).unwrap_or_default();
+            let part = rest.get(..length as usize).unwrap_or(rest);
+            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, packet.frame, again);
+        }
+        if !tracker.is_watching() {
+            self.tls_settled = true;
+            if tracker.facts().is_none() {
+                self.tls = None;
+            }
+        }
+    }
+
+    /// Bytes that are acknowledged but were not captured will not come.
+    fn skip_tls_holes(&mut self, packet: &Packet, side: usize) {
+        let half = &self.halves[side];
+        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty()) else { return };
+        let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
+        if let Some(end) = live.holes.last_end_below(half.una, old)
+            && let Some(tracker) = &mut self.tls
+        {
+            let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+            tracker.skip_hole(direction, half.stream_offset(end));
+        }
+    }
+
+    /// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction
+    /// only it is the sender or a queue.
+    #[cold]
+    fn suspect_step(&mut self, packet: &Packet, side: usize, ahead_ns: i64, environment: &mut Environment) {
+        let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
+        if let Some((other_side, other)) = self.suspected_step
+            && usize::from(other_side) != side
+            && (other.ahead_ns - ahead_ns).abs() <= 20_000_000 + ahead_ns.abs() / 5
+            && packet.time_ns.saturating_sub(other.time_ns).abs() <= 1_000_000_000 + ahead_ns.abs()
+        {
+            environment.clock_steps.push(step);
+            self.suspected_step = None;
+        } else {
+            self.suspected_step = Some((side as u8, step));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Frames that were captured twice: the same packet again, within milliseconds (methods, section 6.0 rule 3).
+//!
+//! A retransmission is a new IP packet: it has a new identification, or at least a new timestamp. What repeats all of
+//! identification, sequence, acknowledgement, length, flags, timestamp and checksum is the same packet, copied by the
+//! network or seen twice by the capture (mirrored ports, both sides of a router, two interfaces). TTL and link header
+//! may differ, and so may the checksum across a router that translates addresses, so it counts only where there is no
+//! identification.
+
+use crate::packet::{Packet, option_bits};
+
+/// A copy comes within this time.
+pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
+const REMEMBERED: usize = 16;
+
+/// The last packets of one direction, by what makes them that packet.
+#[derive(Debug, Default)]
+pub struct RecentPackets {
+    entries: [(u32, u32); REMEMBERED],
+    next: u8,
+}
+
+/// What makes a packet that packet, in 32 bits.
+#[inline]
+pub fn signature(packet: &Packet) -> u32 {
+    let identity = if packet.ip_id != 0 { packet.ip_id } else { packet.checksum };
+    let tsval = if packet.options & option_bits::TIMESTAMPS != 0 { packet.tsval } else { 0 };
+    let first = (u64::from(packet.sequence) << 32) | u64::from(packet.acknowledgement);
+    let second = (u64::from(tsval) << 32) | (u64::from(identity) << 16) | u64::from(packet.flags);
+    let third = (u64::from(packet.payload_length) << 16) | u64::from(packet.window);
+    let mixed = (first ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd)
+        ^ (second ^ third.rotate_left(21)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+#[inline]
+fn microseconds(time_ns: i64) -> u32 {
+    (time_ns / 1000) as u32
+}
+
+impl RecentPackets {
+    /// Remembers a packet.
+    #[inline]
+    pub fn remember(&mut self, signature: u32, time_ns: i64) {
+        self.entries[usize::from(self.next) % REMEMBERED] = (signature, microseconds(time_ns));
+        self.next = (self.next + 1) % REMEMBERED as u8;
+    }
+
+    /// How long ago the same packet was seen, nanoseconds (to the microsecond); none if it was not.
+    pub fn age_ns(&self, signature: u32, time_ns: i64) -> Option<i64> {
+        let now = microseconds(time_ns);
+        self.entries
+            .iter()
+            .filter(|entry| entry.0 == signature)
+            .map(|entry| i64::from(now.wrapping_sub(entry.1) as i32) * 1000)
+            .find(|age| age.abs() <= LONGEST_DISTANCE_NS)
+            .map(i64::abs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(ip_id: u16) -> Packet {
+        Packet { ip_id, sequence: 5, payload_length: 100, ..Packet::default() }
+    }
+
+    #[test]
+    fn the_same_packet_soon_after_is_found() {
+        let mut recent = RecentPackets::default();
+        recent.remember(signature(&packet(7)), 1_000_000);
+        assert_eq!(recent.age_ns(signature(&packet(7)), 3_000_000), Some(2_000_000));
+    }
+
+    #[test]
+    fn another_identification_or_a_later_time_is_another_packet() {
+        let mut recent = RecentPackets::default();
+        recent.remember(signature(&packet(7)), 1_000_000);
+        assert_eq!(recent.age_ns(signature(&packet(8)), 2_000_000), None);
+        assert_eq!(recent.age_ns(signature(&packet(7)), 8_000_000), None);
+    }
+}

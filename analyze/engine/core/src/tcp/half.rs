@@ -1,0 +1,216 @@
+//! One direction of a connection: the data one side sends, and what its peer says of it.
+//!
+//! [`Half`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
+//! conversations need and is made with the first segment that is not part of opening. The rules live beside this file:
+//! [`super::arrival`] takes data, [`super::acknowledgement`] takes what the peer says, [`super::trigger`] tells why
+//! something was sent again.
+
+use super::duplicates::RecentPackets;
+use super::holes::Holes;
+use super::ip_id::IpIdentifications;
+use super::ledger::ByteLedger;
+use super::loss::{LossCounters, RecentRetransmissions};
+use super::ranges::RangeSet;
+use super::rtt::RoundTrips;
+use super::segments::{SegmentQueue, wire_segments};
+use super::sender_view::SenderView;
+use super::sequence::first_position;
+use super::spacing::Spacing;
+use super::ticks::TimestampClock;
+use super::trigger::Recovery;
+use super::window::AdvertisedWindow;
+use crate::decode::options::Options;
+use crate::packet::Packet;
+
+/// What a side offered in its SYN or SYN-ACK.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Offer {
+    /// The SYN was seen.
+    pub seen: bool,
+    /// Largest segment it takes (RFC 9293 section 3.7.1); 0 if the option was absent.
+    pub maximum_segment_size: u16,
+    /// Window shift (RFC 7323 section 2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// Multipath TCP (RFC 8684).
+    pub multipath: bool,
+    /// Fast Open was asked for or used (RFC 7413).
+    pub fast_open: bool,
+}
+
+impl Offer {
+    /// Reads a SYN's options.
+    pub fn of(options: &Options) -> Self {
+        Self {
+            seen: true,
+            maximum_segment_size: options.maximum_segment_size.unwrap_or(0),
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            timestamps: options.timestamps.is_some(),
+            multipath: options.multipath,
+            fast_open: options.fast_open_cookie_bytes.is_some(),
+        }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub struct Half {
+    /// Where positions begin is known.
+    pub begun: bool,
+    /// Position of the first payload byte (or of the first byte seen).
+    pub base: u64,
+    /// Position after the highest byte seen or acknowledged.
+    pub max: u64,
+    /// Position up to which the peer has acknowledged.
+    pub una: u64,
+    /// The side's SYN.
+    pub offer: Offer,
+    /// A FIN was seen, at this position.
+    pub fin: Option<u64>,
+    /// When the FIN passed first.
+    pub fin_ns: Option<i64>,
+    /// That FIN has been acknowledged, at this time.
+    pub fin_acknowledged_ns: Option<i64>,
+    /// Time to live of the first packet.
+    pub ttl: u8,
+    /// All packets but those captured twice.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Wire segments with payload.
+    pub data_segments: u64,
+    /// Payload bytes.
+    pub payload_bytes: u64,
+    /// Payload bytes, each position once.
+    pub unique_payload_bytes: u64,
+    /// Largest payload of one frame.
+    pub largest_payload: u32,
+    /// Frames that held more than one wire segment.
+    pub superpackets: u64,
+    /// Time of the first data packet, and of the last data packet or acknowledgement of data.
+    pub first_data_ns: Option<i64>,
+    /// See `first_data_ns`.
+    pub last_data_ns: i64,
+    /// Losses and copies.
+    pub loss: LossCounters,
+    /// The window its peer advertises.
+    pub window: AdvertisedWindow,
+    /// Bytes by purpose.
+    pub ledger: ByteLedger,
+    /// Bytes of acknowledgements that lie beyond anything plausible.
+    pub nonsense_acknowledgements: u32,
+    /// What conversations need.
+    pub live: Option<Box<Live>>,
+}
+
+/// See [`Half`].
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Data outstanding.
+    pub segments: SegmentQueue,
+    /// Data passed over.
+    pub holes: Holes,
+    /// What the peer reported by SACK, above `una`.
+    pub scoreboard: RangeSet,
+    /// Retransmissions that may prove unnecessary.
+    pub retransmissions: RecentRetransmissions,
+    /// Round trips.
+    pub round_trips: RoundTrips,
+    /// Packet spacing.
+    pub spacing: Spacing,
+    /// Flight and window as the sender saw them.
+    pub view: SenderView,
+    /// Identification numbers.
+    pub identifications: IpIdentifications,
+    /// Packets to compare copies with.
+    pub recent: RecentPackets,
+    /// Timestamp clock of the side that sends this direction.
+    pub clock: TimestampClock,
+    /// Loss recovery in progress.
+    pub recovery: Option<Recovery>,
+    /// A tail loss probe was sent and nothing new acknowledged since.
+    pub probe_outstanding: bool,
+    /// Duplicate acknowledgements since the last that advanced.
+    pub duplicate_acknowledgements: u32,
+    /// Time of the last acknowledgement, and of the last that advanced.
+    pub last_acknowledgement_ns: Option<i64>,
+    /// See above.
+    pub last_advance_ns: Option<i64>,
+    /// Time of the last acknowledgement that was a duplicate or brought SACK news.
+    pub last_loss_sign_ns: Option<i64>,
+    /// Last advertised window in bytes was zero.
+    pub window_closed: bool,
+    /// Window shifts that a window filled beyond its unscaled size implies, where no handshake was seen.
+    pub largest_unscaled_window: u16,
+}
+
+impl Half {
+    /// Sets where positions begin: at a SYN, `position` is behind it.
+    pub fn begin(&mut self, first_sequence: u32) {
+        let position = first_position(first_sequence);
+        self.begun = true;
+        (self.base, self.max, self.una) = (position, position, position);
+    }
+
+    /// The conversation state, made on first use.
+    #[inline]
+    pub fn live(&mut self) -> &mut Live {
+        self.live.get_or_insert_with(Box::default)
+    }
+
+    /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
+    #[inline]
+    pub fn all_acknowledged(&self) -> bool {
+        self.una >= self.max
+    }
+
+    /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment). The
+    /// offers of both sides bound it; without them an Ethernet-size packet is assumed.
+    #[inline]
+    pub fn segment_size(&self, packet: &Packet, peer: &Offer) -> u16 {
+        let option_bytes = u16::from(packet.tcp_header_length).saturating_sub(20);
+        let offered = match (self.offer.maximum_segment_size, peer.maximum_segment_size) {
+            (0, 0) => 0,
+            (0, only) | (only, 0) => only,
+            (one, other) => one.min(other),
+        };
+        if offered > option_bytes {
+            return offered - option_bytes;
+        }
+        assumed_segment_size(packet)
+    }
+
+    /// Wire segments a data packet stands for.
+    #[inline]
+    pub fn wire_segments_of(&self, packet: &Packet, peer: &Offer) -> (u32, u16) {
+        let size = self.segment_size(packet, peer);
+        (wire_segments(packet.payload_length, size), size)
+    }
+
+    /// Payload position counted from the first byte of the direction.
+    #[inline]
+    pub fn stream_offset(&self, position: u64) -> u64 {
+        position.saturating_sub(self.base)
+    }
+
+    /// Bytes the peer acknowledged that the capture never saw.
+    pub fn unseen_acknowledged_bytes(&self) -> u64 {
+        let fin = u64::from(self.fin.is_some());
+        self.live.as_ref().map_or(0, |live| live.holes.bytes_below(self.una.saturating_sub(fin)))
+    }
+}
+
+/// The payload of a full packet when no handshake was seen: that of an Ethernet or jumbo packet.
+#[cold]
+fn assumed_segment_size(packet: &Packet) -> u16 {
+    let headers = packet.ip_header_length + u16::from(packet.tcp_header_length);
+    let payload = packet.payload_length;
+    let jumbo = [9001u16, 9000, 8500].into_iter().map(|mtu| mtu.saturating_sub(headers)).find(|&size| payload == u32::from(size));
+    jumbo.unwrap_or_else(|| 1500u16.saturating_sub(headers).max(536))
+}

@@ -1,0 +1,90 @@
+//! Opening a connection: SYN, SYN-ACK and what completes them, with their repeats (RFC 9293 section 3.5).
+//!
+//! A round trip counts only if it is known which SYN was answered: the only one, or the one whose timestamp comes back
+//! (RFC 7323 section 4.1); otherwise Karn's rule forbids it.
+
+use crate::packet::{Packet, option_bits};
+
+/// SYNs of one side: first and last, so that an answer can be matched.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Openings {
+    /// How many, without captured copies.
+    pub count: u32,
+    /// When the first passed.
+    pub first_ns: i64,
+    /// When the last passed.
+    pub last_ns: i64,
+    first_tsval: Option<u32>,
+    last_tsval: Option<u32>,
+    last_identity: (u16, u16),
+}
+
+impl Openings {
+    /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again.
+    pub fn add(&mut self, packet: &Packet) -> bool {
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let identity = (packet.ip_id, packet.checksum);
+        let soon = packet.time_ns.saturating_sub(self.last_ns).abs() <= super::duplicates::LONGEST_DISTANCE_NS;
+        if self.count > 0 && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
+            return false;
+        }
+        if self.count == 0 {
+            self.first_ns = packet.time_ns;
+            self.first_tsval = tsval;
+        }
+        self.count += 1;
+        (self.last_ns, self.last_tsval, self.last_identity) = (packet.time_ns, tsval, identity);
+        true
+    }
+
+    /// When the one passed that `answer` answers; none if that cannot be told.
+    fn answered_by(&self, answer: &Packet) -> Option<i64> {
+        if self.count == 1 {
+            return Some(self.first_ns);
+        }
+        let echo = (answer.options & option_bits::TIMESTAMPS != 0).then_some(answer.tsecr)?;
+        if self.first_tsval == self.last_tsval {
+            return None;
+        }
+        if self.last_tsval == Some(echo) {
+            Some(self.last_ns)
+        } else {
+            (self.first_tsval == Some(echo)).then_some(self.first_ns)
+        }
+    }
+}
+
+/// The handshake of a connection.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Handshake {
+    /// The client's SYNs.
+    pub syn: Openings,
+    /// The server's SYN-ACKs.
+    pub syn_ack: Openings,
+    /// SYN to SYN-ACK as they passed, nanoseconds: capture point to server and back.
+    pub server_loop_ns: Option<i64>,
+    /// SYN-ACK to the client's acknowledgement: capture point to client and back.
+    pub client_loop_ns: Option<i64>,
+    /// The client has acknowledged the SYN-ACK.
+    pub complete: bool,
+}
+
+impl Handshake {
+    /// The SYN-ACK passed (for the first time).
+    pub fn answered(&mut self, syn_ack: &Packet) {
+        if self.syn.count > 0 && self.server_loop_ns.is_none() {
+            self.server_loop_ns = self.syn.answered_by(syn_ack).map(|sent| syn_ack.time_ns - sent).filter(|rtt| *rtt >= 0);
+        }
+    }
+
+    /// The client's first acknowledgement passed.
+    pub fn completed(&mut self, packet: &Packet) {
+        self.complete = true;
+        self.client_loop_ns = self.syn_ack.answered_by(packet).map(|sent| packet.time_ns - sent).filter(|rtt| *rtt >= 0);
+    }
+
+    /// The whole round trip between client and server, wherever the capture stands.
+    pub fn rtt_ns(&self) -> Option<i64> {
+        Some(self.server_loop_ns? + self.client_loop_ns?)
+    }
+}

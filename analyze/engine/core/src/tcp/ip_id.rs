@@ -1,0 +1,126 @@
+//! Losses upstream of the capture point, counted by missing IPv4 identifications (methods, section 6.4 `lost_ipid`).
+//!
+//! A connected Linux TCP socket numbers its packets one after another; each wire segment of a superpacket takes one
+//! number. The count is offered only if the sender proves to number that way: at least 95 % of the packets that follow
+//! one another in the stream must also do so in their identification.
+
+use super::sequence::serial_difference_16;
+
+/// Identifications behind the newest one that are remembered one by one.
+const WINDOW: u64 = 256;
+/// Packets that must have been compared before the count is believed.
+const FEWEST_COMPARED: u32 = 8;
+
+/// Identifications of the packets of one direction.
+#[derive(Debug, Default)]
+pub struct IpIdentifications {
+    /// Position of the first identification, and the one after the newest; positions are unwrapped.
+    first: u64,
+    next: u64,
+    distinct: u64,
+    seen: [u64; (WINDOW / 64) as usize],
+    compared: u32,
+    consecutive: u32,
+    last_next: u64,
+}
+
+impl IpIdentifications {
+    /// Takes a packet that stands for `segments` identifications from `ip_id` on; `contiguous` says that its data
+    /// directly follows the data packet before it.
+    #[inline]
+    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
+        if self.next == 0 {
+            self.first = (1 << 32) + u64::from(ip_id);
+            self.next = self.first;
+            self.last_next = self.first;
+        }
+        let start = self.next.wrapping_add_signed(i64::from(serial_difference_16(ip_id, self.next as u16)));
+        if contiguous {
+            self.compared += 1;
+            self.consecutive += u32::from(start == self.last_next);
+        }
+        for id in start..start + u64::from(segments.min(4096)) {
+            self.see(id);
+        }
+        self.last_next = start + u64::from(segments);
+    }
+
+    #[inline]
+    fn see(&mut self, id: u64) {
+        let word = (id / 64 % (WINDOW / 64)) as usize;
+        let bit = 1u64 << (id % 64);
+        if id >= self.next {
+            if id == self.next {
+                self.seen[word] &= !bit;
+            } else {
+                (self.next..=id).rev().take(WINDOW as usize).for_each(|passed| self.forget(passed));
+            }
+            self.next = id + 1;
+        } else if id + WINDOW >= self.next && self.seen[word] & bit != 0 {
+            return;
+        }
+        self.first = self.first.min(id);
+        self.seen[word] |= bit;
+        self.distinct += 1;
+    }
+
+    fn forget(&mut self, id: u64) {
+        self.seen[(id / 64 % (WINDOW / 64)) as usize] &= !(1 << (id % 64));
+    }
+
+    /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
+    pub fn missing(&self) -> Option<u64> {
+        let proven = self.compared >= FEWEST_COMPARED && u64::from(self.consecutive) * 100 >= u64::from(self.compared) * 95;
+        proven.then(|| (self.next - self.first).saturating_sub(self.distinct))
+    }
+
+    /// True if so far the numbering looks consecutive, with little to go by.
+    pub fn looks_consecutive(&self) -> bool {
+        self.compared >= 2 && self.consecutive * 10 >= self.compared * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(ids: impl IntoIterator<Item = u16>) -> Option<u64> {
+        let mut tracker = IpIdentifications::default();
+        let mut previous = None;
+        for id in ids {
+            tracker.add(id, 1, previous == Some(id.wrapping_sub(1)));
+            previous = Some(id);
+        }
+        tracker.missing()
+    }
+
+    #[test]
+    fn missing_numbers_are_counted_across_the_wrap() {
+        assert_eq!(feed((65_500..=65_535).chain(0..20).chain(23..100)), Some(3));
+    }
+
+    #[test]
+    fn a_late_number_is_not_missing() {
+        assert_eq!(feed((0..20).chain([21, 22, 23, 20]).chain(24..60)), Some(0));
+    }
+
+    #[test]
+    fn a_repeated_number_counts_once() {
+        assert_eq!(feed((0..20).chain([19, 19]).chain(21..60)), Some(1));
+    }
+
+    #[test]
+    fn numbers_that_do_not_follow_one_another_prove_nothing() {
+        let mut tracker = IpIdentifications::default();
+        (0..100u16).for_each(|id| tracker.add(id.wrapping_mul(7), 1, true));
+        assert_eq!(tracker.missing(), None);
+        assert_eq!(feed(std::iter::repeat_n(0, 50)), None);
+    }
+
+    #[test]
+    fn a_superpacket_takes_as_many_numbers_as_it_has_segments() {
+        let mut tracker = IpIdentifications::default();
+        (0..20u16).for_each(|index| tracker.add(index * 10, 10, true));
+        assert_eq!(tracker.missing(), Some(0));
+    }
+}

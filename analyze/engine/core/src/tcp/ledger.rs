@@ -1,0 +1,77 @@
+//! Where the bytes of a direction went: each byte on the wire in exactly one part (methods, section 6.10).
+
+use crate::packet::Packet;
+
+/// Wire bytes of one direction by purpose. TLS parts are split off the payload at the end.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ByteLedger {
+    /// Link headers, padding, trailers, tunnel headers.
+    pub link: u64,
+    /// IP headers with extension headers.
+    pub ip: u64,
+    /// TCP headers without options.
+    pub tcp_header: u64,
+    /// TCP options.
+    pub tcp_options: u64,
+    /// Whole packets that only acknowledge (keep-alives and window probes too).
+    pub pure_acknowledgements: u64,
+    /// Whole packets that repeat data, less any payload in them that is new.
+    pub retransmitted: u64,
+    /// Payload of first transmissions.
+    pub payload: u64,
+}
+
+impl ByteLedger {
+    /// A packet that only acknowledges.
+    #[inline]
+    pub fn add_acknowledgement(&mut self, packet: &Packet) {
+        self.pure_acknowledgements += u64::from(packet.wire_length);
+    }
+
+    /// A packet whose payload (if any) is new, or which opens or closes.
+    #[inline]
+    pub fn add_first_transmission(&mut self, packet: &Packet) {
+        // Headers first: what a malformed length claims beyond the frame is in no part.
+        let mut rest = packet.wire_length;
+        let mut take = |wanted: u32| {
+            let taken = wanted.min(rest);
+            rest -= taken;
+            u64::from(taken)
+        };
+        self.ip += take(u32::from(packet.ip_header_length));
+        self.tcp_header += take(20);
+        self.tcp_options += take(u32::from(packet.tcp_header_length).saturating_sub(20));
+        self.payload += take(packet.payload_length);
+        self.link += u64::from(rest);
+    }
+
+    /// A packet that repeats data, of which `new_payload` bytes are new.
+    pub fn add_retransmission(&mut self, packet: &Packet, new_payload: u32) {
+        let new_payload = new_payload.min(packet.wire_length);
+        self.retransmitted += u64::from(packet.wire_length - new_payload);
+        self.payload += u64::from(new_payload);
+    }
+
+    /// All bytes.
+    pub fn total(&self) -> u64 {
+        self.link + self.ip + self.tcp_header + self.tcp_options + self.pure_acknowledgements + self.retransmitted + self.payload
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_parts_sum_to_the_wire_bytes(wire_length in 0u32..3000, payload_length in 0u32..70_000, ip in 20u16..80, tcp in 20u8..61, new in 0u32..3000) {
+            let packet = Packet { wire_length, payload_length, ip_header_length: ip, tcp_header_length: tcp, ..Packet::default() };
+            let mut ledger = ByteLedger::default();
+            ledger.add_first_transmission(&packet);
+            ledger.add_retransmission(&packet, new);
+            ledger.add_acknowledgement(&packet);
+            prop_assert_eq!(ledger.total(), 3 * u64::from(wire_length));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What became of a direction's segments: counters, and the retransmissions that may still prove unnecessary.
+
+use std::collections::VecDeque;
+
+/// What made a sender retransmit (methods, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// Duplicate acknowledgements or SACK (RFC 5681, RFC 6675), or within the recovery they began.
+    Fast,
+    /// Retransmission timeout (RFC 6298), or the recovery after it.
+    Rto,
+    /// Tail loss probe (RFC 8985 section 7).
+    Tlp,
+    /// The reordering timer of RACK (RFC 8985 section 6.3).
+    Rack,
+    /// The evidence fits none of them.
+    Unknown,
+}
+
+impl Trigger {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Rto => "rto",
+            Self::Tlp => "tlp",
+            Self::Rack => "rack",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Counters of one direction, in wire segments unless the name says otherwise.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct LossCounters {
+    /// Data segments with at least one byte sent before.
+    pub retransmitted: u32,
+    /// Their payload.
+    pub retransmitted_bytes: u64,
+    /// Of them, by trigger: fast, rto, tlp, rack, unknown.
+    pub by_trigger: [u32; 5],
+    /// Repeats of SYN or SYN-ACK.
+    pub syn: u32,
+    /// Repeats of FIN without data.
+    pub fin: u32,
+    /// Keep-alives and window probes.
+    pub probes: u32,
+    /// Retransmissions that were not needed: the receiver had the data already.
+    pub spurious: u32,
+    /// Originals that were delivered after a later segment.
+    pub reordered: u32,
+    /// Copies made by the network.
+    pub network_duplicates: u32,
+    /// Frames that were captured twice.
+    pub capture_duplicates: u32,
+    /// Frames recorded out of the order in which they crossed the capture point.
+    pub capture_reordered: u32,
+}
+
+/// One retransmitted wire segment.
+#[derive(Debug, Clone, Copy)]
+pub struct Retransmission {
+    /// First position.
+    pub start: u64,
+    /// Position after the last byte.
+    pub end: u64,
+    /// TSval it carried (0 without timestamps).
+    pub tsval: u32,
+    /// Identification it carried.
+    pub ip_id: u16,
+    /// It is known to have been unnecessary.
+    pub spurious: bool,
+    /// The receiver has reported a duplicate of this range for it (RFC 2883).
+    pub reported: bool,
+    /// It filled a hole at the capture point.
+    pub filled_hole: bool,
+}
+
+/// A data frame left out as captured twice, until the receiver's reaction says whether the network made the copy.
+#[derive(Debug, Clone, Copy)]
+struct PendingDuplicate {
+    start: u64,
+    end: u64,
+    segments: u32,
+}
+
+const MOST_RETRANSMISSIONS: usize = 2048;
+const MOST_PENDING: usize = 256;
+
+/// The latest retransmissions and copies of one direction.
+#[derive(Debug, Default)]
+pub struct RecentRetransmissions {
+    list: VecDeque<Retransmission>,
+    pending: VecDeque<PendingDuplicate>,
+}
+
+impl RecentRetransmissions {
+    /// Adds one.
+    pub fn push(&mut self, retransmission: Retransmission) {
+        if self.list.len() >= MOST_RETRANSMISSIONS {
+            self.list.pop_front();
+        }
+        self.list.push_back(retransmission);
+    }
+
+    /// Remembers a data frame that was left out as a copy.
+    pub fn push_duplicate(&mut self, start: u64, end: u64, segments: u32) {
+        if self.pending.len() >= MOST_PENDING {
+            self.pending.pop_front();
+        }
+        self.pending.push_back(PendingDuplicate { start, end, segments });
+    }
+
+    /// The newest retransmission that overlaps `start..end`.
+    pub fn newest_over(&mut self, start: u64, end: u64) -> Option<&mut Retransmission> {
+        self.list.iter_mut().rev().find(|known| known.start < end && start < known.end)
+    }
+
+    /// Applies a report of duplicate data `start..end` (D-SACK, RFC 2883) to the counters: for each byte range the
+    /// oldest retransmission without a report was unnecessary (RFC 3708); where nothing was retransmitted, the network
+    /// made the copy.
+    pub fn duplicate_reported(&mut self, start: u64, end: u64, segment_size: u16, counters: &mut LossCounters) {
+        let mut position = start;
+        while position < end {
+            let unreported = self.list.iter_mut().find(|known| !known.reported && known.start <= position && position < known.end);
+            match unreported {
+                Some(known) => {
+                    known.reported = true;
+                    if !known.spurious {
+                        known.spurious = true;
+                        counters.spurious += 1;
+                    }
+                    position = known.end;
+                }
+                None => position = self.copied_by_network(position, end, segment_size, counters),
+            }
+        }
+    }
+
+    /// Counts a copy that starts at `position`; returns where it ends.
+    fn copied_by_network(&mut self, position: u64, end: u64, segment_size: u16, counters: &mut LossCounters) -> u64 {
+        let found = self.pending.iter().position(|known| known.start <= position && position < known.end);
+        if let Some(known) = found.and_then(|index| self.pending.remove(index)) {
+            counters.network_duplicates += known.segments;
+            counters.capture_duplicates = counters.capture_duplicates.saturating_sub(1);
+            return known.end;
+        }
+        let next = self.list.iter().filter(|known| !known.reported && known.start > position).map(|known| known.start).min();
+        let stop = next.map_or(end, |next| next.min(end));
+        counters.network_duplicates += super::segments::wire_segments(u32::try_from(stop - position).unwrap_or(u32::MAX), segment_size);
+        stop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retransmission(start: u64, end: u64) -> Retransmission {
+        Retransmission { start, end, tsval: 0, ip_id: 0, spurious: false, reported: false, filled_hole: false }
+    }
+
+    #[test]
+    fn a_report_marks_one_retransmission_of_the_range() {
+        let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
+        recent.push(retransmission(0, 1000));
+        recent.push(retransmission(0, 1000));
+        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
+        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        assert_eq!((counters.spurious, counters.network_duplicates), (2, 0));
+        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        assert_eq!((counters.spurious, counters.network_duplicates), (2, 1));
+    }
+
+    #[test]
+    fn a_report_of_what_was_never_sent_again_is_a_copy_by_the_network() {
+        let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
+        counters.capture_duplicates = 1;
+        recent.push_duplicate(0, 1000, 1);
+        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        assert_eq!((counters.network_duplicates, counters.capture_duplicates), (1, 0));
+        recent.duplicate_reported(5000, 7000, 1000, &mut counters);
+        assert_eq!(counters.network_duplicates, 3);
+    }
+}

@@ -1,0 +1,36 @@
+//! TCP analysis: packets of one connection in capture order to measurements.
+//!
+//! ```text
+//! shard ── finds the connection ──> connection ── copies left out, halves told apart
+//!   half        one direction's state
+//!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
+//!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
+//! summary ── what stays of a connection when it is over
+//! ```
+
+pub mod acknowledgement;
+pub mod arrival;
+pub mod connection;
+pub mod duplicates;
+pub mod half;
+pub mod handshake;
+pub mod holes;
+pub mod ip_id;
+pub mod ledger;
+pub mod loss;
+pub mod moments;
+pub mod openings;
+pub mod ranges;
+pub mod rows;
+pub mod rtt;
+pub mod segments;
+pub mod sender_view;
+pub mod sequence;
+pub mod shard;
+pub mod sketch;
+pub mod spacing;
+pub mod summary;
+pub mod ticks;
+pub mod trigger;
+pub mod vantage;
+pub mod window;

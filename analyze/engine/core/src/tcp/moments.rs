@@ -1,0 +1,72 @@
+//! Count, extremes, mean and standard deviation of durations, in one pass.
+
+/// Running moments of durations in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moments {
+    /// Samples taken.
+    pub count: u64,
+    /// Sum of the samples.
+    pub sum_ns: u64,
+    /// Smallest sample (0 without samples).
+    pub min_ns: u64,
+    /// Largest sample.
+    pub max_ns: u64,
+    /// Sum of squared distances from the first sample, which keeps cancellation away.
+    squares: f64,
+    first_ns: u64,
+}
+
+impl Moments {
+    /// Takes one duration.
+    #[inline]
+    pub fn add(&mut self, value_ns: u64) {
+        if self.count == 0 {
+            self.first_ns = value_ns;
+            self.min_ns = value_ns;
+        }
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+        let distance = value_ns as f64 - self.first_ns as f64;
+        self.squares += distance * distance;
+    }
+
+    /// Arithmetic mean, nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// Sample standard deviation (n - 1), nanoseconds; none below two samples.
+    pub fn stddev_ns(&self) -> Option<f64> {
+        let mean_distance = self.mean_ns()? - self.first_ns as f64;
+        let count = self.count as f64;
+        (self.count > 1).then(|| ((self.squares - count * mean_distance * mean_distance).max(0.0) / (count - 1.0)).sqrt())
+    }
+
+    /// Smallest sample, none without samples.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_a_known_series() {
+        let mut moments = Moments::default();
+        [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|value| moments.add(value));
+        assert_eq!(moments.mean_ns(), Some(5.0));
+        assert!((moments.stddev_ns().expect("two samples") - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((moments.min_ns, moments.max_ns), (2, 9));
+    }
+
+    #[test]
+    fn one_sample_has_no_spread() {
+        let mut moments = Moments::default();
+        moments.add(5);
+        assert_eq!(moments.stddev_ns(), None);
+    }
+}

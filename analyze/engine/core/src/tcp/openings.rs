@@ -1,0 +1,95 @@
+//! Connections opened and refused over time: a count for each second of the capture (mission: SYN count over time).
+
+use std::collections::BTreeMap;
+
+use crate::packet::{Packet, tcp_flags};
+
+/// Counts of one second.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct OpeningCounts {
+    /// SYNs, repeats included.
+    pub syn: u32,
+    /// SYN-ACKs, repeats included.
+    pub syn_ack: u32,
+    /// Repeats of either.
+    pub syn_retransmissions: u32,
+    /// Handshakes completed.
+    pub established: u32,
+    /// Resets.
+    pub reset: u32,
+}
+
+/// Seconds kept; a capture with wild timestamps loses the rest of the series, not memory.
+const MOST_SECONDS: usize = 1 << 20;
+
+/// Counts by second (Unix).
+#[derive(Debug, Default)]
+pub struct OpeningSeries {
+    seconds: BTreeMap<i64, OpeningCounts>,
+}
+
+impl OpeningSeries {
+    fn at(&mut self, time_ns: i64) -> Option<&mut OpeningCounts> {
+        let second = time_ns.div_euclid(1_000_000_000);
+        let room = self.seconds.len() < MOST_SECONDS;
+        if room { Some(self.seconds.entry(second).or_default()) } else { self.seconds.get_mut(&second) }
+    }
+
+    /// Counts a SYN or SYN-ACK.
+    pub fn syn(&mut self, packet: &Packet, repeated: bool) {
+        let answer = packet.has(tcp_flags::ACK);
+        if let Some(counts) = self.at(packet.time_ns) {
+            counts.syn += u32::from(!answer);
+            counts.syn_ack += u32::from(answer);
+            counts.syn_retransmissions += u32::from(repeated);
+        }
+    }
+
+    /// Counts a completed handshake.
+    pub fn established(&mut self, packet: &Packet) {
+        if let Some(counts) = self.at(packet.time_ns) {
+            counts.established += 1;
+        }
+    }
+
+    /// Counts a reset.
+    pub fn reset(&mut self, packet: &Packet) {
+        if let Some(counts) = self.at(packet.time_ns) {
+            counts.reset += 1;
+        }
+    }
+
+    /// Adds another series.
+    pub fn merge(&mut self, other: Self) {
+        for (second, counts) in other.seconds {
+            if let Some(sum) = self.at(second.saturating_mul(1_000_000_000)) {
+                sum.syn += counts.syn;
+                sum.syn_ack += counts.syn_ack;
+                sum.syn_retransmissions += counts.syn_retransmissions;
+                sum.established += counts.established;
+                sum.reset += counts.reset;
+            }
+        }
+    }
+
+    /// Seconds with their counts, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, OpeningCounts)> + '_ {
+        self.seconds.iter().map(|(&second, &counts)| (second, counts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_adds_the_same_second() {
+        let packet = Packet { time_ns: 5_500_000_000, flags: tcp_flags::SYN, ..Packet::default() };
+        let (mut one, mut other) = (OpeningSeries::default(), OpeningSeries::default());
+        one.syn(&packet, false);
+        other.syn(&packet, true);
+        one.merge(other);
+        let counts = OpeningCounts { syn: 2, syn_retransmissions: 1, ..OpeningCounts::default() };
+        assert_eq!(one.iter().collect::<Vec<_>>(), [(5, counts)]);
+    }
+}

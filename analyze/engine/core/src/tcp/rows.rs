@@ -1,0 +1,76 @@
+//! Per-packet rows of the connections that were asked for, column by column.
+
+use super::arrival::Kind;
+use super::connection::{Connection, Seen};
+use super::sequence::unwrap;
+use crate::packet::{Packet, tcp_flags};
+
+/// Columns with one value for each packet. Positions are relative to the first byte of their direction.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Connection number.
+    pub connection: Vec<u64>,
+    /// Input number.
+    pub input: Vec<u64>,
+    /// Frame number within the input.
+    pub frame: Vec<u64>,
+    /// Capture time, Unix nanoseconds.
+    pub time_ns: Vec<i64>,
+    /// Sent by the client.
+    pub from_client: Vec<bool>,
+    /// What it was.
+    pub kind: Vec<Kind>,
+    /// Why it was sent again.
+    pub trigger: Vec<Option<&'static str>>,
+    /// First position of its data, relative.
+    pub sequence: Vec<i64>,
+    /// What it acknowledges, relative to the other direction.
+    pub acknowledgement: Vec<Option<i64>>,
+    /// Payload bytes.
+    pub payload_bytes: Vec<u64>,
+    /// Bytes on the wire.
+    pub wire_bytes: Vec<u64>,
+    /// TCP flags.
+    pub flags: Vec<u64>,
+    /// Window it advertises, bytes.
+    pub window_bytes: Vec<Option<u64>>,
+    /// Data in flight after it, of the direction whose data it sends or acknowledges.
+    pub flight_bytes: Vec<Option<u64>>,
+    /// Round trip it completes, nanoseconds.
+    pub rtt_ns: Vec<Option<u64>>,
+    /// Frame that was sampled.
+    pub rtt_frame: Vec<Option<u64>>,
+    /// Distance from the data packet before it, nanoseconds.
+    pub spacing_ns: Vec<Option<u64>>,
+    /// Bytes the receiver holds above a hole, of the direction it acknowledges.
+    pub sacked_bytes: Vec<u64>,
+}
+
+impl Rows {
+    /// Adds a packet of `connection`, sent by `side`.
+    pub fn push(&mut self, connection: &Connection, packet: &Packet, side: usize, seen: &Seen) {
+        let (own, peer) = (&connection.halves[side], &connection.halves[1 - side]);
+        let sends = packet.payload_length > 0;
+        let flight = if sends { own } else { peer };
+        let position = unwrap(own.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let acknowledged = unwrap(peer.una, packet.acknowledgement);
+        self.connection.push(u64::from(connection.id));
+        self.input.push(u64::from(packet.input));
+        self.frame.push(u64::from(packet.frame));
+        self.time_ns.push(packet.time_ns);
+        self.from_client.push(side == 0);
+        self.kind.push(seen.arrived.kind);
+        self.trigger.push(seen.arrived.trigger.map(super::loss::Trigger::name));
+        self.sequence.push(position.wrapping_sub(own.base) as i64);
+        self.acknowledgement.push((packet.has(tcp_flags::ACK) && peer.begun).then(|| acknowledged.wrapping_sub(peer.base) as i64));
+        self.payload_bytes.push(u64::from(packet.payload_length));
+        self.wire_bytes.push(u64::from(packet.wire_length));
+        self.flags.push(u64::from(packet.flags));
+        self.window_bytes.push(seen.window_bytes);
+        self.flight_bytes.push(flight.live.as_ref().map(|live| live.view.flight_bytes()));
+        self.rtt_ns.push(seen.round_trip.map(|(rtt_ns, _)| rtt_ns));
+        self.rtt_frame.push(seen.round_trip.map(|(_, frame)| u64::from(frame)));
+        self.spacing_ns.push(seen.arrived.spacing_ns);
+        self.sacked_bytes.push(peer.live.as_ref().map_or(0, |live| live.scoreboard.total()));
+    }
+}

@@ -1,0 +1,97 @@
+//! Round-trip time samples of one direction: data sent to its acknowledgement, as seen at the capture point.
+//!
+//! Only clean samples make statistics (methods, section 6.2; Karn's rule, RFC 6298 section 3): the segment was never
+//! retransmitted, none covered by the same acknowledgement was sent later, and the acknowledgement was not held back by
+//! an earlier hole. What is not clean is counted by reason.
+
+use super::moments::Moments;
+use super::sketch::DurationSketch;
+
+/// Why an acknowledged wire segment gives no sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Rejected {
+    /// It, or something acknowledged with it, had been sent again.
+    Retransmitted,
+    /// A later segment was acknowledged at the same time (delayed or stretched acknowledgement).
+    LaterCovered,
+    /// It arrived behind a hole: the acknowledgement waited for the hole to be filled.
+    HeldBack,
+    /// The acknowledgement covers data that the capture did not see, or only part of a segment.
+    NotAllSeen,
+    /// Acknowledged before it was recorded: the capture changed the order, or a clock stepped.
+    BeforeData,
+}
+
+/// Names of [`Rejected`] in results, by number.
+pub const REJECTED_NAMES: [&str; 5] = ["retransmitted", "later_segment_covered", "held_back_by_hole", "not_all_seen", "acknowledged_before_data"];
+
+/// Samples of one direction, and the smoothed estimate of RFC 6298.
+#[derive(Debug, Default)]
+pub struct RoundTrips {
+    /// Mean, extremes, deviation of clean samples.
+    pub moments: Moments,
+    /// Quantiles of clean samples.
+    pub sketch: DurationSketch,
+    /// Wire segments without a sample, by [`Rejected`].
+    pub rejected: [u64; 5],
+    srtt_ns: f64,
+    rttvar_ns: f64,
+}
+
+/// Least retransmission timeout of common stacks (Linux `TCP_RTO_MIN`).
+const SMALLEST_RTO_NS: f64 = 200e6;
+
+impl RoundTrips {
+    /// Takes a clean sample.
+    #[inline]
+    pub fn add(&mut self, rtt_ns: u64) {
+        self.moments.add(rtt_ns);
+        self.sketch.add(rtt_ns);
+        self.smooth(rtt_ns as f64);
+    }
+
+    /// RFC 6298 section 2.2 and 2.3.
+    #[inline]
+    pub fn smooth(&mut self, rtt_ns: f64) {
+        if self.srtt_ns == 0.0 {
+            self.srtt_ns = rtt_ns;
+            self.rttvar_ns = rtt_ns / 2.0;
+        } else {
+            self.rttvar_ns += ((self.srtt_ns - rtt_ns).abs() - self.rttvar_ns) / 4.0;
+            self.srtt_ns += (rtt_ns - self.srtt_ns) / 8.0;
+        }
+    }
+
+    /// Counts `segments` wire segments without a sample.
+    #[inline]
+    pub fn reject(&mut self, reason: Rejected, segments: u32) {
+        self.rejected[reason as usize] += u64::from(segments);
+    }
+
+    /// Smoothed round-trip time, none before the first measurement.
+    pub fn srtt_ns(&self) -> Option<f64> {
+        (self.srtt_ns > 0.0).then_some(self.srtt_ns)
+    }
+
+    /// Retransmission timeout a sender with these measurements would use (RFC 6298 with a floor of 200 ms; 1 s before
+    /// any measurement).
+    pub fn rto_ns(&self) -> f64 {
+        if self.srtt_ns == 0.0 { 1e9 } else { (self.srtt_ns + 4.0 * self.rttvar_ns).max(SMALLEST_RTO_NS) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_follows_rfc_6298() {
+        let mut trips = RoundTrips::default();
+        assert_eq!(trips.rto_ns(), 1e9);
+        trips.add(100_000_000);
+        assert_eq!((trips.srtt_ns(), trips.rto_ns()), (Some(100e6), 300e6));
+        trips.add(100_000_000);
+        assert_eq!(trips.rto_ns(), 250e6);
+    }
+}

@@ -1,0 +1,383 @@
+//! The data of one direction that was seen and is not yet acknowledged, in stream order.
+//!
+//! One [`Segment`] stands for one captured frame (a superpacket stays one record and is cut into its wire segments by
+//! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
+//! Bulk transfers without loss only push at the back and pop at the front.
+
+use std::collections::VecDeque;
+
+/// Record states, combined.
+pub mod state {
+    /// Sent more than once.
+    pub const RETRANSMITTED: u8 = 1;
+    /// Selectively acknowledged.
+    pub const SACKED: u8 = 2;
+    /// Taken for lost (RFC 6675 `IsLost`), and not acknowledged since.
+    pub const LOST: u8 = 4;
+    /// Taken for lost and sent again.
+    pub const RESENT: u8 = 8;
+    /// An original that came late, counted as out of order when it passed.
+    pub const LATE: u8 = 16;
+}
+
+/// One captured data frame, or what splitting left of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    /// Position of the first byte.
+    pub start: u64,
+    /// Time of the last transmission seen.
+    pub time_ns: i64,
+    /// Bytes.
+    pub length: u32,
+    /// Frame of the last transmission.
+    pub frame: u32,
+    /// TSval of the last transmission (0 without timestamps).
+    pub tsval: u32,
+    /// Largest wire segment the frame was, or would be, cut into.
+    pub segment_size: u16,
+    /// See [`state`].
+    pub state: u8,
+}
+
+impl Segment {
+    /// Position after the last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.length)
+    }
+
+    /// Wire segments the record stands for.
+    #[inline]
+    pub fn wire_segments(&self) -> u32 {
+        wire_segments(self.length, self.segment_size)
+    }
+
+    #[inline]
+    fn is(&self, bits: u8) -> bool {
+        self.state & bits != 0
+    }
+}
+
+/// Wire segments that `length` bytes take in pieces of `segment_size`.
+#[inline]
+pub fn wire_segments(length: u32, segment_size: u16) -> u32 {
+    if length <= u32::from(segment_size) { 1 } else { length.div_ceil(u32::from(segment_size.max(1))) }
+}
+
+/// What an acknowledgement took off the queue.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Acknowledged {
+    /// The wire segment whose acknowledgement this is: sent last of all that are covered, and when.
+    pub newest: Option<Segment>,
+    /// Wire segments covered.
+    pub wire_segments: u32,
+    /// Latest transmission time among all that is covered.
+    pub latest_time_ns: i64,
+    /// The first covered record, if it had been retransmitted.
+    pub first_retransmitted: Option<Segment>,
+    /// Something covered had been retransmitted.
+    pub any_retransmitted: bool,
+    /// Something covered had been selectively acknowledged before.
+    pub any_sacked: bool,
+    /// Wire segments never retransmitted, delivered although a later one had been reported before.
+    pub late_originals: u32,
+    /// The acknowledgement ends inside a segment that is no superpacket.
+    pub partial: bool,
+}
+
+/// What was known of a stretch before it was retransmitted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Retransmitted {
+    /// When the first part of it was last sent before; none if no record was left.
+    pub previous_time_ns: Option<i64>,
+    /// All of it had been selectively acknowledged.
+    pub all_sacked: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct SegmentQueue {
+    list: VecDeque<Segment>,
+    lost_bytes: u64,
+    resent_bytes: u64,
+    lost_below: u64,
+}
+
+/// Records kept when no acknowledgement is ever seen; the oldest go first.
+const MOST_SEGMENTS: usize = 1 << 17;
+
+impl SegmentQueue {
+    /// Adds a record above all others.
+    #[inline]
+    pub fn push(&mut self, segment: Segment) {
+        if self.list.len() >= MOST_SEGMENTS {
+            self.forget_oldest();
+        }
+        self.list.push_back(segment);
+    }
+
+    #[cold]
+    fn forget_oldest(&mut self) {
+        for _ in 0..MOST_SEGMENTS / 4 {
+            if let Some(old) = self.list.pop_front() {
+                self.settle(&old);
+            }
+        }
+    }
+
+    /// Inserts a record that fills a hole.
+    pub fn insert(&mut self, segment: Segment) {
+        let index = self.list.partition_point(|other| other.start < segment.start);
+        self.list.insert(index, segment);
+    }
+
+    /// True if nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Records outstanding.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Bytes to take off (lost) and to add (sent again) for RFC 6675's pipe.
+    #[inline]
+    pub fn lost_and_resent(&self) -> (u64, u64) {
+        (self.lost_bytes, self.resent_bytes)
+    }
+
+    #[inline]
+    fn settle(&mut self, segment: &Segment) {
+        if segment.is(state::LOST) {
+            self.lost_bytes -= u64::from(segment.length);
+        }
+        if segment.is(state::RESENT) {
+            self.resent_bytes -= u64::from(segment.length);
+        }
+    }
+
+    /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
+    #[inline]
+    pub fn acknowledge(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
+        let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
+        let mut first = true;
+        while let Some(&segment) = self.list.front() {
+            if segment.end() > position {
+                if segment.start < position {
+                    self.acknowledge_part(position, &mut result);
+                }
+                break;
+            }
+            self.list.pop_front();
+            result.wire_segments += segment.wire_segments();
+            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            if segment.state != 0 {
+                self.settle(&segment);
+                result.any_sacked |= segment.is(state::SACKED);
+                if segment.is(state::RETRANSMITTED) {
+                    result.any_retransmitted = true;
+                    if first {
+                        result.first_retransmitted = Some(segment);
+                    }
+                }
+            }
+            if segment.start < highest_sacked && !segment.is(state::RETRANSMITTED | state::SACKED | state::LATE) {
+                result.late_originals += segment.wire_segments();
+            }
+            result.newest = Some(segment);
+            first = false;
+        }
+        result
+    }
+
+    #[cold]
+    fn acknowledge_part(&mut self, position: u64, result: &mut Acknowledged) {
+        let Some(segment) = self.list.front_mut() else { return };
+        let covered = Segment { length: (position - segment.start) as u32, ..*segment };
+        if segment.length <= u32::from(segment.segment_size) {
+            result.partial = true;
+        } else {
+            result.newest = Some(covered);
+            result.wire_segments += covered.wire_segments();
+            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            result.any_retransmitted |= segment.is(state::RETRANSMITTED);
+            result.any_sacked |= segment.is(state::SACKED);
+        }
+        segment.start = position;
+        segment.length -= covered.length;
+        self.settle(&covered);
+    }
+
+    /// Index of the first record that ends above `position`.
+    fn index_above(&self, position: u64) -> usize {
+        self.list.partition_point(|segment| segment.end() <= position)
+    }
+
+    /// Makes `position` a border between records.
+    fn split_at(&mut self, position: u64) {
+        let index = self.index_above(position);
+        if let Some(segment) = self.list.get_mut(index)
+            && segment.start < position
+        {
+            let left = (position - segment.start) as u32;
+            let right = Segment { start: position, length: segment.length - left, ..*segment };
+            segment.length = left;
+            self.list.insert(index + 1, right);
+        }
+    }
+
+    /// Applies `change` to the records of `start..end`, split at both ends.
+    fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(&mut Segment)) {
+        self.split_at(start);
+        self.split_at(end);
+        let first = self.index_above(start);
+        for segment in self.list.range_mut(first..).take_while(|segment| segment.start < end) {
+            change(segment);
+        }
+    }
+
+    /// Notes that `start..end` was sent again.
+    pub fn retransmit(&mut self, start: u64, end: u64, time_ns: i64, frame: u32, tsval: u32) -> Retransmitted {
+        let mut known = Retransmitted { previous_time_ns: None, all_sacked: true };
+        let mut resent = 0;
+        self.change(start, end, |segment| {
+            known.previous_time_ns.get_or_insert(segment.time_ns);
+            known.all_sacked &= segment.is(state::SACKED);
+            if segment.is(state::LOST) && !segment.is(state::RESENT) {
+                segment.state |= state::RESENT;
+                resent += u64::from(segment.length);
+            }
+            segment.state |= state::RETRANSMITTED;
+            (segment.time_ns, segment.frame, segment.tsval) = (time_ns, frame, tsval);
+        });
+        self.resent_bytes += resent;
+        known.all_sacked &= known.previous_time_ns.is_some();
+        known
+    }
+
+    /// Notes that `start..end` was selectively acknowledged; returns how many wire segments, never retransmitted, this
+    /// delivers below `highest_before`, i.e. out of order.
+    pub fn sack(&mut self, start: u64, end: u64, highest_before: u64) -> u32 {
+        let (mut lost, mut resent, mut late) = (0, 0, 0);
+        self.change(start, end, |segment| {
+            if segment.is(state::SACKED) {
+                return;
+            }
+            if segment.is(state::LOST) {
+                lost += u64::from(segment.length);
+            }
+            if segment.is(state::RESENT) {
+                resent += u64::from(segment.length);
+            }
+            if segment.start < highest_before && !segment.is(state::RETRANSMITTED | state::LATE) {
+                late += segment.wire_segments();
+            }
+            segment.state = (segment.state & !(state::LOST | state::RESENT)) | state::SACKED;
+        });
+        self.lost_bytes -= lost;
+        self.resent_bytes -= resent;
+        late
+    }
+
+    /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
+    pub fn mark_lost_below(&mut self, position: u64) {
+        if position <= self.lost_below {
+            return;
+        }
+        let first = self.index_above(self.lost_below);
+        let mut lost = 0;
+        for segment in self.list.range_mut(first..).take_while(|segment| segment.end() <= position) {
+            if !segment.is(state::SACKED | state::LOST) {
+                segment.state |= state::LOST;
+                lost += u64::from(segment.length);
+                if segment.is(state::RETRANSMITTED) {
+                    segment.state |= state::RESENT;
+                    self.resent_bytes += u64::from(segment.length);
+                }
+            }
+            self.lost_below = segment.end();
+        }
+        self.lost_bytes += lost;
+    }
+
+    /// After a retransmission timeout everything outstanding is lost, including what was sent again (RFC 6675 5.1).
+    pub fn mark_all_lost(&mut self) {
+        self.lost_bytes = 0;
+        self.resent_bytes = 0;
+        for segment in &mut self.list {
+            segment.state &= !state::RESENT;
+            if !segment.is(state::SACKED) {
+                segment.state |= state::LOST;
+                self.lost_bytes += u64::from(segment.length);
+            }
+        }
+        self.lost_below = self.list.back().map_or(self.lost_below, Segment::end);
+    }
+
+    /// Gives the memory back.
+    pub fn release(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(start: u64, length: u32, time_ns: i64) -> Segment {
+        Segment { start, length, time_ns, frame: 0, tsval: 0, segment_size: 1000, state: 0 }
+    }
+
+    fn queue(count: u64) -> SegmentQueue {
+        let mut queue = SegmentQueue::default();
+        (0..count).for_each(|index| queue.push(segment(index * 1000, 1000, index as i64)));
+        queue
+    }
+
+    #[test]
+    fn a_cumulative_acknowledgement_belongs_to_the_newest_segment() {
+        let acknowledged = queue(3).acknowledge(2000, 0);
+        assert_eq!(acknowledged.newest.map(|segment| segment.time_ns), Some(1));
+        assert_eq!(acknowledged.wire_segments, 2);
+    }
+
+    #[test]
+    fn an_acknowledgement_inside_a_superpacket_leaves_the_rest() {
+        let mut queue = SegmentQueue::default();
+        queue.push(segment(0, 5000, 7));
+        let acknowledged = queue.acknowledge(2000, 0);
+        assert_eq!((acknowledged.wire_segments, acknowledged.newest.map(|s| s.time_ns)), (2, Some(7)));
+        assert_eq!(queue.acknowledge(5000, 0).wire_segments, 3);
+    }
+
+    #[test]
+    fn retransmitting_the_middle_of_a_superpacket_marks_only_that() {
+        let mut queue = SegmentQueue::default();
+        queue.push(segment(0, 5000, 7));
+        assert_eq!(queue.retransmit(2000, 3000, 9, 1, 0).previous_time_ns, Some(7));
+        assert!(!queue.acknowledge(2000, 0).any_retransmitted);
+        assert!(queue.acknowledge(3000, 0).any_retransmitted);
+        assert!(!queue.acknowledge(5000, 0).any_retransmitted);
+    }
+
+    #[test]
+    fn lost_and_resent_bytes_come_back_to_zero() {
+        let mut queue = queue(5);
+        queue.sack(2000, 5000, 0);
+        queue.mark_lost_below(2000);
+        assert_eq!(queue.lost_and_resent(), (2000, 0));
+        queue.retransmit(0, 1000, 9, 1, 0);
+        assert_eq!(queue.lost_and_resent(), (2000, 1000));
+        queue.acknowledge(5000, 5000);
+        assert_eq!(queue.lost_and_resent(), (0, 0));
+    }
+
+    #[test]
+    fn an_original_delivered_after_a_later_one_is_out_of_order() {
+        let mut queue = queue(3);
+        assert_eq!(queue.sack(2000, 3000, 0), 0);
+        assert_eq!(queue.sack(1000, 2000, 3000), 1);
+        assert_eq!(queue.acknowledge(3000, 3000).late_originals, 1);
+    }
+}

@@ -1,0 +1,232 @@
+//! What the sender of a direction knew, and when: data in flight, the edge of the window, and for how long that edge
+//! left no room.
+//!
+//! Beside the sender, an acknowledgement counts from the moment it is seen. Elsewhere the sender hears of it later, and
+//! the data it sends then takes as long again to pass the capture point: seen from there, an acknowledgement takes
+//! effect one *sender loop* (the round trip between capture point and sender) after it passed. Acknowledgements wait
+//! that long in a delay line, and all bookkeeping is done in the time of the data that passes.
+
+use std::collections::VecDeque;
+
+/// Sender loops shorter than this are not worth a delay line.
+const SHORTEST_LOOP_NS: i64 = 1_000_000;
+/// Acknowledgements in the delay line, at most.
+const MOST_WAITING: usize = 1 << 16;
+
+/// An acknowledgement on its way to the sender.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    time_ns: i64,
+    acknowledged: u64,
+    edge: Option<u64>,
+    relief: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct SenderView {
+    loop_ns: i64,
+    waiting: VecDeque<Waiting>,
+    /// Highest position sent, acknowledged, and allowed by the window.
+    sent: u64,
+    acknowledged: u64,
+    edge: Option<u64>,
+    /// Bytes of `sent - acknowledged` that are not in flight (RFC 6675: sacked and lost, less what was sent again).
+    relief: u64,
+    /// A full segment, and the largest frame the sender hands down at once (more than a segment with offload).
+    segment_size: u64,
+    largest_send: u64,
+    updated_ns: Option<i64>,
+    limited: bool,
+    limited_ns: u64,
+    flight: u64,
+    max_flight: u64,
+    flight_area: f64,
+    busy_ns: u64,
+}
+
+impl SenderView {
+    /// Sets the round trip between the capture point and the sender, as soon as it is known.
+    pub fn set_loop(&mut self, loop_ns: i64) {
+        self.loop_ns = if loop_ns < SHORTEST_LOOP_NS { 0 } else { loop_ns };
+    }
+
+    /// Data up to `end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
+    #[inline]
+    pub fn sent(&mut self, time_ns: i64, end: u64, segment_size: u64, largest_send: u64) {
+        self.advance(time_ns);
+        self.sent = self.sent.max(end);
+        if self.acknowledged == 0 {
+            self.acknowledged = end;
+        }
+        self.segment_size = segment_size;
+        self.largest_send = largest_send;
+        self.refresh();
+    }
+
+    /// Where acknowledging starts, once known.
+    pub fn begin(&mut self, position: u64) {
+        if self.acknowledged == 0 || self.sent == 0 {
+            self.acknowledged = position;
+            self.sent = self.sent.max(position);
+        }
+    }
+
+    /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
+    pub fn set_relief(&mut self, relief: u64) {
+        self.relief = relief;
+        self.refresh();
+    }
+
+    /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
+    #[inline]
+    pub fn acknowledged(&mut self, time_ns: i64, acknowledged: u64, edge: Option<u64>, relief: u64) {
+        if self.loop_ns == 0 {
+            self.advance(time_ns);
+            self.apply(acknowledged, edge, relief);
+        } else {
+            self.advance(time_ns);
+            if self.waiting.len() < MOST_WAITING {
+                self.waiting.push_back(Waiting { time_ns: time_ns.saturating_add(self.loop_ns), acknowledged, edge, relief: 0 });
+            }
+        }
+    }
+
+    #[inline]
+    fn apply(&mut self, acknowledged: u64, edge: Option<u64>, relief: u64) {
+        if acknowledged >= self.acknowledged {
+            self.acknowledged = acknowledged;
+            self.sent = self.sent.max(acknowledged);
+            self.relief = relief;
+            if edge.is_some() {
+                self.edge = edge;
+            }
+        }
+        self.refresh();
+    }
+
+    #[inline]
+    fn refresh(&mut self) {
+        self.flight = (self.sent - self.acknowledged.min(self.sent)).saturating_sub(self.relief);
+        self.max_flight = self.max_flight.max(self.flight);
+        self.limited = match self.edge {
+            Some(edge) => {
+                let closed = edge <= self.acknowledged;
+                // A sender with offload waits for room for a large frame, up to a third of the window (Linux
+                // `tcp_tso_should_defer`).
+                let third = edge.saturating_sub(self.acknowledged) / 3;
+                let room_wanted = self.segment_size.max(self.largest_send.min(third)).max(1);
+                (self.flight > 0 || closed) && edge.saturating_sub(self.sent) < room_wanted
+            }
+            None => false,
+        };
+    }
+
+    #[inline]
+    fn advance(&mut self, time_ns: i64) {
+        if !self.waiting.is_empty() {
+            self.advance_through_waiting(time_ns);
+        }
+        self.accumulate(time_ns);
+    }
+
+    fn advance_through_waiting(&mut self, time_ns: i64) {
+        while let Some(waiting) = self.waiting.front().copied()
+            && waiting.time_ns <= time_ns
+        {
+            self.waiting.pop_front();
+            self.accumulate(waiting.time_ns);
+            self.apply(waiting.acknowledged, waiting.edge, waiting.relief);
+        }
+    }
+
+    #[inline]
+    fn accumulate(&mut self, time_ns: i64) {
+        let Some(updated) = self.updated_ns else {
+            self.updated_ns = Some(time_ns);
+            return;
+        };
+        let elapsed = time_ns.saturating_sub(updated);
+        if elapsed <= 0 {
+            return;
+        }
+        self.updated_ns = Some(time_ns);
+        if self.flight > 0 {
+            self.flight_area += self.flight as f64 * elapsed as f64;
+            self.busy_ns += elapsed as u64;
+        }
+        if self.limited {
+            self.limited_ns += elapsed as u64;
+        }
+    }
+
+    /// Bytes in flight now.
+    #[inline]
+    pub fn flight_bytes(&self) -> u64 {
+        self.flight
+    }
+
+    /// Mean over the time in which data was in flight, and largest; none if nothing ever was.
+    pub fn flight_statistics(&self) -> Option<(f64, u64)> {
+        if self.max_flight == 0 {
+            return None;
+        }
+        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { self.max_flight as f64 };
+        Some((mean, self.max_flight))
+    }
+
+    /// Time in which the advertised window left no room for a segment, nanoseconds.
+    pub fn limited_ns(&self) -> u64 {
+        self.limited_ns
+    }
+
+    /// Time in which data was in flight, nanoseconds.
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// Gives back what is only needed while the connection lives.
+    pub fn release(&mut self) {
+        self.waiting = VecDeque::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    #[test]
+    fn a_full_window_limits_until_it_is_acknowledged() {
+        let mut view = SenderView::default();
+        view.begin(0);
+        view.acknowledged(0, 0, Some(10_000), 0);
+        view.sent(0, 10_000, 1000, 1000);
+        view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
+        view.sent(50 * MILLISECOND, 10_500, 1000, 1000);
+        assert_eq!(view.limited_ns(), 40_000_000);
+        assert_eq!(view.flight_statistics(), Some((10_000.0, 10_000)));
+    }
+
+    #[test]
+    fn away_from_the_sender_acknowledgements_count_one_loop_later() {
+        let mut view = SenderView::default();
+        view.begin(0);
+        view.set_loop(40 * MILLISECOND);
+        view.acknowledged(0, 0, Some(10_000), 0);
+        view.sent(40 * MILLISECOND, 10_000, 1000, 1000);
+        view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
+        view.sent(80 * MILLISECOND, 20_000, 1000, 1000);
+        assert_eq!(view.limited_ns(), 40_000_000);
+        assert_eq!(view.flight_bytes(), 10_000);
+    }
+
+    #[test]
+    fn an_unknown_window_limits_nothing() {
+        let mut view = SenderView::default();
+        view.sent(0, 10_000, 1000, 1000);
+        view.acknowledged(40 * MILLISECOND, 10_000, None, 0);
+        assert_eq!(view.limited_ns(), 0);
+    }
+}

@@ -1,0 +1,361 @@
+//! What stays of a connection when it is over: plain numbers, nothing that grows.
+//!
+//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`].
+
+use super::connection::{Close, Connection};
+use super::half::{Half, Offer};
+use super::ledger::ByteLedger;
+use super::loss::LossCounters;
+use super::moments::Moments;
+use super::spacing::Gap;
+use super::vantage::{Clues, Side, Vantage};
+use crate::packet::Packet;
+use crate::tls::{Direction, StreamBytes, TlsFacts};
+
+/// Mean, extremes, deviation and quantiles of durations.
+#[derive(Debug, Clone, Copy)]
+pub struct Durations<const N: usize> {
+    /// Count, mean, extremes, deviation.
+    pub moments: Moments,
+    /// Quantiles, nanoseconds.
+    pub quantiles_ns: [f64; N],
+}
+
+/// Packet spacing of a direction.
+#[derive(Debug, Clone, Default)]
+pub struct SpacingSummary {
+    /// Statistics with median and 99th percentile; none below two data packets.
+    pub durations: Option<Durations<2>>,
+    /// Oversize gaps.
+    pub oversize: u64,
+    /// Their sum.
+    pub oversize_time_ns: u64,
+    /// The limit they exceed.
+    pub oversize_threshold_ns: u64,
+    /// The limit was the user's.
+    pub fixed_threshold: bool,
+    /// The longest oversize gaps, in time order.
+    pub gaps: Box<[Gap]>,
+}
+
+/// The advertised window that limits a direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WindowSummary {
+    /// Shift; none if the handshake was not captured.
+    pub scale: Option<u8>,
+    /// Smallest, mean, largest window in bytes; none without advertisements or scale.
+    pub extremes: Option<(u64, f64, u64)>,
+    /// Advertisements of zero.
+    pub zero_windows: u64,
+    /// Time the window was closed.
+    pub zero_time_ns: u64,
+    /// Time the window left no room for a segment; none if the scale is unknown.
+    pub limited_ns: Option<u64>,
+    /// Share of the time from the first data to the last data or acknowledgement.
+    pub limited_fraction: Option<f64>,
+}
+
+/// Measurements of one direction.
+#[derive(Debug, Clone, Default)]
+pub struct DirectionSummary {
+    /// Packets but for captured copies.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Wire segments with payload.
+    pub data_segments: u64,
+    /// Payload bytes.
+    pub payload_bytes: u64,
+    /// Payload bytes, each position once.
+    pub unique_payload_bytes: u64,
+    /// Frames of more than one wire segment.
+    pub superpackets: u64,
+    /// Largest payload of a frame.
+    pub largest_payload: u32,
+    /// Payload of a full wire segment.
+    pub segment_size: u16,
+    /// First data to last data or acknowledgement of data.
+    pub data_time_ns: Option<u64>,
+    /// Counters.
+    pub loss: LossCounters,
+    /// Missing IP identifications; none where they prove nothing.
+    pub lost_by_identification: Option<u64>,
+    /// Round trips with median, 95th and 99th percentile.
+    pub round_trips: Option<Durations<3>>,
+    /// Segments without a sample, by reason.
+    pub rejected: [u64; 5],
+    /// Spacing.
+    pub spacing: SpacingSummary,
+    /// Window.
+    pub window: WindowSummary,
+    /// Mean (over the time data was in flight) and largest flight, bytes.
+    pub flight: Option<(f64, u64)>,
+    /// Bytes by purpose.
+    pub ledger: ByteLedger,
+    /// What TLS made of the payload.
+    pub stream: StreamBytes,
+    /// Acknowledged but never captured.
+    pub unseen_acknowledged_bytes: u64,
+    /// The identifications show that the capture stands before the loss (at the sender).
+    pub beside_sender: bool,
+    /// The direction's packets were seen at all.
+    pub seen: bool,
+    /// Its SYN offered these.
+    pub offer: Offer,
+}
+
+impl DirectionSummary {
+    /// Segments that were lost: retransmissions that were needed (methods 6.4 `lost_inferred`).
+    pub fn lost_inferred(&self) -> u64 {
+        u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
+    }
+
+    /// Application throughput: unique payload over the data time, bits per second.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
+        Some(self.unique_payload_bytes as f64 * 8e9 / time_ns as f64)
+    }
+
+    /// Retransmitted share of data segments.
+    pub fn retransmission_rate(&self) -> Option<f64> {
+        (self.data_segments > 0).then(|| f64::from(self.loss.retransmitted) / self.data_segments as f64)
+    }
+
+    /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred.
+    pub fn loss_rate(&self) -> Option<f64> {
+        if self.data_segments == 0 {
+            return None;
+        }
+        Some(match self.lost_by_identification {
+            Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
+            None => self.lost_inferred() as f64 / self.data_segments as f64,
+        })
+    }
+
+    /// Reasons for what is none, field by field.
+    pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        let no_data = self.data_packets == 0;
+        let rejected: u64 = self.rejected.iter().sum();
+        let rtt = match (no_data, rejected) {
+            (true, _) => "no data was seen in this direction",
+            (false, 0) => "no acknowledgement of the data was seen",
+            (false, _) => "no acknowledgement gives a clean sample, see rejected",
+        };
+        let identification = if self.beside_sender {
+            "the capture is beside the sender: what is lost on the way still shows here"
+        } else {
+            "the sender does not number its packets one by one (or it is IPv6, or too few packets, or the vantage point is unknown)"
+        };
+        let scale = "the handshake was not captured, so the window scale is unknown";
+        [
+            (self.round_trips.is_none(), "rtt", rtt),
+            (self.goodput_bps().is_none(), "goodput_bps", "fewer than two moments with data"),
+            (self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
+            (self.loss_rate().is_none(), "loss.loss_rate", "no data was seen in this direction"),
+            (self.spacing.durations.is_none(), "spacing", "fewer than two data packets"),
+            (self.window.extremes.is_none() && self.window.scale.is_none(), "window", scale),
+            (self.window.extremes.is_none() && self.window.scale.is_some(), "window", "the receiver advertised none within the capture"),
+            (self.flight.is_none(), "flight", "no data was seen in this direction"),
+        ]
+        .into_iter()
+        .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
+    }
+
+    /// A warning that belongs to the loss numbers.
+    pub fn loss_caveat(&self) -> Option<&'static str> {
+        let unseen = self.unseen_acknowledged_bytes;
+        (unseen > 0 && unseen * 1000 > self.unique_payload_bytes)
+            .then_some("the capture itself missed packets: loss numbers are upper bounds")
+    }
+}
+
+/// One connection.
+#[derive(Debug, Clone)]
+pub struct ConnectionSummary {
+    /// Number from 1, in order of the first packet.
+    pub id: u32,
+    /// Number of the first packet among all packets.
+    pub order: u64,
+    /// Input of the first packet, and its frame there.
+    pub input: u16,
+    /// See above.
+    pub first_frame: u32,
+    /// 4 or 6.
+    pub ip_version: u8,
+    /// Client's address, then the server's.
+    pub addresses: [u8; 32],
+    /// Client's and server's port.
+    pub ports: [u16; 2],
+    /// First and last packet.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// SYN, SYN-ACK and the client's acknowledgement were seen.
+    pub handshake_complete: bool,
+    /// Round trip of the handshake, client to server, wherever the capture stands.
+    pub handshake_rtt_ns: Option<i64>,
+    /// First SYN to the completing acknowledgement are known to be this far apart.
+    pub handshake_loops_ns: [Option<i64>; 2],
+    /// How it ended.
+    pub close: Close,
+    /// Client (0) or server (1) sent the first reset.
+    pub reset_by: Option<u8>,
+    /// First FIN to the acknowledgement of the last, or to the reset.
+    pub teardown_ns: Option<i64>,
+    /// Where the capture stands.
+    pub vantage: Vantage,
+    /// Client's data, server's data.
+    pub directions: [DirectionSummary; 2],
+    /// TLS, if it was recognised.
+    pub tls: Option<Box<TlsFacts>>,
+}
+
+impl ConnectionSummary {
+    /// Ends a connection.
+    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Self {
+        let vantage = Clues {
+            loops_ns: connection.loops_ns,
+            from_handshake: connection.handshake.client_loop_ns.is_some() && connection.handshake.server_loop_ns.is_some(),
+            ttl: [connection.halves[0].ttl, connection.halves[1].ttl],
+            superpackets: connection.halves.iter().any(|half| half.superpackets > 0),
+        }
+        .vantage();
+        let shifts = [0, 1].map(|side| connection.advertised_shift(1 - side));
+        let tls = connection.tls.take();
+        let end_ns = connection.end_ns;
+        let min_rtt_ns = connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok());
+        let mut directions = [0, 1].map(|side| {
+            let [client, server] = &mut connection.halves;
+            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            settle_acknowledgement_copies(half);
+            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
+            let context = Context { end_ns, shift: shifts[side], min_rtt_ns, fixed_limit_ns, beside_sender: beside, vantage_known: vantage.side != Side::Unknown };
+            summarise(half, &peer.offer, &context)
+        });
+        if let Some(tracker) = &tls {
+            directions[0].stream = tracker.stream_bytes(Direction::ClientToServer);
+            directions[1].stream = tracker.stream_bytes(Direction::ServerToClient);
+        }
+        let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
+        let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) { last_fin_ns } else { connection.reset.map(|(_, time)| time) };
+        Self {
+            id: connection.id,
+            order: connection.order,
+            input: connection.input,
+            first_frame: connection.first_frame,
+            ip_version: connection.ip_version,
+            addresses: connection.addresses,
+            ports: connection.ports,
+            start_ns: connection.start_ns,
+            end_ns,
+            handshake_complete: connection.handshake.complete,
+            handshake_rtt_ns: connection.handshake.rtt_ns(),
+            handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
+            close: connection.close(),
+            reset_by: connection.reset.map(|(side, _)| side),
+            teardown_ns: connection.first_fin_ns.zip(teardown_end).map(|(first, last)| last - first),
+            vantage,
+            directions,
+            tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
+        }
+    }
+
+    /// A packet that came after the connection had been put away.
+    pub fn add_straggler(&mut self, packet: &Packet, side: usize) {
+        let direction = &mut self.directions[side];
+        direction.packets += 1;
+        direction.wire_bytes += u64::from(packet.wire_length);
+        if packet.payload_length == 0 {
+            direction.ledger.add_acknowledgement(packet);
+        } else {
+            direction.data_packets += 1;
+            direction.payload_bytes += u64::from(packet.payload_length);
+            direction.ledger.add_retransmission(packet, 0);
+        }
+        self.end_ns = self.end_ns.max(packet.time_ns);
+    }
+
+    /// Bytes on the wire, both directions.
+    pub fn wire_bytes(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.wire_bytes).sum()
+    }
+}
+
+/// Copies of pure acknowledgements leave no trace at the receiver. A capture point that sees packets twice sees most of
+/// them twice; a network that copies does so now and then: below a fifth they are the network's.
+fn settle_acknowledgement_copies(half: &mut Half) {
+    let copies = u64::from(half.loss.capture_duplicates);
+    if copies > 0 && half.data_packets == 0 && copies * 5 < half.packets {
+        half.loss.network_duplicates += half.loss.capture_duplicates;
+        half.loss.capture_duplicates = 0;
+    }
+}
+
+struct Context {
+    end_ns: i64,
+    shift: Option<u8>,
+    min_rtt_ns: Option<u64>,
+    fixed_limit_ns: Option<u64>,
+    beside_sender: bool,
+    vantage_known: bool,
+}
+
+fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSummary {
+    let packet = Packet { tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 }, ip_header_length: 20, ..Packet::default() };
+    let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
+    let mut summary = DirectionSummary {
+        packets: half.packets,
+        wire_bytes: half.wire_bytes,
+        data_packets: half.data_packets,
+        data_segments: half.data_segments,
+        payload_bytes: half.payload_bytes,
+        unique_payload_bytes: half.unique_payload_bytes,
+        superpackets: half.superpackets,
+        largest_payload: half.largest_payload,
+        segment_size: half.segment_size(&packet, peer),
+        data_time_ns,
+        loss: half.loss,
+        ledger: half.ledger,
+        unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(),
+        beside_sender: context.beside_sender,
+        seen: half.packets > 0,
+        offer: half.offer,
+        ..DirectionSummary::default()
+    };
+    summary.window = WindowSummary {
+        scale: context.shift,
+        extremes: half.window.extremes().filter(|_| context.shift.is_some()),
+        zero_windows: half.window.zero_windows,
+        zero_time_ns: half.window.zero_time_ns(context.end_ns),
+        limited_ns: None,
+        limited_fraction: None,
+    };
+    if let Some(live) = half.live.take() {
+        let trips = &live.round_trips;
+        let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
+        summary.round_trips = trips.sketch.quantiles([0.5, 0.95, 0.99]).map(|quantiles_ns| Durations { moments: trips.moments, quantiles_ns });
+        summary.rejected = trips.rejected;
+        let spacing = &live.spacing;
+        let oversize = spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
+        summary.spacing = SpacingSummary {
+            durations: spacing.sketch.quantiles([0.5, 0.99]).map(|quantiles_ns| Durations { moments: spacing.moments, quantiles_ns }),
+            oversize: oversize.count,
+            oversize_time_ns: oversize.time_ns,
+            oversize_threshold_ns: oversize.threshold_ns,
+            fixed_threshold: context.fixed_limit_ns.is_some(),
+            gaps: oversize.gaps.into(),
+        };
+        if half.data_packets > 0 {
+            summary.flight = live.view.flight_statistics();
+            summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns());
+            let share = |limited: u64| data_time_ns.filter(|time| *time > 0).map(|time| (limited as f64 / time as f64).min(1.0));
+            summary.window.limited_fraction = summary.window.limited_ns.and_then(share);
+        }
+        if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
+            summary.lost_by_identification = live.identifications.missing();
+        }
+    }
+    summary
+}

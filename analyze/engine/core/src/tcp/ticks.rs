@@ -1,0 +1,95 @@
+//! The timestamp clock of one sender (RFC 7323), and steps of the capture clock against it (methods, section 6.0 rules 5, 6).
+
+use super::sequence::serial_difference;
+
+/// Rates that stacks are known to use, ticks per second.
+const KNOWN_RATES: [f64; 6] = [1000.0, 100.0, 250.0, 10.0, 2.0, 1_000_000.0];
+/// Only distances at least this long are compared: below, queues and scheduling hide a step.
+const SMALLEST_STEP_NS: i64 = 50_000_000;
+/// The rate is estimated over at least this time.
+const SHORTEST_BASE_NS: i64 = 1_000_000_000;
+
+/// TSval against capture time, for one direction.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct TimestampClock {
+    first: Option<(i64, u32)>,
+    last: (i64, u32),
+    tick_ns: Option<f64>,
+}
+
+impl TimestampClock {
+    /// Takes a packet; returns by how much the capture clock ran ahead of the timestamp clock since the packet before, if
+    /// that is more than a queue or a tick can explain.
+    #[inline]
+    pub fn add(&mut self, time_ns: i64, tsval: u32) -> Option<i64> {
+        let previous = std::mem::replace(&mut self.last, (time_ns, tsval));
+        let elapsed = time_ns.wrapping_sub(previous.0);
+        if (0..SMALLEST_STEP_NS).contains(&elapsed) && self.first.is_some() {
+            return None;
+        }
+        self.compare(previous, elapsed)
+    }
+
+    #[cold]
+    fn compare(&mut self, previous: (i64, u32), elapsed: i64) -> Option<i64> {
+        let Some(first) = self.first else {
+            self.first = Some(self.last);
+            return None;
+        };
+        if self.tick_ns.is_none() {
+            self.tick_ns = estimate(first, previous);
+        }
+        let tick_ns = self.tick_ns?;
+        let by_timestamps = f64::from(serial_difference(self.last.1, previous.1)) * tick_ns;
+        let ahead = elapsed as f64 - by_timestamps;
+        (ahead.abs() > (SMALLEST_STEP_NS as f64).max(10.0 * tick_ns)).then_some(ahead as i64)
+    }
+}
+
+/// Nanoseconds per tick between two packets, if it is one of the known rates within 10 %.
+fn estimate(first: (i64, u32), last: (i64, u32)) -> Option<f64> {
+    let elapsed = last.0.checked_sub(first.0)?;
+    if elapsed < SHORTEST_BASE_NS {
+        return None;
+    }
+    let rate = f64::from(serial_difference(last.1, first.1)) * 1e9 / elapsed as f64;
+    KNOWN_RATES.into_iter().find(|known| (rate / known - 1.0).abs() < 0.1).map(|known| 1e9 / known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn steady(clock: &mut TimestampClock, count: i64, step_ns: i64) -> Vec<i64> {
+        (0..count).filter_map(|index| clock.add(index * 20 * MILLISECOND + step_ns, (index * 20) as u32)).collect()
+    }
+
+    #[test]
+    fn a_steady_clock_has_no_step() {
+        assert_eq!(steady(&mut TimestampClock::default(), 200, 0), []);
+    }
+
+    #[test]
+    fn a_step_of_the_capture_clock_shows_by_its_size() {
+        let mut clock = TimestampClock::default();
+        steady(&mut clock, 200, 0);
+        assert_eq!(clock.add(4000 * MILLISECOND + 700 * MILLISECOND, 4000), Some(700 * MILLISECOND));
+        assert_eq!(clock.add(4020 * MILLISECOND - 500 * MILLISECOND, 4020), Some(-1200 * MILLISECOND));
+    }
+
+    #[test]
+    fn an_idle_sender_is_no_step() {
+        let mut clock = TimestampClock::default();
+        steady(&mut clock, 200, 0);
+        assert_eq!(clock.add(9000 * MILLISECOND, 9000), None);
+    }
+
+    #[test]
+    fn random_timestamps_have_no_rate() {
+        let mut clock = TimestampClock::default();
+        let steps = (0..200).filter_map(|index: i64| clock.add(index * 100 * MILLISECOND, (index as u32).wrapping_mul(2_654_435_761))).count();
+        assert_eq!(steps, 0);
+    }
+}

@@ -1,0 +1,206 @@
+//! Why a segment was sent again: the rules of methods section 6.3, in one place.
+//!
+//! Beside the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
+//! acknowledgement reaches the sender later and the retransmission passes later still, together one *sender loop*.
+
+use super::half::Live;
+use super::loss::Trigger;
+
+/// Loss recovery: lasts until everything sent before it began is acknowledged (RFC 6582 section 3.2).
+#[derive(Debug, Clone, Copy)]
+pub struct Recovery {
+    /// Highest position sent when it began.
+    pub point: u64,
+    /// What began it.
+    pub trigger: Trigger,
+}
+
+/// What is known when a retransmission passes.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence {
+    /// Now.
+    pub time_ns: i64,
+    /// First position sent again.
+    pub start: u64,
+    /// Position after the last.
+    pub end: u64,
+    /// Lowest position not acknowledged, and highest sent.
+    pub una: u64,
+    /// See above.
+    pub max: u64,
+    /// When the range was last sent before, as far as it is known.
+    pub previous_ns: Option<i64>,
+    /// When the data packet before this one passed.
+    pub last_data_ns: Option<i64>,
+    /// When the hole it fills came to light (away from the sender).
+    pub exposed_ns: Option<i64>,
+    /// Round trip between the capture point and the sender.
+    pub sender_loop_ns: i64,
+    /// Payload of a full segment.
+    pub segment_size: u16,
+    /// Both sides use SACK.
+    pub sack: bool,
+}
+
+/// Acknowledgement and answer are one event within this time (timer and capture jitter).
+const SAME_INSTANT_NS: i64 = 2_000_000;
+/// Sender loops below this count as being beside the sender.
+const BESIDE_SENDER_NS: i64 = 2_000_000;
+/// Share of a timer's length that must have passed: timers run on coarse clocks.
+const TIMER_SLACK: f64 = 0.9;
+/// The least a retransmission timeout waits in common stacks.
+const SMALLEST_TIMEOUT_NS: f64 = 200e6;
+
+impl Live {
+    /// Tells why the range was sent again, and keeps track of recovery.
+    pub fn trigger(&mut self, evidence: &Evidence) -> Trigger {
+        if self.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
+            self.recovery = None;
+        }
+        let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS { self.trigger_beside_sender(evidence) } else { self.trigger_elsewhere(evidence) };
+        match trigger {
+            Trigger::Tlp => self.probe_outstanding = true,
+            Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
+                self.recovery = Some(Recovery { point: evidence.max, trigger });
+                self.segments.mark_all_lost();
+            }
+            Trigger::Fast | Trigger::Rack if self.recovery.is_none() => {
+                self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast });
+            }
+            _ => {}
+        }
+        trigger
+    }
+
+    fn trigger_beside_sender(&self, evidence: &Evidence) -> Trigger {
+        let since = |then: Option<i64>| then.map_or(i64::MAX, |then| evidence.time_ns.saturating_sub(then));
+        let answers_acknowledgement = since(self.last_acknowledgement_ns) <= SAME_INSTANT_NS;
+        let loss_seen = !self.scoreboard.is_empty() || self.duplicate_acknowledgements > 0;
+        let silence = since(self.last_acknowledgement_ns).min(since(evidence.last_data_ns));
+        if !loss_seen && self.is_tail_probe(evidence, silence) {
+            return Trigger::Tlp;
+        }
+        let waited = since(evidence.previous_ns).min(since(self.last_advance_ns));
+        let timeout = self.round_trips.rto_ns().min(self.round_trips.srtt_ns().unwrap_or(1e9) + SMALLEST_TIMEOUT_NS);
+        let timed_out = evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS);
+        match self.recovery.map(|recovery| recovery.trigger) {
+            Some(Trigger::Rto) => Trigger::Rto,
+            _ if timed_out && !(answers_acknowledgement && loss_seen) => Trigger::Rto,
+            Some(_) => Trigger::Fast,
+            None if loss_seen => self.fast_or_rack(evidence, answers_acknowledgement, since(self.last_loss_sign_ns)),
+            None if evidence.start <= evidence.una && self.is_short_timeout(silence) => Trigger::Rto,
+            None => Trigger::Unknown,
+        }
+    }
+
+    /// RACK's timer runs min_rtt/4 after the acknowledgement that raised the suspicion, unless three segments' worth of
+    /// duplicates have come (RFC 8985 section 6.2).
+    fn fast_or_rack(&self, evidence: &Evidence, answers_acknowledgement: bool, since_sign_ns: i64) -> Trigger {
+        let threshold = 3 * u64::from(evidence.segment_size);
+        let enough = self.scoreboard.total() >= threshold || self.duplicate_acknowledgements >= 3;
+        let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
+        let on_timer = !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
+        if !enough && on_timer { Trigger::Rack } else { Trigger::Fast }
+    }
+
+    /// The last segment again, after about two round trips without news, once (RFC 8985 section 7). Linux sends the probe
+    /// at the timeout's time if that is earlier.
+    fn is_tail_probe(&self, evidence: &Evidence, silence_ns: i64) -> bool {
+        let Some(srtt) = self.round_trips.srtt_ns() else { return false };
+        let earliest = (2.0 * srtt).min(self.round_trips.rto_ns());
+        evidence.sack && evidence.end >= evidence.max && !self.probe_outstanding && self.recovery.is_none() && silence_ns as f64 >= TIMER_SLACK * earliest
+    }
+
+    /// Stacks with a smaller floor than 200 ms: silence of several round trips, no sign of loss, the oldest byte again.
+    fn is_short_timeout(&self, silence_ns: i64) -> bool {
+        self.round_trips.srtt_ns().is_some_and(|srtt| silence_ns as f64 >= 2.0 * srtt && silence_ns >= 5_000_000)
+    }
+
+    fn trigger_elsewhere(&self, evidence: &Evidence) -> Trigger {
+        let gap = evidence.last_data_ns.map_or(0, |last| evidence.time_ns.saturating_sub(last));
+        let round_trip = evidence.sender_loop_ns as f64;
+        let oldest = evidence.start <= evidence.una;
+        let in_timeout = self.recovery.is_some_and(|recovery| recovery.trigger == Trigger::Rto);
+        if evidence.sack && evidence.exposed_ns.is_none() && !self.probe_outstanding && self.recovery.is_none()
+            && evidence.end >= evidence.max && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS)
+        {
+            return Trigger::Tlp;
+        }
+        if in_timeout || (oldest && gap as f64 >= TIMER_SLACK * SMALLEST_TIMEOUT_NS.max(round_trip)) {
+            return Trigger::Rto;
+        }
+        let suspected = evidence.exposed_ns.is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= 0.5 * round_trip);
+        if suspected || self.recovery.is_some() { Trigger::Fast } else { Trigger::Unknown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn live() -> Live {
+        let mut live = Live::default();
+        (0..20).for_each(|_| live.round_trips.add(40_000_000));
+        (live.last_acknowledgement_ns, live.last_advance_ns) = (Some(0), Some(0));
+        live
+    }
+
+    fn evidence(time_ns: i64) -> Evidence {
+        Evidence {
+            time_ns,
+            start: 0,
+            end: 1000,
+            una: 0,
+            max: 10_000,
+            previous_ns: Some(-40 * MILLISECOND),
+            last_data_ns: Some(0),
+            exposed_ns: None,
+            sender_loop_ns: 0,
+            segment_size: 1000,
+            sack: true,
+        }
+    }
+
+    #[test]
+    fn an_answer_to_sack_is_fast() {
+        let mut live = live();
+        live.scoreboard.insert(1000, 5000, |_, _| ());
+        live.last_acknowledgement_ns = Some(9 * MILLISECOND);
+        assert_eq!(live.trigger(&evidence(10 * MILLISECOND)), Trigger::Fast);
+        let later = Evidence { start: 6000, end: 7000, ..evidence(30 * MILLISECOND) };
+        assert_eq!(live.trigger(&later), Trigger::Fast, "within the recovery it began");
+    }
+
+    #[test]
+    fn one_sack_and_a_quarter_round_trip_is_rack() {
+        let mut live = live();
+        live.scoreboard.insert(1000, 2000, |_, _| ());
+        (live.last_acknowledgement_ns, live.last_loss_sign_ns) = (Some(0), Some(0));
+        assert_eq!(live.trigger(&evidence(11 * MILLISECOND)), Trigger::Rack);
+    }
+
+    #[test]
+    fn silence_and_the_oldest_byte_is_a_timeout() {
+        let mut live = live();
+        assert_eq!(live.trigger(&evidence(245 * MILLISECOND)), Trigger::Rto);
+        let next = Evidence { start: 1000, end: 2000, una: 1000, ..evidence(286 * MILLISECOND) };
+        assert_eq!(live.trigger(&next), Trigger::Rto, "go-back after a timeout");
+    }
+
+    #[test]
+    fn the_last_segment_after_two_round_trips_is_a_probe_and_the_next_a_timeout() {
+        let mut live = live();
+        let tail = Evidence { start: 9000, ..evidence(85 * MILLISECOND) };
+        assert_eq!(live.trigger(&Evidence { end: 10_000, ..tail }), Trigger::Tlp);
+        assert_eq!(live.trigger(&evidence(330 * MILLISECOND)), Trigger::Rto);
+    }
+
+    #[test]
+    fn without_sack_there_is_no_tail_probe() {
+        let mut live = live();
+        let tail = Evidence { end: 10_000, sack: false, ..evidence(245 * MILLISECOND) };
+        assert_eq!(live.trigger(&tail), Trigger::Rto);
+    }
+}

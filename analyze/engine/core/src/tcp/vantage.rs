@@ -1,0 +1,131 @@
+//! Where the capture stands: at the client, at the server, or between them (methods, section 6.1).
+//!
+//! The share of the round trip that lies on the client's side decides; without a handshake, the shortest answers of
+//! either side do. Addresses never do. Superpackets say that the capture is on an end host, an initial TTL that it is at
+//! most a switch away from that end.
+
+/// Where the capture stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// At the host that opened the connection.
+    Client,
+    /// At the host that accepted it.
+    Server,
+    /// On the way.
+    Middle,
+    /// Cannot be told.
+    Unknown,
+}
+
+impl Side {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Middle => "middle",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A side with how sure it is, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Vantage {
+    /// Where.
+    pub side: Side,
+    /// How sure.
+    pub confidence: f64,
+}
+
+/// What is known for deciding; index 0 is the client, 1 the server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clues {
+    /// Round trip between the capture point and either side, nanoseconds.
+    pub loops_ns: [Option<i64>; 2],
+    /// The loops come from the handshake, where nothing waits for an application.
+    pub from_handshake: bool,
+    /// Time to live of either side's packets.
+    pub ttl: [u8; 2],
+    /// Superpackets were seen.
+    pub superpackets: bool,
+}
+
+/// Share of the round trip up to which the capture is taken to be beside a host.
+pub const BESIDE_SHARE: f64 = 0.15;
+/// Host processing alone makes loops of this length: shorter round trips tell nothing.
+const SHORTEST_TELLING_NS: i64 = 150_000;
+
+impl Clues {
+    /// Decides.
+    pub fn vantage(&self) -> Vantage {
+        let by_loops = match self.loops_ns {
+            [Some(client), Some(server)] => self.by_share(client, server),
+            [Some(_), None] | [None, Some(_)] | [None, None] => Vantage { side: Side::Unknown, confidence: 0.0 },
+        };
+        if by_loops.side == Side::Unknown { self.by_ttl() } else { self.confirm(by_loops) }
+    }
+
+    fn by_share(&self, client: i64, server: i64) -> Vantage {
+        let total = client + server;
+        if total < SHORTEST_TELLING_NS {
+            return Vantage { side: Side::Unknown, confidence: 0.0 };
+        }
+        let share = client as f64 / total as f64;
+        let base = if self.from_handshake { 0.95 } else { 0.7 };
+        // In a short round trip the hosts' own delays are a large part: the borders are less sharp.
+        let border = if total < 2_000_000 { 0.35 } else { BESIDE_SHARE };
+        let side = match share {
+            share if share <= border => Side::Client,
+            share if share >= 1.0 - border => Side::Server,
+            _ => Side::Middle,
+        };
+        let sharpness = if side == Side::Middle { 0.8 } else { 1.0 - share.min(1.0 - share) };
+        Vantage { side, confidence: base * sharpness }
+    }
+
+    /// Hosts start with 64, 128 or 255; a packet that still has that has passed no router.
+    fn by_ttl(&self) -> Vantage {
+        let initial = self.ttl.map(|ttl| matches!(ttl, 64 | 128 | 255));
+        match initial {
+            [true, false] => Vantage { side: Side::Client, confidence: 0.5 },
+            [false, true] => Vantage { side: Side::Server, confidence: 0.5 },
+            _ => Vantage { side: Side::Unknown, confidence: 0.0 },
+        }
+    }
+
+    fn confirm(&self, vantage: Vantage) -> Vantage {
+        let by_ttl = self.by_ttl().side;
+        let agrees = by_ttl == vantage.side || (self.superpackets && vantage.side != Side::Middle);
+        let bonus = if agrees { 0.04 } else { 0.0 };
+        Vantage { confidence: (vantage.confidence + bonus).min(0.99), ..vantage }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(client_ns: i64, server_ns: i64) -> Vantage {
+        Clues { loops_ns: [Some(client_ns), Some(server_ns)], from_handshake: true, ..Clues::default() }.vantage()
+    }
+
+    #[test]
+    fn the_short_loop_is_the_near_side() {
+        assert_eq!(handshake(60_000, 40_000_000).side, Side::Client);
+        assert_eq!(handshake(40_000_000, 60_000).side, Side::Server);
+        assert_eq!(handshake(20_000_000, 20_000_000).side, Side::Middle);
+    }
+
+    #[test]
+    fn loopback_cannot_be_told() {
+        assert_eq!(handshake(20_000, 30_000).side, Side::Unknown);
+    }
+
+    #[test]
+    fn an_initial_ttl_of_one_side_only_tells_without_handshake() {
+        let clues = Clues { ttl: [64, 53], ..Clues::default() };
+        assert_eq!(clues.vantage(), Vantage { side: Side::Client, confidence: 0.5 });
+        assert_eq!(Clues { ttl: [64, 64], ..Clues::default() }.vantage().side, Side::Unknown);
+    }
+}

@@ -1,0 +1,75 @@
+//! The window that limits one direction, as its receiver advertises it (RFC 9293 section 3.8.6, RFC 7323 section 2).
+
+/// Advertised windows of one direction's receiver.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct AdvertisedWindow {
+    /// Advertisements seen (segments with ACK, neither SYN nor RST).
+    pub count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+    /// Advertisements of a window of zero.
+    pub zero_windows: u64,
+    zero_since_ns: Option<i64>,
+    zero_time_ns: u64,
+}
+
+impl AdvertisedWindow {
+    /// Takes one advertisement, in bytes (already scaled).
+    #[inline]
+    pub fn add(&mut self, window_bytes: u64, time_ns: i64) {
+        if self.count == 0 {
+            self.min = window_bytes;
+        }
+        self.count += 1;
+        self.sum += window_bytes;
+        self.min = self.min.min(window_bytes);
+        self.max = self.max.max(window_bytes);
+        if window_bytes == 0 || self.zero_since_ns.is_some() {
+            self.add_around_zero(window_bytes, time_ns);
+        }
+    }
+
+    #[cold]
+    fn add_around_zero(&mut self, window_bytes: u64, time_ns: i64) {
+        if window_bytes == 0 {
+            self.zero_windows += 1;
+            self.zero_since_ns.get_or_insert(time_ns);
+        } else if let Some(since) = self.zero_since_ns.take() {
+            self.zero_time_ns += u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0);
+        }
+    }
+
+    /// Time the window was closed, nanoseconds, up to `end_ns`.
+    pub fn zero_time_ns(&self, end_ns: i64) -> u64 {
+        let open = self.zero_since_ns.map_or(0, |since| u64::try_from(end_ns.saturating_sub(since)).unwrap_or(0));
+        self.zero_time_ns + open
+    }
+
+    /// Smallest, mean and largest window; none without advertisements.
+    pub fn extremes(&self) -> Option<(u64, f64, u64)> {
+        (self.count > 0).then(|| (self.min, self.sum as f64 / self.count as f64, self.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_closed_for_a_while_is_timed() {
+        let mut window = AdvertisedWindow::default();
+        for (time, bytes) in [(0, 1000), (10, 0), (20, 0), (50, 500)] {
+            window.add(bytes, time);
+        }
+        assert_eq!((window.zero_windows, window.zero_time_ns(100)), (2, 40));
+        assert_eq!(window.extremes(), Some((0, 375.0, 1000)));
+    }
+
+    #[test]
+    fn a_window_never_opened_again_counts_to_the_end() {
+        let mut window = AdvertisedWindow::default();
+        window.add(0, 10);
+        assert_eq!(window.zero_time_ns(100), 90);
+    }
+}

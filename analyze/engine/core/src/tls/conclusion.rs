@@ -1,0 +1,276 @@
+//! Two directions read together: what was negotiated, and which records it makes handshake.
+
+use super::hello::ServerHello;
+use super::names;
+use super::overhead::{self, Overhead};
+use super::phase::{self, ClientSplit, Context, ServerSplit};
+use super::record::ContentType;
+use super::side::{ClientOutcome, Side};
+use super::tally::{Sealed, Tally};
+
+/// Protection assumed for classifying records of a TLS 1.3 suite that is not known: a 16-byte tag and the type byte.
+const USUAL_TLS13_OVERHEAD: u16 = 17;
+
+/// The two directions by what they say, which need not be what the capture's first packets made of them.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    pub(super) client: Option<&'a Side>,
+    pub(super) server: Option<&'a Side>,
+}
+
+/// Version and suite, once a ServerHello told them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Negotiated {
+    pub(super) version: u16,
+    pub(super) cipher: u16,
+    pub(super) compressed: bool,
+}
+
+impl Negotiated {
+    pub(super) fn of(server: &Side) -> Option<Self> {
+        Self::of_hello(server.assembler.messages.server_hello.as_ref())
+    }
+
+    /// What a ServerHello says.
+    pub(super) fn of_hello(hello: Option<&ServerHello>) -> Option<Self> {
+        let hello = hello?;
+        Some(Self {
+            version: hello.version,
+            cipher: hello.cipher,
+            compressed: hello.compression != 0,
+        })
+    }
+
+    pub(super) fn is_tls13(&self) -> bool {
+        names::is_tls13(self.version)
+    }
+
+    pub(super) fn overhead(&self) -> Option<Overhead> {
+        overhead::of(self.version, self.cipher)
+    }
+}
+
+/// What the records of both directions come to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Conclusion {
+    pub(super) client: Tally,
+    pub(super) server: Tally,
+    pub(super) outcome: ClientOutcome,
+    /// The last record of the direction is an encrypted alert by its length.
+    pub(super) client_alert: bool,
+    pub(super) server_alert: bool,
+}
+
+impl Pair<'_> {
+    pub(super) fn negotiated(&self) -> Option<Negotiated> {
+        self.server.and_then(Negotiated::of)
+    }
+
+    fn context(&self) -> Option<Context> {
+        let negotiated = self.negotiated().filter(Negotiated::is_tls13)?;
+        let hello = self
+            .client
+            .and_then(|client| client.assembler.messages.client_hello.as_ref());
+        Some(Context {
+            overhead: negotiated
+                .overhead()
+                .map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
+            hash_bytes: overhead::tls13_hash_bytes(negotiated.cipher).unwrap_or(32),
+            early_data_offered: hello.is_some_and(|hello| hello.early_data),
+            server_hello_ns: self
+                .server
+                .and_then(|server| server.server_hello_ns)
+                .unwrap_or(i64::MIN),
+        })
+    }
+
+    /// Reads the records as they stand.
+    pub(super) fn conclude(&self) -> Conclusion {
+        let context = self.context();
+        let client = self.client.map(Ledger::of).unwrap_or_default();
+        let server = self.server.map(Ledger::of).unwrap_or_default();
+        let mut conclusion = Conclusion {
+            client: client.tally,
+            server: server.tally,
+            ..Conclusion::default()
+        };
+        let Some(context) = context else {
+            client
+                .early
+                .iter()
+                .for_each(|record| conclusion.client.add_application(record));
+            server
+                .early
+                .iter()
+                .for_each(|record| conclusion.server.add_application(record));
+            return conclusion;
+        };
+        let settled = self.client.and_then(|client| client.client_outcome);
+        let (outcome, split) = fold_client(&client.early, &context, &mut conclusion.client);
+        conclusion.outcome = settled.unwrap_or(outcome);
+        let server_split = fold_server(
+            &server.early,
+            &conclusion.outcome,
+            &context,
+            &mut conclusion.server,
+        );
+        let client_last = client.last_application(|index, _| split.is_handshake(index));
+        let server_last = server
+            .last_application(|index, record| server_split.is_handshake(index, record, &context));
+        conclusion.client_alert = recount_alert(client_last, &context, &mut conclusion.client);
+        conclusion.server_alert = recount_alert(server_last, &context, &mut conclusion.server);
+        conclusion
+    }
+}
+
+/// One direction's counters with its unfinished record.
+#[derive(Default)]
+struct Ledger {
+    tally: Tally,
+    early: Vec<Sealed>,
+    /// The last record, if it is application data by its type and complete.
+    last: Option<Sealed>,
+}
+
+impl Ledger {
+    fn of(side: &Side) -> Self {
+        let early = side.early.clone().unwrap_or_default();
+        let mut ledger = Self {
+            tally: side.tally,
+            early,
+            last: side.last_application,
+        };
+        let Some((content_type, record)) = side.unfinished() else {
+            return ledger;
+        };
+        match content_type {
+            ContentType::Application if !ledger.early.is_empty() => ledger.early.push(record),
+            ContentType::Application => ledger.tally.add_application(&record),
+            ContentType::Alert | ContentType::Heartbeat => ledger.tally.add_control(&record),
+            _ => ledger.tally.add_handshake(&record),
+        }
+        ledger.last = None;
+        ledger
+    }
+}
+
+impl Ledger {
+    /// The last record, unless it was classified as handshake.
+    fn last_application(&self, is_handshake: impl Fn(usize, &Sealed) -> bool) -> Option<Sealed> {
+        let index = self.early.len().wrapping_sub(1);
+        let handshake = self
+            .early
+            .get(index)
+            .is_some_and(|record| is_handshake(index, record));
+        self.last.filter(|_| !handshake)
+    }
+}
+
+/// Classifies what can be classified for good, so that the records need not be kept.
+pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
+    let pair = Pair {
+        client: client.as_deref(),
+        server: server.as_deref(),
+    };
+    let Some(negotiated) = pair.negotiated() else {
+        return;
+    };
+    let Some(context) = pair.context().filter(|_| negotiated.is_tls13()) else {
+        [client, server]
+            .into_iter()
+            .flatten()
+            .for_each(settle_as_application);
+        return;
+    };
+    let mut outcome = None;
+    if let Some(client) = client {
+        settle_client(client, &context);
+        outcome = client.client_outcome;
+    }
+    if let (Some(server), Some(outcome)) = (server, outcome) {
+        settle_server(server, &outcome, &context);
+    }
+}
+
+fn settle_as_application(side: &mut Side) {
+    for record in side.early.take().unwrap_or_default() {
+        side.tally.add_application(&record);
+    }
+}
+
+fn settle_client(client: &mut Side, context: &Context) {
+    let Some(early) = client.early.take() else {
+        return;
+    };
+    let mut tally = client.tally;
+    let (outcome, split) = fold_client(&early, context, &mut tally);
+    if split.settled || early.len() >= phase::MAX_RECORDS {
+        client.tally = tally;
+        client.client_outcome = Some(outcome);
+    } else {
+        client.early = Some(early);
+    }
+}
+
+fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) {
+    let Some(early) = server.early.take() else {
+        return;
+    };
+    let mut tally = server.tally;
+    if fold_server(&early, outcome, context, &mut tally).settled
+        || early.len() >= phase::MAX_RECORDS
+    {
+        server.tally = tally;
+    } else {
+        server.early = Some(early);
+    }
+}
+
+fn fold_client(
+    records: &[Sealed],
+    context: &Context,
+    tally: &mut Tally,
+) -> (ClientOutcome, ClientSplit) {
+    let split = phase::split_client(records, context);
+    for (index, record) in records.iter().enumerate() {
+        match split.is_handshake(index) {
+            true => tally.add_handshake(record),
+            false => tally.add_application(record),
+        }
+    }
+    let outcome = ClientOutcome {
+        finished_ns: split
+            .finished(records)
+            .map(|record| (record.start_ns, record.end_ns)),
+        early_data_sent: context.early_data_offered && split.handshake_start > 0,
+        early_data_accepted: split.early_data_accepted,
+    };
+    (outcome, split)
+}
+
+fn fold_server(
+    records: &[Sealed],
+    outcome: &ClientOutcome,
+    context: &Context,
+    tally: &mut Tally,
+) -> ServerSplit {
+    let finished_start_ns = outcome.finished_ns.map(|(start_ns, _)| start_ns);
+    let split = phase::split_server(records, finished_start_ns, context);
+    for (index, record) in records.iter().enumerate() {
+        match split.is_handshake(index, record, context) {
+            true => tally.add_handshake(record),
+            false => tally.add_application(record),
+        }
+    }
+    split
+}
+
+/// A direction whose last record has just the length of an alert closed with one: two bytes of application data would
+/// look the same, and are rarer.
+fn recount_alert(last: Option<Sealed>, context: &Context, tally: &mut Tally) -> bool {
+    let alert = last.filter(|record| context.is_alert(record));
+    if let Some(record) = &alert {
+        tally.application_was_control(record);
+    }
+    alert.is_some()
+}

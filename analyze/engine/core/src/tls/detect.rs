@@ -1,0 +1,238 @@
+//! Where in a direction's stream TLS begins, if it does.
+//!
+//! TLS need not start with the stream: a CONNECT request, a SOCKS dialogue, STARTTLS or a PROXY header may come first, and a
+//! capture may begin in the middle of a record. So a record header is looked for at every byte of the stream's first
+//! kilobytes (further in binary than in text, since only a record cut in two is long and binary), and at segment starts up
+//! to [`MAX_OFFSET`]. A candidate is only that: [`super::side::Side`] proves or refutes it by what follows.
+
+use super::record::{self, RecordHeader};
+use super::stream::{Origin, Piece};
+
+/// No TLS is looked for beyond this offset.
+const MAX_OFFSET: u64 = 64 << 10;
+/// Every byte is looked at up to here in a stream that starts as text: a dialogue before TLS or a PROXY header.
+const MAX_TEXT_SCAN: u64 = 2 << 10;
+/// Every byte is looked at up to here in other streams: more than the longest record, which a capture may begin inside.
+const MAX_BINARY_SCAN: u64 = 20 << 10;
+/// Bytes that tell whether a stream starts as text.
+const TEXT_SAMPLE: u64 = 8;
+/// Bytes that decide about a candidate.
+const PROBE_BYTES: usize = 11;
+
+/// A place where a record may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Candidate {
+    Record,
+    /// An SSLv2 ClientHello, with its length after two bytes of header.
+    V2Hello(u16),
+}
+
+enum Probe {
+    No,
+    NeedMore,
+    Yes(Candidate),
+}
+
+/// What the search made of a piece.
+pub(super) enum Found {
+    /// Nothing yet.
+    Nothing,
+    /// Nothing, and nothing will come.
+    GiveUp,
+    /// A candidate: `before` kept bytes of earlier pieces, then the piece from `index` on.
+    Start {
+        candidate: Candidate,
+        before: Kept,
+        index: usize,
+    },
+}
+
+/// The last bytes of the stream, kept while they are too few to decide.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Kept {
+    bytes: [u8; PROBE_BYTES],
+    /// Bit i: byte i crossed in a first transmission.
+    fresh: u16,
+    times_ns: [i64; PROBE_BYTES],
+    length: u8,
+}
+
+impl Kept {
+    pub(super) fn length(&self) -> usize {
+        usize::from(self.length)
+    }
+
+    /// The kept bytes one by one as pieces.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let bytes = self
+            .bytes
+            .chunks(1)
+            .zip(self.times_ns)
+            .enumerate()
+            .take(self.length());
+        bytes.map(|(index, (bytes, time_ns))| {
+            let origin = if self.fresh >> index & 1 == 1 {
+                Origin::Fresh
+            } else {
+                Origin::Repeated
+            };
+            Piece {
+                bytes,
+                blind_bytes: 0,
+                time_ns,
+                origin,
+            }
+        })
+    }
+
+    fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.length());
+        self.bytes.rotate_left(count);
+        self.times_ns.rotate_left(count);
+        self.fresh >>= count;
+        self.length -= count as u8;
+    }
+
+    fn push(&mut self, bytes: &[u8], piece: &Piece<'_>) {
+        for byte in bytes {
+            let index = self.length();
+            let (Some(slot), Some(time)) =
+                (self.bytes.get_mut(index), self.times_ns.get_mut(index))
+            else {
+                return;
+            };
+            *slot = *byte;
+            *time = piece.time_ns;
+            let bit = 1 << index;
+            self.fresh = if piece.origin == Origin::Fresh {
+                self.fresh | bit
+            } else {
+                self.fresh & !bit
+            };
+            self.length += 1;
+        }
+    }
+}
+
+/// The search in one direction.
+#[derive(Default)]
+pub(super) struct Search {
+    kept: Kept,
+    binary: bool,
+}
+
+impl Search {
+    /// Looks at a piece whose first byte lies at `offset`.
+    pub(super) fn piece(&mut self, offset: u64, piece: &Piece<'_>) -> Found {
+        self.sample(offset, piece.bytes);
+        let found = self.look(offset, piece);
+        if matches!(found, Found::Nothing) {
+            if piece.blind_bytes > 0 {
+                self.kept = Kept::default();
+            }
+            if offset > MAX_OFFSET && self.kept.length == 0 {
+                return Found::GiveUp;
+            }
+        }
+        found
+    }
+
+    fn sample(&mut self, offset: u64, bytes: &[u8]) {
+        if offset < TEXT_SAMPLE {
+            let sample = bytes.iter().take((TEXT_SAMPLE - offset) as usize);
+            self.binary |= !sample
+                .into_iter()
+                .all(|byte| matches!(byte, b'\r' | b'\n' | b'\t' | b' '..=b'~'));
+        }
+    }
+
+    fn look(&mut self, offset: u64, piece: &Piece<'_>) -> Found {
+        while self.kept.length > 0 {
+            match self.probe_kept(piece.bytes) {
+                Probe::Yes(candidate) => return self.start(candidate, 0),
+                Probe::NeedMore => {
+                    self.kept.push(piece.bytes, piece);
+                    return Found::Nothing;
+                }
+                Probe::No => self.kept.drop_front(1),
+            }
+        }
+        let mut index = 0;
+        while let Some(rest) = piece.bytes.get(index..).filter(|rest| !rest.is_empty()) {
+            match probe(rest) {
+                Probe::Yes(candidate) => return self.start(candidate, index),
+                Probe::NeedMore => {
+                    self.kept.push(rest, piece);
+                    return Found::Nothing;
+                }
+                Probe::No => index = self.next_possible_start(offset, piece.bytes, index + 1),
+            }
+        }
+        Found::Nothing
+    }
+
+    /// Index of the next byte, from `from` on, that may start a record; the end of `bytes` if none.
+    fn next_possible_start(&self, offset: u64, bytes: &[u8], from: usize) -> usize {
+        let scan_end = if self.binary {
+            MAX_BINARY_SCAN
+        } else {
+            MAX_TEXT_SCAN
+        };
+        let end = scan_end.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        let next = bytes
+            .get(from..end)
+            .and_then(|rest| rest.iter().position(|byte| matches!(byte, 0x14..=0x17)));
+        next.map_or(bytes.len(), |distance| from + distance)
+    }
+
+    fn start(&mut self, candidate: Candidate, index: usize) -> Found {
+        Found::Start {
+            candidate,
+            before: std::mem::take(&mut self.kept),
+            index,
+        }
+    }
+
+    /// Probes the kept bytes followed by `more`.
+    fn probe_kept(&self, more: &[u8]) -> Probe {
+        let mut bytes = self.kept.bytes;
+        let have = self.kept.length();
+        let added = more.len().min(PROBE_BYTES - have);
+        if let (Some(slot), Some(more)) = (bytes.get_mut(have..have + added), more.get(..added)) {
+            slot.copy_from_slice(more);
+        }
+        probe(bytes.get(..have + added).unwrap_or_default())
+    }
+}
+
+/// Whether `bytes` begin with a record.
+fn probe(bytes: &[u8]) -> Probe {
+    match bytes {
+        [] => Probe::No,
+        [0x14..=0x17, rest @ ..] => probe_record(bytes, rest),
+        [0x80..=0xff, rest @ ..] => probe_v2(bytes, rest),
+        _ => Probe::No,
+    }
+}
+
+fn probe_record(bytes: &[u8], rest: &[u8]) -> Probe {
+    match rest {
+        [major, ..] if *major != 3 => Probe::No,
+        [_, minor, ..] if *minor > 4 => Probe::No,
+        _ => match bytes.first_chunk::<5>() {
+            None => Probe::NeedMore,
+            Some(header) if RecordHeader::parse(*header).is_some() => Probe::Yes(Candidate::Record),
+            Some(_) => Probe::No,
+        },
+    }
+}
+
+fn probe_v2(bytes: &[u8], rest: &[u8]) -> Probe {
+    match rest {
+        [_, kind, ..] if *kind != 1 => Probe::No,
+        [_, _, major, ..] if *major != 3 => Probe::No,
+        _ if bytes.len() < PROBE_BYTES => Probe::NeedMore,
+        _ => record::v2_client_hello(bytes)
+            .map_or(Probe::No, |length| Probe::Yes(Candidate::V2Hello(length))),
+    }
+}

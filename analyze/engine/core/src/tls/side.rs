@@ -1,0 +1,357 @@
+//! One direction once TLS was recognised in it: walks its records and sorts their bytes.
+//!
+//! Bytes come in order from [`super::stream`]. A record whose header was captured can be passed over without its body,
+//! so a snap length or a hole costs nothing as long as it spares the headers. When it takes one, the place in the record
+//! stream is lost: exact counts end there, and the walk begins again at the next segment that starts with a header.
+
+use super::handshake::Assembler;
+use super::phase;
+use super::record::{self, ContentType, RecordHeader};
+use super::stream::{Origin, Piece};
+use super::tally::{Sealed, Tally};
+
+/// Most alerts kept.
+const MAX_ALERTS: usize = 16;
+/// Record headers in a row that prove TLS without a hello.
+const PROOF_HEADERS: u64 = 3;
+
+/// A record that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    content_type: ContentType,
+    /// First body bytes, enough for an alert.
+    head: [u8; 2],
+    sealed: Sealed,
+}
+
+/// An alert as it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alert {
+    Plain(u8),
+    Encrypted,
+}
+
+/// Where exact counting ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lost {
+    pub(super) reason: &'static str,
+    pub(super) time_ns: i64,
+}
+
+/// What became of the client's part of a TLS 1.3 handshake.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ClientOutcome {
+    /// When the first and the last byte of the Finished record passed.
+    pub(super) finished_ns: Option<(i64, i64)>,
+    pub(super) early_data_sent: bool,
+    pub(super) early_data_accepted: bool,
+}
+
+/// State of one direction.
+pub(super) struct Side {
+    header: [u8; 5],
+    header_have: u8,
+    header_fresh: u8,
+    header_start_ns: i64,
+    open: Option<Open>,
+    in_step: bool,
+    pub(super) lost: Option<Lost>,
+    pub(super) assembler: Assembler,
+    pub(super) cipher_changed: bool,
+    /// When the first encrypted handshake record after ChangeCipherSpec had passed (Finished, up to TLS 1.2).
+    pub(super) finished_ns: Option<i64>,
+    /// Where the first record begins in the stream.
+    pub(super) start_offset: u64,
+    /// When its first byte passed.
+    pub(super) start_ns: i64,
+    /// When the first ServerHello that is no retry had passed.
+    pub(super) server_hello_ns: Option<i64>,
+    pub(super) records: u64,
+    complete_records: u64,
+    pub(super) alerts: Vec<Alert>,
+    pub(super) last_application: Option<Sealed>,
+    pub(super) tally: Tally,
+    /// Application data records not yet classified; none once they are.
+    pub(super) early: Option<Vec<Sealed>>,
+    /// The client's Finished, once its records are classified (TLS 1.3).
+    pub(super) client_outcome: Option<ClientOutcome>,
+}
+
+impl Side {
+    pub(super) fn new(start_offset: u64, start_ns: i64) -> Self {
+        Self {
+            header: [0; 5],
+            header_have: 0,
+            header_fresh: 0,
+            header_start_ns: start_ns,
+            open: None,
+            in_step: true,
+            lost: None,
+            assembler: Assembler::new(),
+            cipher_changed: false,
+            finished_ns: None,
+            start_offset,
+            start_ns,
+            server_hello_ns: None,
+            records: 0,
+            complete_records: 0,
+            alerts: Vec::new(),
+            last_application: None,
+            tally: Tally::default(),
+            early: Some(Vec::new()),
+            client_outcome: None,
+        }
+    }
+
+    /// A record stream that begins with an SSLv2 ClientHello of `length` bytes after its two bytes of header.
+    pub(super) fn new_v2(length: u16, start_offset: u64, start_ns: i64) -> Self {
+        let mut side = Self::new(start_offset, start_ns);
+        side.assembler.v2_client_hello();
+        side.records = 1;
+        // The header's bytes are passed in with the body: they only have to be counted.
+        side.open_record(ContentType::V2ClientHello, length + 2, 0, 0);
+        side
+    }
+
+    /// Takes the next piece of the stream.
+    pub(super) fn piece(&mut self, piece: Piece<'_>) {
+        let mut bytes = piece.bytes;
+        if !self.in_step {
+            let header = bytes
+                .first_chunk::<5>()
+                .and_then(|header| RecordHeader::parse(*header));
+            self.in_step = header.is_some();
+        }
+        while !bytes.is_empty() && self.in_step {
+            bytes = match self.open {
+                Some(_) => self.body(bytes, &piece),
+                None => self.header(bytes, &piece),
+            };
+        }
+        if self.in_step {
+            self.blind(piece.blind_bytes, &piece);
+        }
+    }
+
+    /// True if the record stream is broken before it was proved to be one.
+    pub(super) fn is_refuted(&self) -> bool {
+        self.lost.is_some() && !self.is_proved(false)
+    }
+
+    /// True if this is TLS beyond doubt; `other` if the other direction is.
+    pub(super) fn is_proved(&self, other: bool) -> bool {
+        let ends_with_record = self.in_step && self.open.is_none() && self.header_have == 0;
+        self.assembler.hello_begun
+            || self.records >= PROOF_HEADERS
+            || (ends_with_record && self.complete_records >= PROOF_HEADERS - 1)
+            || (other && self.complete_records >= 1)
+    }
+
+    /// True if the next `count` bytes lie within one record whose content does not matter.
+    pub(super) fn ignores_next(&self, count: u64) -> bool {
+        self.open.is_some_and(|open| {
+            open.content_type == ContentType::Application
+                && u64::from(open.sealed.length - open.sealed.passed) >= count
+        })
+    }
+
+    /// True if application data records wait to be classified.
+    pub(super) fn has_undecided(&self) -> bool {
+        self.early.as_ref().is_some_and(|early| !early.is_empty())
+    }
+
+    /// The record at hand, if its end has not passed.
+    pub(super) fn unfinished(&self) -> Option<(ContentType, Sealed)> {
+        self.open.map(|open| (open.content_type, open.sealed))
+    }
+
+    fn header<'a>(&mut self, bytes: &'a [u8], piece: &Piece<'_>) -> &'a [u8] {
+        if self.header_have == 0 {
+            self.header_start_ns = piece.time_ns;
+        }
+        let start = usize::from(self.header_have);
+        let count = bytes.len().min(self.header.len() - start);
+        let (now, rest) = bytes.split_at(count);
+        if let Some(slot) = self.header.get_mut(start..start + count) {
+            slot.copy_from_slice(now);
+        }
+        self.header_have += count as u8;
+        self.header_fresh += if piece.origin == Origin::Fresh {
+            count as u8
+        } else {
+            0
+        };
+        if usize::from(self.header_have) == self.header.len() {
+            match RecordHeader::parse(self.header) {
+                Some(header) => {
+                    self.records += 1;
+                    let fresh = self.header_fresh;
+                    self.clear_header();
+                    self.open_record(
+                        header.content_type,
+                        header.length,
+                        record::HEADER_BYTES as u8,
+                        fresh,
+                    );
+                }
+                None => self.lose(
+                    "what should have been a record header is none",
+                    piece.time_ns,
+                ),
+            }
+        }
+        rest
+    }
+
+    fn open_record(
+        &mut self,
+        content_type: ContentType,
+        length: u16,
+        header_bytes: u8,
+        header_fresh: u8,
+    ) {
+        let start_ns = self.header_start_ns;
+        let sealed = Sealed {
+            length,
+            header_bytes,
+            header_fresh,
+            start_ns,
+            end_ns: start_ns,
+            ..Sealed::default()
+        };
+        if content_type == ContentType::Handshake {
+            self.assembler.record_start(self.cipher_changed);
+        }
+        self.open = Some(Open {
+            content_type,
+            head: [0; 2],
+            sealed,
+        });
+        self.close_if_complete();
+    }
+
+    fn body<'a>(&mut self, bytes: &'a [u8], piece: &Piece<'_>) -> &'a [u8] {
+        let Some(open) = self.open.as_mut() else {
+            return bytes;
+        };
+        let left = usize::from(open.sealed.length - open.sealed.passed);
+        let (now, rest) = bytes.split_at(bytes.len().min(left));
+        for (slot, byte) in open
+            .head
+            .iter_mut()
+            .skip(usize::from(open.sealed.passed))
+            .zip(now)
+        {
+            *slot = *byte;
+        }
+        pass(&mut open.sealed, now.len() as u16, piece);
+        if open.content_type == ContentType::Handshake {
+            self.assembler.bytes(now);
+        }
+        self.close_if_complete();
+        rest
+    }
+
+    /// Passes over bytes that were not captured, to the end of the record at hand and no further.
+    fn blind(&mut self, count: u64, piece: &Piece<'_>) {
+        if count == 0 {
+            return;
+        }
+        let mut past_record = count;
+        if let Some(open) = self.open.as_mut() {
+            let now = count.min(u64::from(open.sealed.length - open.sealed.passed)) as u16;
+            pass(&mut open.sealed, now, piece);
+            if open.content_type == ContentType::Handshake {
+                self.assembler.blind(u64::from(now));
+            }
+            past_record -= u64::from(now);
+            self.close_if_complete();
+        }
+        if past_record > 0 {
+            let reason = match piece.origin {
+                Origin::Unseen => "a record header lies in bytes that the capture missed",
+                _ => "a record header lies beyond the snap length",
+            };
+            self.lose(reason, piece.time_ns);
+        }
+    }
+
+    fn lose(&mut self, reason: &'static str, time_ns: i64) {
+        self.clear_header();
+        self.open = None;
+        self.in_step = false;
+        self.lost.get_or_insert(Lost { reason, time_ns });
+        self.assembler.stream_lost();
+    }
+
+    fn clear_header(&mut self) {
+        self.header_have = 0;
+        self.header_fresh = 0;
+    }
+
+    fn close_if_complete(&mut self) {
+        let Some(open) = self
+            .open
+            .filter(|open| open.sealed.passed == open.sealed.length)
+        else {
+            return;
+        };
+        self.open = None;
+        self.complete_records += 1;
+        let sealed = &open.sealed;
+        match open.content_type {
+            ContentType::V2ClientHello => self.tally.add_handshake(sealed),
+            ContentType::ChangeCipherSpec => {
+                self.tally.add_handshake(sealed);
+                self.cipher_changed = true;
+            }
+            ContentType::Handshake => self.handshake_record(sealed),
+            ContentType::Alert => self.alert(&open),
+            ContentType::Heartbeat => self.tally.add_control(sealed),
+            ContentType::Application => self.application_record(sealed),
+        }
+    }
+
+    fn handshake_record(&mut self, sealed: &Sealed) {
+        self.tally.add_handshake(sealed);
+        if self.assembler.messages.server_hello.is_some() {
+            self.server_hello_ns.get_or_insert(sealed.end_ns);
+        }
+        if self.cipher_changed && self.assembler.unreadable() {
+            self.finished_ns.get_or_insert(sealed.end_ns);
+        }
+    }
+
+    fn alert(&mut self, open: &Open) {
+        self.tally.add_control(&open.sealed);
+        if self.alerts.len() < MAX_ALERTS {
+            // Protection makes an alert longer than its two bytes, whatever the cipher.
+            let [_, description] = open.head;
+            self.alerts.push(if open.sealed.length == 2 {
+                Alert::Plain(description)
+            } else {
+                Alert::Encrypted
+            });
+        }
+    }
+
+    fn application_record(&mut self, sealed: &Sealed) {
+        self.last_application = Some(*sealed);
+        // Without a hello in this direction there is no handshake to be told apart.
+        let undecided = self.early.as_mut().filter(|_| self.assembler.hello_begun);
+        match undecided.filter(|early| early.len() < phase::MAX_RECORDS) {
+            Some(early) => early.push(*sealed),
+            None => self.tally.add_application(sealed),
+        }
+    }
+}
+
+fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
+    if count == 0 {
+        return;
+    }
+    sealed.passed += count;
+    sealed.tail_fresh = piece.origin == Origin::Fresh;
+    sealed.body_fresh += if sealed.tail_fresh { count } else { 0 };
+    sealed.end_ns = piece.time_ns;
+}

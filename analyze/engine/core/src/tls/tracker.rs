@@ -1,0 +1,332 @@
+//! One connection's TLS tracker: order, search and record walk of both directions behind one small value.
+
+use super::Direction;
+use super::conclusion::{self, Negotiated, Pair};
+use super::detect::{Candidate, Found, Search};
+use super::facts::{self, Surroundings, TlsFacts};
+use super::side::Side;
+use super::stream::{InOrder, Origin, Piece};
+use super::tally::StreamBytes;
+
+/// Follows TLS in the two byte streams of one connection.
+///
+/// A connection without TLS costs a comparison for each segment after its first 64 KiB in either direction, and holds no
+/// memory beyond this value; one with TLS holds a few hundred bytes more, while its handshake lasts some kilobytes, and up
+/// to 512 KiB a direction of captured bytes that wait for a hole to be filled.
+pub struct TlsTracker {
+    lanes: [Lane; 2],
+}
+
+struct Lane {
+    order: InOrder,
+    state: State,
+    /// Bytes of first transmissions.
+    passed_fresh: u64,
+    passed_any: bool,
+}
+
+enum State {
+    Searching(Search),
+    Tls(Box<Side>),
+    Plain,
+}
+
+impl Default for TlsTracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TlsTracker {
+    /// A tracker that has seen nothing.
+    pub fn new() -> Self {
+        Self {
+            lanes: [Lane::new(), Lane::new()],
+        }
+    }
+
+    /// Takes payload bytes of one direction, each byte of the stream at most once and in any order.
+    ///
+    /// `stream_offset` counts from the direction's first payload byte; `captured` is the beginning of the `length` bytes,
+    /// shorter if the snap length cut it; `by_retransmission` says that they crossed in a retransmitted segment.
+    pub fn segment(
+        &mut self,
+        direction: Direction,
+        stream_offset: u64,
+        captured: &[u8],
+        length: u32,
+        time_ns: i64,
+        _frame: u32,
+        by_retransmission: bool,
+    ) {
+        let bytes = captured.get(..length as usize).unwrap_or(captured);
+        let blind_bytes = u64::from(length) - bytes.len() as u64;
+        let origin = if by_retransmission {
+            Origin::Repeated
+        } else {
+            Origin::Fresh
+        };
+        let [client_lane, server_lane] = &mut self.lanes;
+        let lane = match direction {
+            Direction::ClientToServer => client_lane,
+            Direction::ServerToClient => server_lane,
+        };
+        lane.segment(
+            stream_offset,
+            Piece {
+                bytes,
+                blind_bytes,
+                time_ns,
+                origin,
+            },
+        );
+        if matches!(lane.state, State::Plain) {
+            self.give_up_together();
+        } else {
+            self.settle();
+        }
+    }
+
+    /// False once neither direction can tell anything more; all bytes from then on are application data.
+    pub fn is_watching(&self) -> bool {
+        self.lanes
+            .iter()
+            .any(|lane| !matches!(lane.state, State::Plain))
+    }
+
+    /// Says that bytes before `up_to_offset` which have not come were never captured (acknowledged, but unseen).
+    pub fn skip_hole(&mut self, direction: Direction, up_to_offset: u64) {
+        let [client_lane, server_lane] = &mut self.lanes;
+        match direction {
+            Direction::ClientToServer => client_lane.skip(up_to_offset),
+            Direction::ServerToClient => server_lane.skip(up_to_offset),
+        }
+        self.settle();
+    }
+
+    /// What is known so far; none if no TLS was recognised.
+    pub fn facts(&self) -> Option<TlsFacts> {
+        let pair = self.pair();
+        if pair.client.is_none() && pair.server.is_none() {
+            return None;
+        }
+        Some(facts::read(
+            pair,
+            Surroundings {
+                inexact: self.inexact(),
+            },
+        ))
+    }
+
+    /// Bytes of one direction passed so far in first transmissions, by what they are.
+    pub fn stream_bytes(&self, direction: Direction) -> StreamBytes {
+        let [client_lane, server_lane] = &self.lanes;
+        let pair = self.pair();
+        let conclusion = pair.conclude();
+        let (lane, first) = match direction {
+            Direction::ClientToServer => (client_lane, true),
+            Direction::ServerToClient => (server_lane, false),
+        };
+        let tally = if first == self.is_swapped() {
+            conclusion.server
+        } else {
+            conclusion.client
+        };
+        let overhead = pair.negotiated().as_ref().and_then(Negotiated::overhead);
+        tally.stream_bytes(lane.passed_fresh, overhead)
+    }
+
+    /// True if the hellos run against the directions: the capture took the server for the client.
+    fn is_swapped(&self) -> bool {
+        let [first, second] = &self.lanes;
+        let server_speaks_first = first
+            .side()
+            .is_some_and(|side| side.assembler.messages.server_hello.is_some());
+        let client_speaks_second = second
+            .side()
+            .is_some_and(|side| side.assembler.messages.client_hello.is_some());
+        server_speaks_first || client_speaks_second
+    }
+
+    fn pair(&self) -> Pair<'_> {
+        let [first, second] = &self.lanes;
+        let [first_proved, second_proved] = self.proved();
+        let first = first.side().filter(|_| first_proved);
+        let second = second.side().filter(|_| second_proved);
+        match self.is_swapped() {
+            false => Pair {
+                client: first,
+                server: second,
+            },
+            true => Pair {
+                client: second,
+                server: first,
+            },
+        }
+    }
+
+    fn proved(&self) -> [bool; 2] {
+        let [first, second] = &self.lanes;
+        let alone = |lane: &Lane| lane.side().is_some_and(|side| side.is_proved(false));
+        let beside =
+            |lane: &Lane, other: bool| lane.side().is_some_and(|side| side.is_proved(other));
+        [beside(first, alone(second)), beside(second, alone(first))]
+    }
+
+    fn inexact(&self) -> Option<&'static str> {
+        if self.lanes.iter().any(|lane| lane.order.is_waiting()) {
+            return Some("bytes within the stream have not come");
+        }
+        let unrecognised = self
+            .lanes
+            .iter()
+            .zip(self.proved())
+            .any(|(lane, proved)| lane.passed_any && !proved);
+        unrecognised.then_some("TLS was recognised in one direction only")
+    }
+
+    /// A connection one of whose directions is plain for certain is not searched any further in the other.
+    fn give_up_together(&mut self) {
+        if self
+            .lanes
+            .iter()
+            .any(|lane| matches!(lane.state, State::Tls(_)))
+        {
+            return;
+        }
+        self.lanes.iter_mut().for_each(Lane::give_up);
+    }
+
+    fn settle(&mut self) {
+        let swapped = match &self.lanes {
+            [
+                Lane {
+                    state: State::Tls(first),
+                    ..
+                },
+                Lane {
+                    state: State::Tls(second),
+                    ..
+                },
+            ] if first.has_undecided() || second.has_undecided() => self.is_swapped(),
+            _ => return,
+        };
+        let [first, second] = &mut self.lanes;
+        match swapped {
+            false => conclusion::settle(first.side_mut(), second.side_mut()),
+            true => conclusion::settle(second.side_mut(), first.side_mut()),
+        }
+    }
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            order: InOrder::new(),
+            state: State::Searching(Search::default()),
+            passed_fresh: 0,
+            passed_any: false,
+        }
+    }
+
+    fn side(&self) -> Option<&Side> {
+        match &self.state {
+            State::Tls(side) => Some(side),
+            _ => None,
+        }
+    }
+
+    fn side_mut(&mut self) -> Option<&mut Side> {
+        match &mut self.state {
+            State::Tls(side) => Some(side),
+            _ => None,
+        }
+    }
+
+    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
+        let length = piece.bytes.len() as u64 + piece.blind_bytes;
+        self.passed_any |= length > 0;
+        if piece.origin == Origin::Fresh {
+            self.passed_fresh = self.passed_fresh.saturating_add(length);
+        }
+        let content_needed = match &self.state {
+            State::Plain => return,
+            State::Searching(_) => true,
+            State::Tls(side) => {
+                let ahead = offset.saturating_sub(self.order.next_offset());
+                !side.ignores_next(ahead.saturating_add(length))
+            }
+        };
+        let state = &mut self.state;
+        self.order
+            .segment(offset, piece, content_needed, |at, piece| {
+                state.piece(at, piece)
+            });
+        self.forget_if_plain();
+    }
+
+    fn skip(&mut self, offset: u64) {
+        if matches!(self.state, State::Plain) {
+            return;
+        }
+        let state = &mut self.state;
+        self.order.skip(offset, |at, piece| state.piece(at, piece));
+        self.forget_if_plain();
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::Plain;
+        self.order.abandon();
+    }
+
+    fn forget_if_plain(&mut self) {
+        if matches!(self.state, State::Plain) {
+            self.order.abandon();
+        }
+    }
+}
+
+impl State {
+    fn piece(&mut self, offset: u64, piece: Piece<'_>) {
+        match self {
+            Self::Plain => {}
+            Self::Tls(side) => {
+                side.piece(piece);
+                if side.is_refuted() {
+                    *self = Self::Searching(Search::default());
+                }
+            }
+            Self::Searching(search) => match search.piece(offset, &piece) {
+                Found::Nothing => {}
+                Found::GiveUp => *self = Self::Plain,
+                Found::Start {
+                    candidate,
+                    before,
+                    index,
+                } => {
+                    let rest = Piece {
+                        bytes: piece.bytes.get(index..).unwrap_or_default(),
+                        ..piece
+                    };
+                    let start_offset =
+                        (offset + index as u64).saturating_sub(before.length() as u64);
+                    let start_ns = before
+                        .pieces()
+                        .next()
+                        .map_or(piece.time_ns, |first| first.time_ns);
+                    let mut side = Box::new(match candidate {
+                        Candidate::Record => Side::new(start_offset, start_ns),
+                        Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
+                    });
+                    before.pieces().for_each(|kept| side.piece(kept));
+                    side.piece(rest);
+                    *self = if side.is_refuted() {
+                        Self::Searching(Search::default())
+                    } else {
+                        Self::Tls(side)
+                    };
+                }
+            },
+        }
+    }
+}
