@@ -87,7 +87,7 @@ fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; doc
 bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes docs/performance.md (BENCH="--quick")
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
-	@$(BIN)/python -P bench/run.py $(BENCH)
+	@$(BIN)/python -m bench.run $(BENCH)
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy
