@@ -82,7 +82,7 @@ test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k n
 
 fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; docs/fuzzing.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'
-	@analyze/engine/fuzz/run --seconds $(FUZZ_SECONDS)
+	@tools/fuzz --seconds $(FUZZ_SECONDS)
 
 bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes docs/performance.md (BENCH="--quick")
 	@tools/system-packages bench

@@ -15,12 +15,7 @@ const RECORD_HEADER_BYTES: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let line = match words
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
+    let line = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["--read", path] => format!("{{\"bytes\": {}}}", read_only(File::open(path)?)?),
         [path] => {
             let (packets, bytes) = walk(File::open(path)?)?;
@@ -57,12 +52,8 @@ fn walk(mut file: File) -> std::io::Result<(u64, u64)> {
         }
         filled += count;
         while let Some(header) = buffer[..filled].get(position..position + RECORD_HEADER_BYTES) {
-            let word = |at: usize| {
-                header[at..at + 4]
-                    .iter()
-                    .rev()
-                    .fold(0u32, |word, byte| word << 8 | u32::from(*byte))
-            };
+            let word =
+                |at: usize| header[at..at + 4].iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
             packets += 1;
             bytes += u64::from(word(12));
             position += RECORD_HEADER_BYTES + word(8) as usize;

@@ -48,10 +48,7 @@ pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth
         flows: Vec::new(),
         events: BinaryHeap::new(),
         made: 0,
-        truth: Truth {
-            connections: config.flows.into(),
-            ..Truth::default()
-        },
+        truth: Truth { connections: config.flows.into(), ..Truth::default() },
         writer,
         packets: config.packets,
         loss: config.loss,
@@ -59,11 +56,7 @@ pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth
     for number in 0..config.flows {
         let flow = Flow::new(number, &mut simulation.random);
         simulation.flows.push(flow);
-        simulation.at(
-            START_NS + u64::from(number) * 3_700_123 % 1_000_000_000,
-            number,
-            Event::Open,
-        );
+        simulation.at(START_NS + u64::from(number) * 3_700_123 % 1_000_000_000, number, Event::Open);
     }
     while let Some(scheduled) = simulation.events.pop() {
         simulation.handle(&scheduled)?;
@@ -81,10 +74,7 @@ enum Event {
     /// The host's interface is free for the next segment.
     Ready,
     /// A segment reaches the receiver.
-    Arrival {
-        transmission: Transmission,
-        tsval: u32,
-    },
+    Arrival { transmission: Transmission, tsval: u32 },
     /// An acknowledgement reaches the sender.
     Acknowledged(Acknowledgement),
     /// Time to look whether nothing moves any more.
@@ -179,12 +169,7 @@ struct Simulation<'a> {
 impl Simulation<'_> {
     fn at(&mut self, time_ns: u64, flow: u32, event: Event) {
         self.made += 1;
-        self.events.push(Scheduled {
-            time_ns,
-            made: self.made,
-            flow,
-            event,
-        });
+        self.events.push(Scheduled { time_ns, made: self.made, flow, event });
     }
 
     fn handle(&mut self, scheduled: &Scheduled) -> io::Result<()> {
@@ -196,10 +181,7 @@ impl Simulation<'_> {
                 self.flows[flow as usize].ready_scheduled = false;
                 self.pump(now, flow)
             }
-            Event::Arrival {
-                transmission,
-                tsval,
-            } => {
+            Event::Arrival { transmission, tsval } => {
                 self.arrive(now, flow, transmission, tsval);
                 Ok(())
             }
@@ -226,11 +208,7 @@ impl Simulation<'_> {
         let state = &mut self.flows[flow as usize];
         let tsval = state.timestamp(1, now - ONE_WAY_NS);
         let sent = state.timestamp(0, now - 2 * ONE_WAY_NS);
-        (
-            state.echo,
-            state.receiver.recent_tsval,
-            state.last_progress_ns,
-        ) = (tsval, sent, now);
+        (state.echo, state.receiver.recent_tsval, state.last_progress_ns) = (tsval, sent, now);
         let syn_ack = Segment {
             from_server: true,
             sequence: state.isn[1],
@@ -290,38 +268,22 @@ impl Simulation<'_> {
         let arrival_ns = (now + ONE_WAY_NS).max(state.bottleneck_free_ns + BOTTLENECK_FRAME_NS);
         state.bottleneck_free_ns = arrival_ns;
         let tsval = state.timestamp(0, now);
-        self.at(
-            arrival_ns,
-            flow,
-            Event::Arrival {
-                transmission,
-                tsval,
-            },
-        );
+        self.at(arrival_ns, flow, Event::Arrival { transmission, tsval });
         Ok(())
     }
 
     fn arrive(&mut self, now: u64, flow: u32, transmission: Transmission, tsval: u32) {
         let state = &mut self.flows[flow as usize];
         let own_tsval = state.timestamp(1, now);
-        if let Some(acknowledgement) = state.receiver.receive(transmission.start, tsval, own_tsval)
-        {
+        if let Some(acknowledgement) = state.receiver.receive(transmission.start, tsval, own_tsval) {
             self.at(now + ONE_WAY_NS, flow, Event::Acknowledged(acknowledgement));
         }
     }
 
-    fn acknowledged(
-        &mut self,
-        now: u64,
-        flow: u32,
-        acknowledgement: &Acknowledgement,
-    ) -> io::Result<()> {
+    fn acknowledged(&mut self, now: u64, flow: u32, acknowledgement: &Acknowledgement) -> io::Result<()> {
         let state = &mut self.flows[flow as usize];
         state.echo = acknowledgement.timestamps.0;
-        if state
-            .sender
-            .acknowledge(acknowledgement.next, &acknowledgement.sack)
-        {
+        if state.sender.acknowledge(acknowledgement.next, &acknowledgement.sack) {
             state.last_progress_ns = now;
         }
         let wire = |offset: u64| state.isn[0].wrapping_add(1).wrapping_add(offset as u32);
@@ -332,9 +294,7 @@ impl Simulation<'_> {
             flags: ACK,
             window: acknowledgement.window,
             timestamps: acknowledgement.timestamps,
-            sack: acknowledgement
-                .sack
-                .map(|(start, end)| (wire(start), wire(end))),
+            sack: acknowledgement.sack.map(|(start, end)| (wire(start), wire(end))),
             ..Segment::default()
         };
         self.emit(now, flow, segment)?;
@@ -373,14 +333,7 @@ impl Simulation<'_> {
     }
 
     /// A segment of the client whose first byte is `offset` bytes after the SYN.
-    fn client_sends(
-        &mut self,
-        now: u64,
-        flow: u32,
-        flags: u8,
-        offset: u64,
-        payload_length: u32,
-    ) -> io::Result<()> {
+    fn client_sends(&mut self, now: u64, flow: u32, flags: u8, offset: u64, payload_length: u32) -> io::Result<()> {
         let state = &self.flows[flow as usize];
         let after_fin = u32::from(offset > state.sender.next);
         let segment = Segment {

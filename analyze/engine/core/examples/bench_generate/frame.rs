@@ -15,15 +15,7 @@ static PAYLOAD: LazyLock<[u8; MSS as usize]> = LazyLock::new(|| {
 /// One's-complement sums of the first n payload bytes.
 static PAYLOAD_SUMS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let bytes = &*PAYLOAD;
-    (0..=bytes.len())
-        .map(|length| {
-            bytes[..length]
-                .iter()
-                .enumerate()
-                .map(|(i, b)| at(i, *b))
-                .sum()
-        })
-        .collect()
+    (0..=bytes.len()).map(|length| bytes[..length].iter().enumerate().map(|(i, b)| at(i, *b)).sum()).collect()
 });
 
 /// TCP control bits.
@@ -80,10 +72,7 @@ impl Frame {
         let options = options(segment, &mut headers[54..]);
         let tcp_length = 20 + options;
         let payload_length = segment.payload_length as usize;
-        let (from, to) = (
-            usize::from(segment.from_server),
-            usize::from(!segment.from_server),
-        );
+        let (from, to) = (usize::from(segment.from_server), usize::from(!segment.from_server));
 
         headers[..14].copy_from_slice(&[2, 0, 0, 0, 0, to as u8, 2, 0, 0, 0, 0, from as u8, 8, 0]);
         let total = (20 + tcp_length + payload_length) as u16;
@@ -101,26 +90,14 @@ impl Frame {
         put16(&mut headers, 34, ends.ports[from]);
         put16(&mut headers, 36, ends.ports[to]);
         put32(&mut headers, 38, segment.sequence);
-        put32(
-            &mut headers,
-            42,
-            if segment.flags & flags::ACK != 0 {
-                segment.acknowledgement
-            } else {
-                0
-            },
-        );
+        put32(&mut headers, 42, if segment.flags & flags::ACK != 0 { segment.acknowledgement } else { 0 });
         headers[46] = (tcp_length as u8 / 4) << 4;
         headers[47] = segment.flags;
         put16(&mut headers, 48, segment.window);
         let pseudo = sum_of_pseudo_header(&headers, tcp_length + payload_length);
         let tcp = sum_of_tcp(&headers[34..34 + tcp_length], payload_length);
         put16(&mut headers, 50, !folded(pseudo + tcp));
-        Self {
-            headers,
-            header_length: 34 + tcp_length,
-            payload_length,
-        }
+        Self { headers, header_length: 34 + tcp_length, payload_length }
     }
 
     /// Bytes of the whole frame.
@@ -150,11 +127,7 @@ fn options(segment: &Segment, out: &mut [u8]) -> usize {
     out[..4].copy_from_slice(&[1, 1, 8, 10]);
     put32(out, 4, value);
     put32(out, 8, echo);
-    let blocks = segment
-        .sack
-        .iter()
-        .filter(|(start, end)| start != end)
-        .count();
+    let blocks = segment.sack.iter().filter(|(start, end)| start != end).count();
     if blocks == 0 {
         return 12;
     }

@@ -34,8 +34,7 @@ struct Arguments {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = parse(std::env::args().skip(1))?;
-    let mut writer =
-        CaptureWriter::create(&arguments.out, arguments.format, arguments.snap_length)?;
+    let mut writer = CaptureWriter::create(&arguments.out, arguments.format, arguments.snap_length)?;
     let truth = match arguments.kind.as_str() {
         "bulk" => bulk::generate(
             &bulk::Config {
@@ -63,9 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
     let mut arguments = Arguments {
-        kind: words
-            .next()
-            .ok_or("usage: bench_generate bulk|short OUT [OPTION VALUE]...")?,
+        kind: words.next().ok_or("usage: bench_generate bulk|short OUT [OPTION VALUE]...")?,
         out: words.next().ok_or("no output file named")?.into(),
         flows: 8,
         packets: 10_000_000,
@@ -76,9 +73,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn E
         seed: 1,
     };
     while let Some(option) = words.next() {
-        let value = words
-            .next()
-            .ok_or_else(|| format!("{option} needs a value"))?;
+        let value = words.next().ok_or_else(|| format!("{option} needs a value"))?;
         match option.as_str() {
             "--flows" => arguments.flows = value.parse()?,
             "--packets" => arguments.packets = value.parse()?,

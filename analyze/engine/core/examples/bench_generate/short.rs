@@ -32,10 +32,7 @@ pub struct Config {
 /// Writes the capture and gives the counts of what is in it.
 pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth> {
     let mut random = Random::new(config.seed);
-    let mut truth = Truth {
-        connections: config.connections.into(),
-        ..Truth::default()
-    };
+    let mut truth = Truth { connections: config.connections.into(), ..Truth::default() };
     let mut waiting = BinaryHeap::new();
     let mut start_ns = START_NS;
     let mut order = 0u64;
@@ -43,14 +40,10 @@ pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth
     let mut free: Vec<usize> = Vec::new();
     for number in 0..config.connections {
         start_ns += random.between(100 * MICROSECOND, 1900 * MICROSECOND);
-        while waiting
-            .peek()
-            .is_some_and(|Reverse((time, _, _))| *time < start_ns)
-        {
+        while waiting.peek().is_some_and(|Reverse((time, _, _))| *time < start_ns) {
             write_first(&mut waiting, &mut segments, &mut free, writer)?;
         }
-        for (time_ns, segment) in Script::new(&mut random, start_ns, config.loss, &mut truth).run()
-        {
+        for (time_ns, segment) in Script::new(&mut random, start_ns, config.loss, &mut truth).run() {
             truth.packets += 1;
             truth.payload_bytes += u64::from(segment.payload_length);
             truth.data_segments += u64::from(segment.payload_length > 0);
@@ -91,10 +84,7 @@ fn write_first(
 fn endpoints(number: u32) -> Endpoints {
     let client = [10, 0, (number % 4) as u8, (1 + number / 4 % 250) as u8];
     Endpoints {
-        addresses: [
-            client,
-            [203, 0, 113, (1 + number.wrapping_mul(7) % 64) as u8],
-        ],
+        addresses: [client, [203, 0, 113, (1 + number.wrapping_mul(7) % 64) as u8]],
         ports: [32768 + (number / 1000 % 28_000) as u16, 8080],
     }
 }
@@ -165,11 +155,7 @@ impl<'a> Script<'a> {
     fn response(&mut self) {
         let full = self.random.between(5, 10) as u32;
         let last = self.random.between(100, 1400) as u32;
-        let lost = if self.loses {
-            Some(self.random.between(0, u64::from(full) - 4) as u32)
-        } else {
-            None
-        };
+        let lost = if self.loses { Some(self.random.between(0, u64::from(full) - 4) as u32) } else { None };
         let first = self.sequence[1];
         let mut unacknowledged = 0;
         for number in 0..full {
@@ -240,11 +226,7 @@ impl<'a> Script<'a> {
 
     fn send_received(&mut self, side: usize, flags: u8, payload_length: u32, in_order: bool) {
         // The server stamped what is seen now half a round trip ago.
-        let stamped_ns = if side == 1 {
-            self.now - self.rtt / 2
-        } else {
-            self.now
-        };
+        let stamped_ns = if side == 1 { self.now - self.rtt / 2 } else { self.now };
         let value = self.clock[side].wrapping_add((stamped_ns / MILLISECOND) as u32);
         let segment = Segment {
             from_server: side == 1,

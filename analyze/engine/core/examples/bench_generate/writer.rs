@@ -63,11 +63,7 @@ impl CaptureWriter {
         for word in words {
             file.write_all(&word.to_le_bytes())?;
         }
-        Ok(Self {
-            file,
-            format,
-            snap_length,
-        })
+        Ok(Self { file, format, snap_length })
     }
 
     /// Appends a frame seen at `time_ns` (Unix nanoseconds), cut at the snap length.
@@ -87,12 +83,7 @@ impl CaptureWriter {
     fn pcap_record(&mut self, time_ns: u64, frame: &Frame, captured: usize) -> io::Result<()> {
         let seconds = time_ns / 1_000_000_000;
         let microseconds = time_ns % 1_000_000_000 / 1000;
-        self.words(&[
-            seconds as u32,
-            microseconds as u32,
-            captured as u32,
-            frame.wire_length() as u32,
-        ])?;
+        self.words(&[seconds as u32, microseconds as u32, captured as u32, frame.wire_length() as u32])?;
         frame.write(captured, &mut self.file)
     }
 
@@ -101,23 +92,13 @@ impl CaptureWriter {
         let padding = captured.next_multiple_of(4) - captured;
         let length = (32 + captured + padding) as u32;
         let (high, low) = ((microseconds >> 32) as u32, microseconds as u32);
-        self.words(&[
-            6,
-            length,
-            0,
-            high,
-            low,
-            captured as u32,
-            frame.wire_length() as u32,
-        ])?;
+        self.words(&[6, length, 0, high, low, captured as u32, frame.wire_length() as u32])?;
         frame.write(captured, &mut self.file)?;
         self.file.write_all(&[0; 3][..padding])?;
         self.words(&[length])
     }
 
     fn words(&mut self, words: &[u32]) -> io::Result<()> {
-        words
-            .iter()
-            .try_for_each(|word| self.file.write_all(&word.to_le_bytes()))
+        words.iter().try_for_each(|word| self.file.write_all(&word.to_le_bytes()))
     }
 }

@@ -51,15 +51,8 @@ impl Receiver {
         self.unacknowledged = 0;
         self.last_acknowledged = self.next;
         let mut sack = [(0, 0); 3];
-        sack.iter_mut()
-            .zip(&self.beyond)
-            .for_each(|(block, range)| *block = *range);
-        Some(Acknowledgement {
-            next: self.next,
-            sack,
-            timestamps: (own_tsval, self.recent_tsval),
-            window: WINDOW,
-        })
+        sack.iter_mut().zip(&self.beyond).for_each(|(block, range)| *block = *range);
+        Some(Acknowledgement { next: self.next, sack, timestamps: (own_tsval, self.recent_tsval), window: WINDOW })
     }
 
     fn insert(&mut self, mut start: u64, mut end: u64) {
@@ -74,11 +67,7 @@ impl Receiver {
     }
 
     fn close_holes(&mut self) {
-        while let Some(index) = self
-            .beyond
-            .iter()
-            .position(|&(start, _)| start <= self.next)
-        {
+        while let Some(index) = self.beyond.iter().position(|&(start, _)| start <= self.next) {
             self.next = self.next.max(self.beyond.remove(index).1);
         }
     }

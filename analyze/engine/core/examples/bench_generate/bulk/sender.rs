@@ -79,22 +79,12 @@ impl Sender {
             self.outstanding[index].lost = false;
             self.outstanding[index].order = self.order;
             self.lost -= 1;
-            return Transmission {
-                start: self.first + index as u64 * u64::from(MSS),
-                again: true,
-            };
+            return Transmission { start: self.first + index as u64 * u64::from(MSS), again: true };
         }
         let start = self.next;
         self.next += u64::from(MSS);
-        self.outstanding.push_back(Outstanding {
-            order: self.order,
-            sacked: false,
-            lost: false,
-        });
-        Transmission {
-            start,
-            again: false,
-        }
+        self.outstanding.push_back(Outstanding { order: self.order, sacked: false, lost: false });
+        Transmission { start, again: false }
     }
 
     /// Takes an ACK in; true if it says anything new.
@@ -132,11 +122,7 @@ impl Sender {
         if self.outstanding.is_empty() {
             return;
         }
-        for segment in self
-            .outstanding
-            .iter_mut()
-            .filter(|segment| !segment.sacked)
-        {
+        for segment in self.outstanding.iter_mut().filter(|segment| !segment.sacked) {
             segment.lost = true;
         }
         self.lost = self.outstanding.len() as u32 - self.sacked;
@@ -150,11 +136,7 @@ impl Sender {
         let index = |position: u64| (position.saturating_sub(self.first) / u64::from(MSS)) as usize;
         let range = index(start)..index(end).min(self.outstanding.len());
         let mut latest = 0;
-        for segment in self
-            .outstanding
-            .range_mut(range)
-            .filter(|segment| !segment.sacked)
-        {
+        for segment in self.outstanding.range_mut(range).filter(|segment| !segment.sacked) {
             self.in_flight -= u32::from(!segment.lost);
             self.lost -= u32::from(segment.lost);
             (segment.sacked, segment.lost) = (true, false);
@@ -183,11 +165,7 @@ impl Sender {
     }
 
     fn grow(&mut self, delivered: u32) {
-        let step = if self.window < self.threshold {
-            1.0
-        } else {
-            1.0 / self.window
-        };
+        let step = if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
         self.window = (self.window + step * f64::from(delivered)).min(LARGEST_WINDOW);
     }
 }
