@@ -30,6 +30,18 @@ def traces() -> Path:
     return folder
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for `any_capture` runs on each sample, and on each collected capture where there are any."""
+    if "any_capture" in metafunc.fixturenames:
+        folders = [ROOT / "samples", *filter(None, [traces_folder()])]
+        files = [path for folder in folders for path in sorted(folder.glob("*.*")) if _is_capture(path)]
+        metafunc.parametrize("any_capture", files, ids=lambda path: path.name)
+
+
+def _is_capture(path: Path) -> bool:
+    return bool({".pcap", ".pcapng", ".dmp", ".dump", ".snoop"} & set(path.suffixes))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """With VMTRACE_NO_SKIP=1, a skip is a failure unless the test says that it may be skipped."""

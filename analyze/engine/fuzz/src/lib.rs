@@ -54,7 +54,7 @@ pub fn decode_chunk(mut chunk: Chunk) {
     batch.join_fragments(&mut chunk, &mut Reassembler::new());
     for packet in &batch.packets {
         check_packet(packet, &chunk.bytes);
-        Options::of_packet(packet, &chunk.bytes);
+        let _ = Options::of_packet(packet, &chunk.bytes);
     }
 }
 
