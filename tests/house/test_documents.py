@@ -55,8 +55,9 @@ def test_every_make_target_named_exists(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_subcommand_and_option_named_exists(document: Path) -> None:
     wrong = []
-    for line in shell_lines(document):
-        words = shlex.split(line.split("|")[0], comments=True)
+    commands = [part for line in shell_lines(document) for part in re.split(r" \| ", line)]
+    for line in commands:
+        words = shlex.split(line, comments=True)
         if len(words) < 2 or Path(words[0]).name != "vmtrace" or words[1].startswith("-"):
             continue
         options = {word.split("=")[0] for word in words[2:] if word.startswith("--")}
