@@ -1,0 +1,60 @@
+# The engine's Python face (Rust, `analyze/engine/binding`, where each name is described).
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, final
+
+class TraceError(Exception):
+    # "not_a_capture", "decompression" or "filter"
+    kind: str
+    # Position of the input among those given, and its name; None if it is not about one input.
+    input: int | None
+    path: str | None
+    # What is wrong, and what to do.
+    reason: str
+
+@final
+class Columns:
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]: ...
+    # All values of a column; None where there is no value. KeyError if there is no such column.
+    def values(self, name: str) -> list[Any]: ...
+    # IndexError if there is no such row.
+    def row(self, index: int) -> dict[str, Any]: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Analysis:
+    @property
+    def interrupted(self) -> bool: ...
+    # What was wrong with inputs that could not be read.
+    @property
+    def errors(self) -> list[Exception]: ...
+    def write_json(
+        self,
+        write: Callable[[bytes], object],
+        *,
+        vmtrace_version: str,
+        input_paths: Sequence[str],
+        pretty: bool = False,
+    ) -> None: ...
+    def connections(self) -> Columns: ...
+    def packets(self) -> Columns: ...
+    def syns(self) -> Columns: ...
+
+# Each group is one capture. Raises OSError (its subclasses) and TraceError; `progress` gets the bytes consumed so far.
+def analyze(
+    groups: Sequence[Sequence[str | PathLike[str] | bytes]],
+    *,
+    threads: int = 1,
+    oversize_abs_ns: int | None = None,
+    detail_connections: Sequence[int] = (),
+    compile_filter: Callable[[int, int], bytes] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Analysis: ...
+
+# Of the beginnings of two captures, the share of frames that both hold.
+def shared_frames(first: str | PathLike[str] | bytes, second: str | PathLike[str] | bytes) -> float | None: ...

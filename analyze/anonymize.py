@@ -1,0 +1,85 @@
+"""Addresses and host names replaced by made-up ones, the same one each time: for results that are to be shown around.
+
+IPv4 addresses become 198.18.0.0/15 (RFC 2544), IPv6 addresses 2001:db8::/32 (RFC 3849), server names
+`name-N.invalid` (RFC 2606), numbered as they come; folders are cut off file names. Ports, times and sizes stay. Nothing
+can be turned back: the numbers have no relation to what they stand for (a keyed hash of an IPv4 address could be found
+by trying all).
+"""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import PurePath
+
+from analyze.document import Record
+
+_IPV4_BASE = int(IPv4Address("198.18.0.0"))
+_IPV4_COUNT = 1 << 17
+_IPV6_BASE = int(IPv6Address("2001:db8::"))
+
+
+class Anonymizer:
+    """Remembers which made-up name stands for what."""
+
+    COLUMNS = ("client", "server", "client_address", "server_address", "tls_sni")
+    """The columns of the connection table that tell who it was."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._ipv4 = 0
+        self._ipv6 = 0
+
+    def address(self, text: str) -> str:
+        """The stand-in for an IP address."""
+        known = self._addresses.get(text)
+        if known is None:
+            known = self._addresses[text] = self._new_address(text)
+        return known
+
+    def endpoint(self, text: str) -> str:
+        """The stand-in for `address:port` (`[address]:port` for IPv6)."""
+        address, colon, port = text.rpartition(":")
+        if not colon:
+            return self.address(text)
+        if address.startswith("[") and address.endswith("]"):
+            return f"[{self.address(address[1:-1])}]:{port}"
+        return f"{self.address(address)}:{port}"
+
+    def server_name(self, text: str) -> str:
+        """The stand-in for a host name."""
+        return self._names.setdefault(text, f"name-{len(self._names) + 1}.invalid")
+
+    def path(self, text: str) -> str:
+        """A file's name without its folders."""
+        return PurePath(text).name
+
+    def connection(self, record: Record) -> Record:
+        """A connection of the JSON document, anonymised."""
+        changed = {**record, "client": self.endpoint(record["client"]), "server": self.endpoint(record["server"])}
+        if record.get("tls") and record["tls"].get("sni"):
+            changed["tls"] = {**record["tls"], "sni": self.server_name(record["tls"]["sni"])}
+        return changed
+
+    def row(self, row: Record) -> Record:
+        """A row of the connection table, anonymised."""
+        return {name: self.value(name, value) for name, value in row.items()}
+
+    def value(self, column: str, value: object) -> object:
+        """A value of the connection table's `column`, anonymised if it tells who it was."""
+        if not isinstance(value, str):
+            return value
+        if column in ("client", "server"):
+            return self.endpoint(value)
+        if column in ("client_address", "server_address"):
+            return self.address(value)
+        return self.server_name(value) if column == "tls_sni" else value
+
+    def _new_address(self, text: str) -> str:
+        try:
+            version = ip_address(text.partition("%")[0]).version
+        except ValueError:
+            return self.server_name(text)
+        if version == 4 and self._ipv4 < _IPV4_COUNT - 1:
+            self._ipv4 += 1
+            return str(IPv4Address(_IPV4_BASE + self._ipv4))
+        self._ipv6 += 1
+        return str(IPv6Address(_IPV6_BASE + self._ipv6))

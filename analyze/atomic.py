@@ -1,0 +1,48 @@
+"""Output files that are either whole or not there: written aside, then renamed; readable by their owner alone.
+
+Captures hold other people's traffic, so what is derived from them is created with mode 0600.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open `path` for writing; it appears, whole, when the block ends well, and is left as it was if not.
+
+    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("wb") as out:
+            yield out
+        return
+    # Through a symbolic link the file it names is replaced, not the link.
+    target = path.resolve()
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        aside.replace(target)
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            aside.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(aside)):
+            error.filename = str(path)
+        raise
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder for output (mode 0700) with its parents, if it is not there."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)

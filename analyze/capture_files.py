@@ -1,0 +1,91 @@
+"""Which files to read: names, glob patterns and folders (where captures are known by their first bytes)."""
+
+import glob
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+STANDARD_INPUT = "-"
+
+_MAGICS = (
+    b"\xa1\xb2\xc3\xd4",  # pcap, microseconds
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",  # pcap, nanoseconds
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\xcd\x34",  # pcap as patched by Kuznetzov
+    b"\x34\xcd\xb2\xa1",
+    b"\x0a\x0d\x0d\x0a",  # pcapng section header block
+)
+_COMPRESSED_MAGICS = (
+    b"\x1f\x8b",  # gzip
+    b"\x28\xb5\x2f\xfd",  # zstd
+    b"\xfd7zXZ\x00",  # xz
+    b"\x04\x22\x4d\x18",  # lz4 frame
+)
+_CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files to read, in order, and one line for each name that led to none."""
+
+    paths: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def find(names: Iterable[str]) -> Found:
+    """Resolve what was named on the command line. A file named outright is taken whatever it holds."""
+    paths: dict[str, None] = {}
+    problems: list[str] = []
+    for name in names:
+        matched, problem = _resolve(name)
+        paths.update(dict.fromkeys(matched))
+        if problem:
+            problems.append(problem)
+    return Found(tuple(paths), tuple(problems))
+
+
+def _resolve(name: str) -> tuple[list[str], str | None]:
+    if name == STANDARD_INPUT:
+        return [name], None
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return _in_folder(path)
+        if not os.path.lexists(path) and glob.has_magic(name):
+            matched = sorted(m for m in glob.glob(name, recursive=True) if Path(m).is_file())  # noqa: PTH207 - Path.glob takes no absolute pattern
+            return matched, None if matched else f"{name}: no file matches this pattern"
+    except OSError as error:
+        return [], f"{name}: {error.strerror}"
+    return [name], None
+
+
+def _in_folder(folder: Path) -> tuple[list[str], str | None]:
+    unreadable: list[OSError] = []
+    found = [
+        str(Path(parent, file))
+        for parent, folders, files in os.walk(folder, onerror=unreadable.append)
+        # os.walk goes where this list says: sorted, so that the order of the inputs does not depend on the disk.
+        for file in (folders.sort(), sorted(files))[1]
+        if is_capture(Path(parent, file))
+    ]
+    if found:
+        return found, None
+    if unreadable:
+        return [], f"{unreadable[0].filename}: {unreadable[0].strerror}"
+    return [], f"{folder}: no capture files in this folder"
+
+
+def is_capture(path: Path) -> bool:
+    """True if the file starts as a capture does; a compressed one must also have a capture's name."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(6)
+    except OSError:
+        return False
+    if head.startswith(_MAGICS):
+        return True
+    return head.startswith(_COMPRESSED_MAGICS) and any(part.lower() in _CAPTURE_NAMES for part in path.suffixes[-2:])

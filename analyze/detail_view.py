@@ -1,0 +1,138 @@
+"""Everything that was measured of one connection, for `--connection ID`: the JSON record laid out for reading."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from analyze.document import Record
+from analyze.units import ABSENT, count, instant, printable, seconds, share, si
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_NAMES = (("client_to_server", "client → server"), ("server_to_client", "server → client"))
+
+_SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
+    ("_s", seconds),
+    ("_ns", instant),
+    ("_bytes", lambda value: si(value, "B")),
+    ("_bps", lambda value: si(value, "bit/s")),
+    ("_fraction", share),
+    ("_rate", share),
+    ("_ratio", share),
+    ("confidence", share),
+)
+
+
+def show(record: Record, console: "Console") -> None:
+    """Print one record of the JSON document."""
+    from rich.table import Table
+    from rich.text import Text
+
+    title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
+    console.print(Text(title, "bold"), soft_wrap=True)
+    for line in _facts(record):
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("")
+    for _, name in _NAMES:
+        table.add_column(name, justify="right")
+    for label, forth, back in _direction_rows(record):
+        table.add_row(Text(label, "bold" if not forth and not back else ""), Text(forth), Text(back))
+    console.print(table)
+    for part, heading in (("tls", "TLS"), ("ledger", "where the bytes went")):
+        if record.get(part):
+            console.print()
+            console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
+    for line in _anomaly_lines(record):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _facts(record: Record) -> Iterator[str]:
+    handshake, offload, vantage = record["handshake"], record["offload"], record["vantage"]
+    yield f"  start {instant(record['start_ns'])}, lasted {seconds(record['duration_s'])}, close: {record['close']}"
+    state = "complete" if handshake["complete"] else "not whole in the capture"
+    syns, syn_acks = count(handshake["syn_retransmissions"]), count(handshake["syn_ack_retransmissions"])
+    repeats = f"{syns} SYN and {syn_acks} SYN-ACK repeats"
+    yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}, {repeats}"
+    side = vantage["side"]
+    place = f"at the {side}" if side in ("client", "server") else f"{side}"
+    yield f"  captured: {place} (confidence {share(vantage['confidence'])})"
+    if offload["coalesced"]:
+        largest = si(offload["largest_segment_bytes"], "B")
+        yield f"  segmentation offload: frames of up to {largest} counted as the segments they were cut into"
+
+
+def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:
+    forth, back = (record[key] for key, _ in _NAMES)
+    for key in forth:
+        if isinstance(forth[key], dict):
+            yield key, "", ""
+            yield from _group_rows(forth[key], (back or {}).get(key) or {}, "  ")
+        elif not isinstance(forth[key], list):
+            yield _label(key), _cell(key, forth[key]), _cell(key, back.get(key))
+
+
+def _group_rows(forth: Record, back: Record, indent: str) -> Iterator[tuple[str, str, str]]:
+    for key in dict.fromkeys([*forth, *back]):
+        left, right = forth.get(key), back.get(key)
+        if isinstance(left, dict) or isinstance(right, dict):
+            yield indent + _label(key), "", ""
+            counts = _group_rows(left or {}, right or {}, indent + "  ")
+            yield from (
+                (name, a, b) for name, a, b in counts if (a, b) not in (("0", "0"), ("0", ABSENT), (ABSENT, "0"))
+            )
+        elif not isinstance(left, list):
+            yield indent + _label(key), _cell(key, left), _cell(key, right)
+
+
+def _pairs(heading: str, values: Record, ledger: Record | None) -> "Any":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(heading)
+    table.add_column("", justify="right")
+    table.add_column("", justify="right")
+    whole = ledger["wire_bytes"] if ledger else 0
+    for key, value in values.items():
+        part = share(value / whole) if whole and key.endswith("_bytes") and value is not None else ""
+        table.add_row(Text("  " + _label(key)), Text(_cell(key, value)), Text(part))
+    return table
+
+
+def _anomaly_lines(record: Record, limit: int = 10) -> Iterator[str]:
+    for key, name in _NAMES:
+        anomalies = record[key]["spacing"]["anomalies"]
+        if anomalies:
+            yield ""
+            yield f"longest gaps between data packets, {name}:"
+        for gap in sorted(anomalies, key=lambda a: -a["gap_s"])[:limit]:
+            before, after = gap["frames"]
+            when = (gap["start_ns"] - record["start_ns"]) / 1e9
+            cause = _label(gap["cause"])
+            yield f"  {seconds(gap['gap_s']):>8} at +{when:.6f} s, frames {before} to {after}, cause {cause}"
+
+
+def _label(key: str) -> str:
+    for suffix in ("_s", "_ns", "_bytes", "_bps"):
+        if key.endswith(suffix) and key != suffix:
+            if suffix == "_bytes":
+                return key.replace("_", " ")
+            return key.removesuffix(suffix).replace("_", " ")
+    return key.replace("_", " ")
+
+
+def _cell(key: str, value: object) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return printable(", ".join(map(str, value))) or "none"
+    if isinstance(value, int | float):
+        for suffix, text in _SUFFIXES:
+            if key.endswith(suffix):
+                return text(value)
+        return count(value) if isinstance(value, int) else f"{value:.3g}"
+    return printable(str(value))

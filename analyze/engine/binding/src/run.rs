@@ -1,0 +1,202 @@
+//! The one call: inputs in, an [`Analysis`] out. Owns threads, progress and interruption on the Python side.
+//!
+//! The engine runs on a thread of its own, because only Python's main thread may look for signals: the calling thread
+//! wakes every [`POLL`] to pass on progress and to see Ctrl-C, and needs the GIL for no longer than that. The first
+//! Ctrl-C asks the engine to stop and keeps what was measured; a second one does not wait for it any more (the engine
+//! may be blocked in a read).
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vmtrace_core::analysis::{self, Failure, FilterCompiler, Observer, Options};
+use vmtrace_core::read;
+
+use crate::combine::{append, moved};
+use crate::errors::{failure_to_python, to_python};
+use crate::input::Input;
+use crate::result::Analysis;
+
+/// How often signals and progress are looked at: below what a person notices, far above what it costs.
+const POLL: Duration = Duration::from_millis(50);
+
+type Outcome = Result<analysis::Analysis, Failure>;
+
+/// Measures captures and returns all connections found in them.
+///
+/// Each of `groups` holds inputs that are parts of one capture; groups are analysed apart and their connections numbered
+/// through. `progress` is called about 20 times a second with the bytes of the inputs consumed so far. Ctrl-C ends the
+/// reading and gives what was measured until then, with `interrupted` set. What could not be read while others could is
+/// in `errors`.
+#[pyfunction]
+#[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, detail_connections = Vec::new(),
+                    compile_filter = None, progress = None))]
+pub fn analyze(
+    py: Python<'_>,
+    groups: Vec<Vec<Input>>,
+    threads: usize,
+    oversize_abs_ns: Option<u64>,
+    detail_connections: Vec<u32>,
+    compile_filter: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Analysis> {
+    let names: Vec<String> = groups.iter().flatten().map(Input::name).collect();
+    let open_all = |group: Vec<Input>| group.into_iter().map(Input::open).collect::<PyResult<Vec<_>>>();
+    let groups = groups.into_iter().map(open_all).collect::<PyResult<Vec<_>>>()?;
+    let mut options = Options {
+        threads,
+        oversize_abs_ns,
+        filter: compile_filter.map(|callable| Box::new(PythonFilter(callable)) as Box<dyn FilterCompiler>),
+        ..Options::default()
+    };
+    let watch = Arc::new(Watch::default());
+    let (sender, receiver) = channel::<Outcome>();
+    let observed = Arc::clone(&watch);
+    std::thread::Builder::new().name("vmtrace-engine".to_owned()).spawn(move || {
+        // The receiver is gone only if the caller gave up waiting: then nobody wants the outcome.
+        let _ = sender.send(analyze_groups(groups, &mut options, &detail_connections, &observed));
+    })?;
+    match wait(py, receiver, &watch, progress.as_ref())? {
+        Ok(result) => {
+            let errors = result.errors.iter().map(|error| to_python(py, error, &names)).collect();
+            Ok(Analysis::new(result, errors))
+        }
+        Err(failure) => Err(failure_to_python(py, &failure, &names)),
+    }
+}
+
+/// Compares the beginnings of two captures: the share of frames that both hold, none if that cannot be said.
+///
+/// A large share means one traffic captured at two points, whose packets must not be mixed.
+#[pyfunction]
+pub fn shared_frames(py: Python<'_>, first: Input, second: Input) -> PyResult<Option<f64>> {
+    let names = [first.name(), second.name()];
+    let readers = [first.open()?, second.open()?];
+    match py.detach(|| read::shared_frames(readers)) {
+        Ok(overlap) => Ok(overlap.share()),
+        Err(error) => Err(to_python(py, &error, &names)),
+    }
+}
+
+/// Analyses group after group. A group that cannot be read at all is an error beside the results of the others.
+fn analyze_groups(
+    groups: Vec<Vec<read::Input>>,
+    options: &mut Options,
+    detail_connections: &[u32],
+    watch: &Watch,
+) -> Outcome {
+    let mut all = analysis::Analysis::default();
+    let mut last_failure = None;
+    let mut first_input = 0_u16;
+    for group in groups {
+        let inputs = u16::try_from(group.len()).unwrap_or(u16::MAX);
+        let before = u32::try_from(all.connections.len()).unwrap_or(u32::MAX);
+        options.detail_connections = detail_connections.iter().filter_map(|id| id.checked_sub(before)).collect();
+        match analysis::analyze(group, options, watch) {
+            Ok(mut result) => {
+                all.errors.extend(result.errors.drain(..).map(|error| moved(error, first_input)));
+                append(&mut all, result);
+            }
+            Err(Failure::Read(error)) => {
+                let error = moved(error, first_input);
+                all.inputs.resize_with(all.inputs.len() + usize::from(inputs), Default::default);
+                last_failure.replace(error).into_iter().for_each(|error| all.errors.push(error));
+            }
+            Err(failure @ Failure::Filter(_)) => return Err(failure),
+        }
+        first_input = first_input.saturating_add(inputs);
+        watch.next_group();
+        if all.interrupted {
+            break;
+        }
+    }
+    match last_failure {
+        Some(error) if all.connections.is_empty() && all.inputs.iter().all(|input| input.facts.packets == 0) => {
+            Err(Failure::Read(error))
+        }
+        failure => {
+            all.errors.extend(failure);
+            Ok(all)
+        }
+    }
+}
+
+/// Waits for the engine, passing progress to Python and interruption to the engine.
+fn wait(
+    py: Python<'_>,
+    receiver: Receiver<Outcome>,
+    watch: &Watch,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<Outcome> {
+    // `detach` takes only what threads may share; a `Receiver` is that behind a mutex, which nobody else ever locks.
+    let receiver = Mutex::new(receiver);
+    let mut failure = None;
+    loop {
+        let received = py.detach(|| match receiver.lock() {
+            Ok(receiver) => receiver.recv_timeout(POLL),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match received {
+            Ok(outcome) => return failure.map_or(Ok(outcome), Err),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err("the engine stopped without a result: please report this"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Err(error) = py.check_signals() {
+            let again = watch.stop.swap(true, Ordering::Relaxed);
+            if again || !error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                return Err(error);
+            }
+        }
+        if failure.is_none()
+            && let Some(callable) = progress
+            && let Err(error) = callable.call1(py, (watch.consumed_bytes.load(Ordering::Relaxed),))
+        {
+            watch.stop.store(true, Ordering::Relaxed);
+            failure = Some(error);
+        }
+    }
+}
+
+/// What the engine's thread and the calling thread tell each other.
+#[derive(Default)]
+struct Watch {
+    /// Of the groups that are done.
+    before_bytes: AtomicU64,
+    /// Of all groups.
+    consumed_bytes: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Watch {
+    /// What is reported from now on comes on top.
+    fn next_group(&self) {
+        self.before_bytes.store(self.consumed_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+impl Observer for Watch {
+    fn progress(&self, consumed_bytes: u64) -> bool {
+        let before = self.before_bytes.load(Ordering::Relaxed);
+        self.consumed_bytes.store(before.saturating_add(consumed_bytes), Ordering::Relaxed);
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A Python callable `(link_type, snap_length) -> bytes` as the engine's filter compiler.
+struct PythonFilter(Py<PyAny>);
+
+impl FilterCompiler for PythonFilter {
+    fn compile(&self, link_type: u16, snap_length: u32) -> Result<Vec<u8>, String> {
+        Python::attach(|py| {
+            let program = self.0.bind(py).call1((link_type, snap_length)).map_err(|error| error.value(py).to_string())?;
+            let bytes = program.cast::<PyBytes>().map_err(|error| error.to_string())?;
+            Ok(bytes.as_bytes().to_vec())
+        })
+    }
+}

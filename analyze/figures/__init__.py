@@ -1,0 +1,1 @@
+"""Figures for print (matplotlib): one module draws one kind, `write` puts them into files."""

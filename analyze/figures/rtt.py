@@ -1,0 +1,26 @@
+"""Round-trip time of each clean sample over time."""
+
+from matplotlib.figure import Figure
+
+from analyze.figures.axes import legend, new_figure, note_empty, points, si_axis
+from analyze.packet_series import ConnectionSeries
+from analyze.palette import ROLES
+from analyze.units import seconds
+
+NAME = "rtt"
+
+
+def draw(series: ConnectionSeries) -> Figure:
+    """RTT over time, with the minimum and the median that the tables give."""
+    figure, axes = new_figure(series, "Round-trip time")
+    if not len(series.rtt_s):
+        note_empty(axes, "no clean RTT sample in this direction")
+    points(axes, series.rtt_s, ROLES["rtt"], "sample")
+    rtt = series.record[series.direction]["rtt"]
+    for key, style in (("min_s", "--"), ("median_s", ":")):
+        if rtt[key] is not None:
+            label = f"{key.removesuffix('_s')} {seconds(rtt[key])}"
+            axes.axhline(rtt[key], color="#444444", linestyle=style, linewidth=0.9, label=label)
+    si_axis(axes, "RTT, as seen at the capture point", "s")
+    legend(axes)
+    return figure

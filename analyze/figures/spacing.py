@@ -1,0 +1,34 @@
+"""Spacing between data packets over time: where a sender stood still."""
+
+from matplotlib.figure import Figure
+
+from analyze.figures.axes import legend, log_axis, new_figure, note_empty, points
+from analyze.packet_series import ConnectionSeries, Series
+from analyze.palette import ROLES
+from analyze.units import seconds
+
+NAME = "spacing"
+
+
+def draw(series: ConnectionSeries) -> Figure:
+    """Spacing to the packet before, logarithmic; gaps that count as oversize are marked."""
+    figure, axes = new_figure(series, "Packet spacing")
+    spacing = series.record[series.direction]["spacing"]
+    positive = series.spacing_s.value > 0
+    drawn = Series(series.spacing_s.time_s[positive], series.spacing_s.value[positive])
+    if not len(drawn):
+        note_empty(axes, "fewer than two data packets")
+    points(axes, drawn, ROLES["spacing"], "spacing")
+    marked = [a for a in spacing["anomalies"] if a["gap_s"] > 0]
+    if marked:
+        start_ns = series.record["start_ns"]
+        # An anomaly starts with the gap, its point stands at the packet that ends it.
+        times = [(a["start_ns"] - start_ns) / 1e9 + a["gap_s"] for a in marked]
+        gaps = [a["gap_s"] for a in marked]
+        axes.plot(times, gaps, "o", color=ROLES["retransmission"], fillstyle="none", markersize=6, label="oversize")
+    if spacing["median_s"]:
+        label = f"median {seconds(spacing['median_s'])}"
+        axes.axhline(spacing["median_s"], color="#444444", linestyle=":", linewidth=0.9, label=label)
+    log_axis(axes, "time since the previous data packet", "s")
+    legend(axes)
+    return figure

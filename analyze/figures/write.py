@@ -1,0 +1,33 @@
+"""Puts the figures of connections into files."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from analyze.atomic import make_folder, writing
+from analyze.figures import rtt, spacing, throughput, time_sequence, window
+from analyze.packet_series import ConnectionSeries
+
+KINDS = (time_sequence, rtt, spacing, window, throughput)
+FORMATS = ("png", "svg")
+
+
+def write_figures(
+    connections: Iterable[ConnectionSeries], folder: Path, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write `connection-ID-KIND.FORMAT` for each connection, kind and format; return the paths."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    make_folder(folder)
+    written = []
+    for series in connections:
+        for kind in KINDS:
+            figure = kind.draw(series)
+            FigureCanvasAgg(figure)
+            for form in formats:
+                path = folder / f"connection-{series.record['id']}-{kind.NAME}.{form}"
+                # Without a date in it the same capture gives the same file.
+                metadata = {"Date": None} if form == "svg" else None
+                with writing(path) as out:
+                    figure.savefig(out, format=form, metadata=metadata)
+                written.append(path)
+    return written

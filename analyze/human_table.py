@@ -1,0 +1,286 @@
+"""The short answer: a line for each input, a table of connections by size, and what could not be measured.
+
+Built with rich, so that it fits the width it is given: the least telling columns give way. Everything
+that comes from a capture goes through `printable`, because names in it may hold terminal escapes.
+"""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from analyze.providers import Provider
+    from analyze.trace import Trace
+
+DIRECTIONS = ("client_to_server", "server_to_client")
+_ADDRESS_WIDTH = 26
+_COLUMN_GAP = 2
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of the table: `rank` 0 is always there, higher ranks where there is room."""
+
+    title: str
+    rank: int
+    text: Callable[[Row, str], str]
+    """The cell for a row of the connection table and the direction that carries most of its payload."""
+    left: bool = False
+    warns: Callable[[Row, str], bool] = lambda _row, _direction: False
+    """True if the cell tells of trouble (it is then coloured)."""
+
+
+def _rtt(row: Row, d: str) -> str:
+    low = row.get(f"{d}_rtt_min_s")
+    return seconds(row.get("handshake_rtt_s") if low is None else low)
+
+
+def _tls(row: Row, _direction: str) -> str:
+    return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
+
+
+def _get(name: str) -> Callable[[Row, str], Any]:
+    return lambda row, d: row.get(f"{d}_{name}")
+
+
+def _positive(name: str) -> Callable[[Row, str], bool]:
+    return lambda row, d: (row.get(f"{d}_{name}") or 0) > 0
+
+
+FIELDS = (
+    Field("id", 0, lambda row, _: str(row["id"])),
+    Field("client", 0, lambda row, _: printable(row["client"]), left=True),
+    Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
+    Field("server", 0, lambda row, _: printable(row["server"]), left=True),
+    Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
+    Field("time", 1, lambda row, _: seconds(row.get("duration_s"))),
+    Field("goodput", 1, lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s")),
+    Field("RTT min", 1, _rtt),
+    Field("median", 3, lambda row, d: seconds(row.get(f"{d}_rtt_median_s"))),
+    Field(
+        "retrans",
+        2,
+        lambda row, d: count(row.get(f"{d}_loss_retransmitted_segments")),
+        warns=_positive("loss_retransmitted_segments"),
+    ),
+    Field(
+        "lost",
+        4,
+        lambda row, d: count(row.get(f"{d}_loss_lost_segments_inferred")),
+        warns=_positive("loss_lost_segments_inferred"),
+    ),
+    Field(
+        "win. limit",
+        5,
+        lambda row, d: share(row.get(f"{d}_window_limited_fraction")),
+        warns=lambda row, d: (row.get(f"{d}_window_limited_fraction") or 0) > 0.1,
+    ),
+    Field(
+        "zero win.",
+        7,
+        lambda row, d: count(row.get(f"{d}_window_zero_windows")),
+        warns=_positive("window_zero_windows"),
+    ),
+    Field("gaps", 6, lambda row, d: count(row.get(f"{d}_spacing_oversize")), warns=_positive("spacing_oversize")),
+    Field("TLS", 4, _tls, left=True),
+    Field(
+        "close",
+        8,
+        lambda row, _: str(row.get("close") or ABSENT),
+        left=True,
+        warns=lambda r, _: r.get("close") == "reset",
+    ),
+)
+
+
+def main_direction(row: Row) -> str:
+    """The direction that carries most payload."""
+    forth, back = (row.get(f"{d}_payload_bytes") or 0 for d in DIRECTIONS)
+    return DIRECTIONS[0] if forth > back else DIRECTIONS[1]
+
+
+def show(trace: "Trace", console: "Console", *, limit: int) -> None:
+    """Print the summary."""
+    from rich.text import Text
+
+    for header in trace.header().get("inputs", ()):
+        for line, style in input_lines(header):
+            console.print(Text(line, style), soft_wrap=True)
+    if trace.interrupted:
+        console.print(Text("interrupted: the numbers are about the part that was read", "bold yellow"), soft_wrap=True)
+    total = len(trace)
+    if total:
+        console.print()
+        console.print(connection_table(trace, limit, console.width))
+        if limit < total:
+            text = f"{total - limit:,} smaller connections not shown (--limit {total} shows them)"
+            console.print(Text(text, "dim"), soft_wrap=True)
+    for line in unmeasured(trace):
+        console.print(Text(line, "dim"))
+
+
+def connection_table(trace: "Trace", limit: int, width: int) -> "Table":
+    """The largest connections, in the columns that fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [trace.row(index) for index in trace.largest(limit)]
+    directions = [main_direction(row) for row in rows]
+    cells = {f: [f.text(row, d) for row, d in zip(rows, directions, strict=True)] for f in FIELDS}
+    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
+    fields = fitting(cells, width)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0), collapse_padding=True)
+    for field in fields:
+        table.add_column(field.title, justify="left" if field.left else "right", no_wrap=True, overflow="ellipsis")
+    for number, (row, direction) in enumerate(zip(rows, directions, strict=True)):
+        table.add_row(*(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields))
+    return table
+
+
+def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
+    """As many of the columns as fit, the most telling first; long addresses are shortened if that is not all."""
+    if _width(cells) > width:
+        cells = {f: [_shortened(t) for t in texts] if f.left else texts for f, texts in cells.items()}
+    kept: dict[Field, list[str]] = {}
+    for field in sorted(cells, key=lambda f: f.rank):
+        wider = kept | {field: cells[field]}
+        if field.rank == 0 or _width(wider) <= width:
+            kept = wider
+    return {f: texts for f, texts in cells.items() if f in kept}
+
+
+def _width(cells: dict[Field, list[str]]) -> int:
+    widths = (max((len(t) for t in [f.title, *texts]), default=0) for f, texts in cells.items())
+    return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _ADDRESS_WIDTH:
+        return text
+    half = (_ADDRESS_WIDTH - 1) // 2
+    return f"{text[: _ADDRESS_WIDTH - 1 - half]}…{text[-half:]}"
+
+
+def input_lines(header: Row) -> Iterator[tuple[str, str]]:
+    """What there is to say of one input, with a style for each line."""
+    form = header["format"] + (f", {header['compression']}" if header.get("compression") else "")
+    links = ", ".join(printable(str(name)) for name in header["link_types"]) or "no link type"
+    text = f"{printable(header['path'])}: {form}, {links}, {plural(header['packets'], 'packet')}"
+    text += f" ({header['tcp_packets']:,} TCP)"
+    if header.get("start_ns") is not None and header.get("end_ns") is not None:
+        text += f", {instant(header['start_ns'])} + {seconds((header['end_ns'] - header['start_ns']) / 1e9)}"
+    yield text, "bold"
+    undecoded = header.get("undecoded_packets") or {}
+    if undecoded:
+        reasons = ", ".join(f"{_words(reason)} {number:,}" for reason, number in list(undecoded.items())[:6])
+        yield f"  not analysed: {reasons}", ""
+    yield from ((f"  {line}", "yellow") for line in trouble(header))
+
+
+def trouble(header: Row) -> Iterator[str]:
+    """Damage of the file and loss in the capture: what makes the numbers less than the whole truth."""
+    damage = header.get("damage") or []
+    if damage:
+        first = damage[0]
+        skipped = sum(d["skipped_bytes"] for d in damage)
+        where = f"{printable(first['what'])} at byte {first['offset']:,}"
+        more = f" (first of {len(damage)} places)" if len(damage) > 1 else ""
+        yield f"damage: {where}{more}; {si(skipped, 'B')} skipped"
+    capture = header.get("capture") or {}
+    for name, text in (
+        ("dropped_by_kernel", "packets dropped by the capturing kernel"),
+        ("dropped_by_interface", "packets dropped by the interface"),
+    ):
+        if capture.get(name):
+            yield f"capture loss: {capture[name]:,} {text}"
+    if capture.get("unseen_acked_bytes"):
+        yield f"capture loss: {si(capture['unseen_acked_bytes'], 'B')} were acknowledged but are not in the capture"
+    if capture.get("duplicates"):
+        yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
+    if capture.get("clock_steps"):
+        yield f"{plural(capture['clock_steps'], 'step')} of the capture's clock"
+
+
+def unmeasured(trace: "Trace") -> Iterator[str]:
+    """What could not be measured, in how many connections, and why."""
+    total = len(trace)
+    reasons: list[str] = []
+
+    def note(number: int, what: str) -> None:
+        if number:
+            reasons.append(f"{what} in {'all' if number == total > 1 else f'{number:,}'} of {total:,}")
+
+    samples = zip(*(trace.values(f"{d}_rtt_samples") for d in DIRECTIONS), strict=True)
+    note(sum(1 for complete in trace.values("handshake_complete") if complete is False), "handshake not whole")
+    note(sum(1 for forth, back in samples if not forth and not back), "no clean RTT sample")
+    scales = zip(*(trace.values(f"{d}_window_scale") for d in DIRECTIONS), strict=True)
+    incomplete = trace.values("handshake_complete")
+    unknown = sum(1 for pair, c in zip(scales, incomplete, strict=True) if pair == (None, None) and c is False)
+    note(unknown, "window scale unknown (its handshake was not captured)")
+    if reasons:
+        yield f"Not measured (shown as {ABSENT}): {'; '.join(reasons)}."
+
+
+def provider_table(providers: Iterable["Provider"]) -> "Table":
+    """Connections and their cost by provider."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
+    table.add_column("provider", no_wrap=True)
+    for title in ("conns", "bytes", "application", "overhead", "TLS setup", "retrans", "TCP RTT", "TLS time"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for provider in providers:
+        row = provider.as_record()
+        ratio = row["overhead_ratio"]
+        table.add_row(
+            Text(provider.name),
+            count(provider.connections),
+            si(provider.wire_bytes, "B"),
+            si(provider.application_bytes, "B"),
+            f"{ratio:.1%}" if isinstance(ratio, float) else ABSENT,
+            si(provider.tls_handshake_bytes, "B"),
+            si(provider.retransmitted_bytes, "B"),
+            seconds(_float(row["handshake_rtt_s"])),
+            seconds(_float(row["tls_handshake_s"])),
+        )
+    return table
+
+
+def summary_text(trace: "Trace", *, limit: int, width: int) -> str:
+    """The summary without colour."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    show(trace, Console(file=out, width=width, no_color=True, highlight=False), limit=limit)
+    return out.getvalue()
+
+
+def summary_html(trace: "Trace", limit: int = 20) -> str:
+    """The summary as a notebook shows it."""
+    from html import escape
+
+    lines = [line for header in trace.header().get("inputs", ()) for line, _ in input_lines(header)]
+    rows = [trace.row(index) for index in trace.largest(limit)]
+    head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(f.text(row, main_direction(row)))}</td>' for f in FIELDS)}</tr>" for row in rows
+    )
+    more = f"<p>{len(trace) - limit:,} smaller connections not shown</p>" if len(trace) > limit else ""
+    return f"<p>{'<br>'.join(map(escape, lines))}</p><table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _words(reason: str) -> str:
+    return printable(reason).replace("_", " ")
+
+
+def _float(value: object) -> float | None:
+    return value if isinstance(value, float) else None

@@ -1,0 +1,168 @@
+"""The packets of one connection as the series that plots show: times in seconds from its start, by role.
+
+Every number is the engine's; this only sorts rows into series and thins them out for drawing.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from analyze.document import Record
+
+if TYPE_CHECKING:
+    from analyze.trace import Trace
+
+Floats = NDArray[np.float64]
+
+SENT_KINDS = ("data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one kind: `time_s` from the connection's start, and what the plot shows over it."""
+
+    time_s: Floats
+    value: Floats
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    def thinned(self, limit: int) -> "Series":
+        """At most about `limit` points, with the first, last, lowest and highest of each stretch of time kept."""
+        kept = keep_extremes(self.time_s, self.value, limit)
+        return Series(self.time_s[kept], self.value[kept])
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSeries:
+    """One connection, seen from the direction that carries most of its payload."""
+
+    record: Record
+    direction: str
+    sent: dict[str, Series]
+    """End of each data packet in sequence space (bytes), by kind of packet."""
+    acknowledged: Series
+    """Cumulative acknowledgement (bytes)."""
+    allowed: Series
+    """Right edge of the receiver's window (bytes)."""
+    rtt_s: Series
+    spacing_s: Series
+    window_bytes: Series
+    flight_bytes: Series
+    throughput_bps: Series
+    """Payload bits seen per bin, without repeats."""
+    bin_s: float
+
+    @property
+    def title(self) -> str:
+        """Which connection and direction this is."""
+        record = self.record
+        ends = (record["client"], record["server"])
+        source, target = ends if self.direction == "client_to_server" else ends[::-1]
+        return f"connection {record['id']}: {source} → {target}"
+
+    @property
+    def end_s(self) -> float:
+        """The time of the last packet."""
+        series = (*self.sent.values(), self.acknowledged)
+        return max((float(s.time_s[-1]) for s in series if len(s)), default=0.0)
+
+
+def keep_extremes(time: Floats, value: Floats, limit: int) -> NDArray[np.intp]:
+    """Indices of the points to draw: of each of `limit` / 4 stretches of time the first, last, lowest and highest.
+
+    `time` must not fall by much (a few packets out of order do no harm); the indices come in rising order.
+    """
+    if len(time) <= limit:
+        return np.arange(len(time))
+    buckets = max(limit // 4, 1)
+    span = time[-1] - time[0]
+    bucket = np.zeros(len(time), np.int64) if span <= 0 else ((time - time[0]) / span * buckets).astype(np.int64)
+    by_value = np.lexsort((value, bucket))
+    by_order = np.argsort(bucket, kind="stable")
+    kept = [_ends_of_runs(bucket[order], order) for order in (by_value, by_order)]
+    return np.unique(np.concatenate(kept))
+
+
+def _ends_of_runs(bucket: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    changes = np.flatnonzero(np.diff(bucket))
+    firsts = np.concatenate(([0], changes + 1))
+    lasts = np.concatenate((changes, [len(bucket) - 1]))
+    return np.concatenate((order[firsts], order[lasts]))
+
+
+def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSeries]:
+    """The series of these connections, read in one pass over the files."""
+    if not connections:
+        return []
+    packets = pa.table(trace.packets(connections))
+    records = trace.records(connections)
+    return [of_packets(packets.filter(pc.equal(packets["connection"], record["id"])), record) for record in records]
+
+
+def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
+    """Sort a connection's packets into series."""
+    forth = record["client_to_server"]["payload_bytes"] > record["server_to_client"]["payload_bytes"]
+    time_s = (_integers(packets, "time_ns") - record["start_ns"]) / 1e9
+    from_sender = packets["from_client"].to_numpy() == forth
+    kind = packets["kind"].cast(pa.string()).to_numpy(zero_copy_only=False)
+    sequence_end = _floats(packets, "sequence") + _floats(packets, "payload_bytes")
+    acknowledgement = _floats(packets, "acknowledgement")
+    window = _floats(packets, "window_bytes")
+
+    def pick(mask: NDArray[np.bool_], value: Floats) -> Series:
+        mask = mask & ~np.isnan(value)
+        return Series(time_s[mask], value[mask])
+
+    not_reset = ~from_sender & (kind != "rst")
+    new_data = from_sender & np.isin(kind, ("data", "reordered"))
+    bin_s = throughput_bin_s(float(time_s.max(initial=0.0)))
+    return ConnectionSeries(
+        record=record,
+        direction="client_to_server" if forth else "server_to_client",
+        sent={name: pick(from_sender & (kind == name), sequence_end) for name in SENT_KINDS},
+        acknowledged=pick(not_reset, acknowledgement),
+        allowed=pick(not_reset & (kind != "syn"), acknowledgement + window),
+        rtt_s=pick(~from_sender, _floats(packets, "rtt_s")),
+        spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
+        window_bytes=pick(not_reset & (kind != "syn"), window),
+        flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
+        throughput_bps=throughput(time_s[new_data], _floats(packets, "payload_bytes")[new_data], bin_s),
+        bin_s=bin_s,
+    )
+
+
+def throughput_bin_s(duration_s: float, wanted: int = 200) -> float:
+    """A round width (1, 2 or 5 times a power of ten, at least 1 ms) that makes about `wanted` bins."""
+    exact = max(duration_s / wanted, 1e-3)
+    power = 10.0 ** np.floor(np.log10(exact))
+    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= exact * 0.999))
+
+
+def throughput(time_s: Floats, payload_bytes: Floats, bin_s: float) -> Series:
+    """Bits per second in each bin, at the bin's middle; bins without a packet are 0.
+
+    The last bin, which the transfer ends in, would show a rate that never was: it is left out if there are others.
+    """
+    if not len(time_s):
+        return Series(np.empty(0), np.empty(0))
+    index = np.maximum(time_s / bin_s, 0).astype(np.int64)
+    bits = np.bincount(index, weights=payload_bytes * 8)
+    bits = bits[:-1] if len(bits) > 1 else bits
+    middles = (np.arange(len(bits), dtype=np.float64) + 0.5) * bin_s
+    return Series(middles, (bits / bin_s).astype(np.float64))
+
+
+def _integers(packets: pa.Table, name: str) -> NDArray[np.int64]:
+    values: NDArray[np.int64] = packets[name].to_numpy()
+    return values
+
+
+def _floats(packets: pa.Table, name: str) -> Floats:
+    """A column as floats, NaN where there is no value."""
+    values: Floats = packets[name].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return values

@@ -1,0 +1,41 @@
+"""Colours that stay apart for colour-blind readers and in grey print (after Okabe and Ito), one for each role."""
+
+ROLES = {
+    "data": "#0072B2",
+    "retransmission": "#D55E00",
+    "reordered": "#CC79A7",
+    "duplicate": "#999999",
+    "window_probe": "#E69F00",
+    "keep_alive": "#E69F00",
+    "acknowledged": "#009E73",
+    "allowed": "#B8860B",
+    "rtt": "#0072B2",
+    "spacing": "#0072B2",
+    "window": "#B8860B",
+    "flight": "#0072B2",
+    "throughput": "#0072B2",
+}
+
+LABELS = {
+    "data": "data",
+    "retransmission": "retransmission",
+    "reordered": "reordered",
+    "duplicate": "duplicate",
+    "window_probe": "window probe",
+    "keep_alive": "keep-alive",
+    "acknowledged": "acknowledged",
+    "allowed": "window edge",
+}
+
+LEDGER = {
+    "application_bytes": ("application", "#0072B2"),
+    "tls_record_bytes": ("TLS records", "#56B4E9"),
+    "tls_handshake_bytes": ("TLS handshake", "#009E73"),
+    "retransmitted_bytes": ("retransmitted", "#D55E00"),
+    "pure_ack_bytes": ("pure ACKs", "#F0E442"),
+    "tcp_option_bytes": ("TCP options", "#E69F00"),
+    "tcp_header_bytes": ("TCP headers", "#CC79A7"),
+    "ip_bytes": ("IP headers", "#999999"),
+    "link_bytes": ("link headers", "#555555"),
+}
+"""The parts of the ledger in the order they are drawn, with names and colours."""

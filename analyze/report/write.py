@@ -1,0 +1,138 @@
+"""Puts the report together: page, style, script, plotly.js and data in one file.
+
+Whatever comes from a capture or a file name is hostile: it reaches the page as escaped text or as JSON that cannot end
+its script element, and a content security policy forbids the page any load from elsewhere.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyze.atomic import writing
+from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from analyze.provenance import Provenance
+from analyze.report import plots
+from analyze.units import plural, printable, si
+
+if TYPE_CHECKING:
+    from analyze.packet_series import ConnectionSeries
+    from analyze.trace import Trace
+
+_ROW_LIMIT = 2000
+
+
+def write_report(trace: "Trace", series: "Sequence[ConnectionSeries]", provenance: Provenance, path: Path) -> None:
+    """Write the report of `trace` with plots of the connections in `series`."""
+    data = {
+        "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
+        "rows": _rows(trace),
+        "plots": [plots.of_connection(one) for one in series],
+        "panels": plots.PANELS,
+    }
+    parts = {
+        "title": escape(_title(trace)),
+        "style": _resource("page.css"),
+        "inputs": _inputs(trace),
+        "notes": _notes(trace),
+        "provenance": escape(json.dumps(provenance, indent=2)),
+        "data": _in_script(data),
+        "plotly": _plotly(),
+        "script": _resource("page.js"),
+    }
+    with writing(path) as out:
+        # Pieces that hold other pieces' marks must not be searched for them: the page is cut at its marks once.
+        for number, piece in enumerate(_resource("page.html").split("@@")):
+            out.write((parts[piece] if number % 2 else piece).encode("utf-8", "replace"))
+
+
+def _title(trace: "Trace") -> str:
+    names = [printable(Path(path).name) for path in trace.paths]
+    return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more file')}"
+
+
+def _rows(trace: "Trace") -> list[dict[str, Any]]:
+    rows = []
+    for index in trace.largest(_ROW_LIMIT):
+        row = trace.row(index)
+        direction = main_direction(row)
+        rows.append(
+            {
+                "id": row["id"],
+                "cells": [field.text(row, direction) for field in FIELDS],
+                "keys": [_sort_key(field.title, row, direction) for field in FIELDS],
+                "name": printable(str(row.get("tls_sni") or "")),
+            }
+        )
+    return rows
+
+
+_SORTED_BY = {
+    "id": "id",
+    "bytes": "ledger_wire_bytes",
+    "time": "duration_s",
+    "goodput": "{d}_goodput_bps",
+    "RTT min": "{d}_rtt_min_s",
+    "median": "{d}_rtt_median_s",
+    "retrans": "{d}_loss_retransmitted_segments",
+    "lost": "{d}_loss_lost_segments_inferred",
+    "win. limit": "{d}_window_limited_fraction",
+    "zero win.": "{d}_window_zero_windows",
+    "gaps": "{d}_spacing_oversize",
+}
+
+
+def _sort_key(title: str, row: dict[str, Any], direction: str) -> float | None:
+    """The number behind a cell; None where the text itself is to be sorted by, or nothing was measured."""
+    column = _SORTED_BY.get(title)
+    return row.get(column.format(d=direction)) if column else None
+
+
+def _inputs(trace: "Trace") -> str:
+    items = []
+    for header in trace.header().get("inputs", ()):
+        first, *others = [escape(line.strip()) for line, _ in input_lines(header)]
+        more = "".join(f"<li>{line}</li>" for line in others)
+        items.append(f"<li>{first}{f'<ul>{more}</ul>' if more else ''}{_damage(header['damage'])}</li>")
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _damage(damage: list[dict[str, Any]]) -> str:
+    if not damage:
+        return ""
+    rows = "".join(
+        f"<tr><td>{d['offset']:,}</td><td>{si(d['skipped_bytes'], 'B')}</td><td>{escape(printable(d['what']))}</td>"
+        for d in damage[:100]
+    )
+    more = f"<p>{plural(len(damage) - 100, 'more place')}</p>" if len(damage) > 100 else ""
+    head = "<tr><th>offset</th><th>skipped</th><th>what was wrong</th></tr>"
+    return f"<details><summary>damage</summary><table>{head}{rows}</table>{more}</details>"
+
+
+def _notes(trace: "Trace") -> str:
+    lines: Iterable[str] = unmeasured(trace)
+    notes = [*lines]
+    if trace.interrupted:
+        notes.insert(0, "The reading was interrupted: the numbers are about the part that was read.")
+    if len(trace) > _ROW_LIMIT:
+        notes.append(f"The table shows the {_ROW_LIMIT:,} largest of {len(trace):,} connections.")
+    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+def _in_script(data: object) -> str:
+    """JSON that neither ends a script element nor starts a comment in one."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    script: str = get_plotlyjs()
+    return script.replace("</script", "<\\/script")
+
+
+def _resource(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")

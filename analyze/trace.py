@@ -1,0 +1,282 @@
+"""A capture that was read: the object that the command and a notebook work with.
+
+Reading happens once, for all connections. The packets of a connection are read on demand, in a further pass over the
+files, because keeping them all would take as much memory as the capture.
+"""
+
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import IO, TYPE_CHECKING, Any
+
+from analyze import _engine, document
+from analyze._engine import Columns, TraceError
+from analyze.anonymize import Anonymizer
+from analyze.capture_files import STANDARD_INPUT
+from analyze.grouping import Grouping, Input, group
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["Options", "Trace", "TraceError", "read", "version"]
+
+Source = str | os.PathLike[str] | bytes | IO[bytes]
+"""A path (`-`: standard input), the bytes of a capture, or a file opened in binary mode."""
+
+Progress = Callable[[int], object]
+"""Called about 20 times a second with the bytes consumed so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to read."""
+
+    filter: str | None = None
+    """Only packets that match this BPF expression (`tcp port 443`); needs libpcap."""
+    threads: int = 0
+    """0: as many as there are cores."""
+    grouping: Grouping = Grouping.AUTO
+    """Whether several captures are parts of one run."""
+    oversize_abs_ms: float | None = None
+    """Count a spacing as oversize from this length on, instead of by the adaptive rule."""
+    packets_of: tuple[int, ...] = ()
+    """Connections whose packets are wanted right away: saves the second pass for them."""
+    keep_input: bool = False
+    """Keep a copy of what comes from standard input, so that packets can be asked for later."""
+    anonymize: bool = False
+    """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
+
+
+@cache
+def version() -> str:
+    """The version of vmtrace that is installed."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("vmtrace")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def read(*sources: Source, options: Options = Options(), progress: Progress | None = None) -> "Trace":
+    """Measure captures.
+
+    Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
+    `ValueError` for a bad filter. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
+    """
+    if options.filter is not None:
+        from analyze.filter import checked
+
+        checked(options.filter)
+    spool: list[IO[bytes]] = []
+    inputs = [_as_input(source, options, spool) for source in sources]
+    return Trace(inputs, [_name(source) for source in sources], options, progress, spool)
+
+
+class Trace:
+    """What was measured. The tables go into pyarrow, polars, pandas and DuckDB as they are."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        names: Sequence[str],
+        options: Options,
+        progress: Progress | None,
+        spool: list[IO[bytes]],
+    ) -> None:
+        self._inputs = list(inputs)
+        self._names = list(names)
+        self._options = options
+        self._progress = progress
+        self._spool = spool
+        self._groups = group(self._inputs, options.grouping)
+        self._anonymizer = Anonymizer() if options.anonymize else None
+        self._result = self._run(options.packets_of)
+        self._detail = (options.packets_of, self._result)
+        self._columns: Columns | None = None
+        self._header: document.Record | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """True if the reading was stopped before the end: the numbers then are about the part that was read."""
+        return self._result.interrupted
+
+    @property
+    def paths(self) -> list[str]:
+        """The inputs' names as results show them, in the order of the results."""
+        names = [self._names[position] for members in self._groups for position in members]
+        return [self._anonymizer.path(name) for name in names] if self._anonymizer else names
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What was wrong with inputs that could not be read, while others could."""
+        return self._result.errors
+
+    @property
+    def files(self) -> list[str]:
+        """The inputs that are files, by their true names."""
+        return [os.fspath(i) for i in self._inputs if not isinstance(i, bytes) and i != STANDARD_INPUT]
+
+    @property
+    def connections(self) -> "Columns | pyarrow.Table":
+        """One row for each connection; columns are named by the JSON path joined with `_`."""
+        if self._anonymizer is None:
+            return self._connection_columns()
+        import pyarrow
+
+        mask = self._anonymizer.value
+        table = pyarrow.table(self._connection_columns())
+        for index, name in enumerate(table.column_names):
+            if name in Anonymizer.COLUMNS:
+                values = [mask(name, value) for value in table[name].to_pylist()]
+                table = table.set_column(index, name, pyarrow.array(values, pyarrow.string()))
+        return table
+
+    @property
+    def syns(self) -> Columns:
+        """One row for each second of the capture, with its SYNs and their fate."""
+        return self._result.syns()
+
+    def packets(self, connection: int | Iterable[int]) -> Columns:
+        """One row for each packet of these connections, in time order. Reads the files once more."""
+        wanted = (connection,) if isinstance(connection, int) else tuple(connection)
+        if not set(wanted) <= set(self._detail[0]):
+            if STANDARD_INPUT in self._inputs:
+                raise ValueError("standard input cannot be read twice: read with packets_of or keep_input")
+            self._detail = (wanted, self._run(wanted))
+        return self._detail[1].packets()
+
+    def __len__(self) -> int:
+        """The number of connections."""
+        return len(self._connection_columns())
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the connection table's columns."""
+        return self._connection_columns().names
+
+    def values(self, column: str) -> list[Any]:
+        """One column of the connection table as a list (all `None` if this capture has no such column)."""
+        columns = self._connection_columns()
+        try:
+            values = columns.values(column)
+        except KeyError:
+            return [None] * len(columns)
+        if self._anonymizer and column in Anonymizer.COLUMNS:
+            return [self._anonymizer.value(column, value) for value in values]
+        return values
+
+    def row(self, index: int) -> dict[str, Any]:
+        """One row of the connection table."""
+        row = self._connection_columns().row(index)
+        return self._anonymizer.row(row) if self._anonymizer else row
+
+    def largest(self, limit: int | None = None) -> list[int]:
+        """The rows of the connection table, the one of most bytes on the wire first."""
+        wire_bytes = self.values("ledger_wire_bytes")
+        order = sorted(range(len(wire_bytes)), key=lambda row: -(wire_bytes[row] or 0))
+        return order if limit is None else order[:limit]
+
+    def header(self) -> document.Record:
+        """The JSON document without its connections."""
+        if self._header is None:
+            self._header = document.read(self._write_compact)[0]
+        return self._header
+
+    def records(self, connections: Iterable[int]) -> list[document.Record]:
+        """The JSON records of these connections, in the order asked for; `KeyError` for one that there is not."""
+        wanted = list(connections)
+        found = {record["id"]: record for record in document.read(self._write_compact, wanted)[1]}
+        records = [found[number] for number in wanted]
+        return [self._anonymizer.connection(record) for record in records] if self._anonymizer else records
+
+    def json(self) -> document.Record:
+        """The whole JSON document `vmtrace.analysis/1`."""
+        buffer = io.BytesIO()
+        self.write_json(buffer.write)
+        content: document.Record = json.loads(buffer.getvalue())
+        return content
+
+    def write_json(self, write: Callable[[bytes], object], *, pretty: bool = False) -> None:
+        """Write the JSON document by calling `write` with consecutive pieces of it."""
+        if self._anonymizer is None:
+            self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths, pretty=pretty)
+            return
+        buffer = io.BytesIO()
+        self._write_compact(buffer.write)
+        content = json.loads(buffer.getvalue())
+        content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
+        write(json.dumps(content, ensure_ascii=False, indent=2 if pretty else None).encode() + b"\n")
+
+    def summary(self, *, limit: int = 20, width: int = 100) -> str:
+        """The table that `vmtrace analyze` prints."""
+        from analyze.human_table import summary_text
+
+        return summary_text(self, limit=limit, width=width)
+
+    def __repr__(self) -> str:
+        return f"<vmtrace.Trace of {', '.join(map(repr, self.paths))}: {len(self)} connections>"
+
+    def _repr_html_(self) -> str:
+        from analyze.human_table import summary_html
+
+        return summary_html(self)
+
+    def _connection_columns(self) -> Columns:
+        if self._columns is None:
+            self._columns = self._result.connections()
+        return self._columns
+
+    def _write_compact(self, write: Callable[[bytes], object]) -> None:
+        self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
+
+    def _run(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
+        options = self._options
+        return _engine.analyze(
+            [[self._inputs[position] for position in members] for members in self._groups],
+            threads=options.threads or len(os.sched_getaffinity(0)),
+            oversize_abs_ns=None if options.oversize_abs_ms is None else round(options.oversize_abs_ms * 1e6),
+            detail_connections=packets_of,
+            compile_filter=_compiler(options.filter),
+            progress=self._progress,
+        )
+
+
+def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
+    if expression is None:
+        return None
+    from analyze.filter import compile_filter
+
+    return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)
+
+
+def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> Input:
+    if source == STANDARD_INPUT and options.keep_input:
+        return _spooled(sys.stdin.buffer, spool)
+    if isinstance(source, str | os.PathLike | bytes):
+        return source
+    return _spooled(source, spool)
+
+
+def _spooled(stream: IO[bytes], spool: list[IO[bytes]]) -> str:
+    """The stream's content in a temporary file (mode 0600) that lives as long as `spool`."""
+    file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")  # noqa: SIM115 - lives on in `spool`
+    shutil.copyfileobj(stream, file, 1 << 20)
+    file.flush()
+    spool.append(file)
+    return file.name
+
+
+def _name(source: Source) -> str:
+    if isinstance(source, bytes):
+        return "<bytes>"
+    if isinstance(source, str | os.PathLike):
+        return "<stdin>" if source == STANDARD_INPUT else os.fspath(source)
+    return str(getattr(source, "name", "<stream>"))

@@ -1,0 +1,51 @@
+"""Made-up addresses: the same for the same, of the same family, and without a trace of the true ones."""
+
+from ipaddress import ip_address, ip_network
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyze.anonymize import Anonymizer
+
+
+@given(st.lists(st.ip_addresses(), min_size=1))
+def test_an_address_keeps_its_family_and_its_stand_in(addresses: list[object]) -> None:
+    anonymizer = Anonymizer()
+    first = [anonymizer.address(str(address)) for address in addresses]
+    assert [anonymizer.address(str(address)) for address in addresses] == first
+    assert len(set(first)) == len({str(address) for address in addresses})
+    for address, stand_in in zip(addresses, first, strict=True):
+        assert ip_address(stand_in).version == ip_address(str(address)).version
+
+
+def test_stand_ins_come_from_ranges_that_nobody_has() -> None:
+    anonymizer = Anonymizer()
+    assert ip_address(anonymizer.address("52.95.110.1")) in ip_network("198.18.0.0/15")
+    assert ip_address(anonymizer.address("2600:1f18::1")) in ip_network("2001:db8::/32")
+
+
+def test_ports_stay() -> None:
+    anonymizer = Anonymizer()
+    assert anonymizer.endpoint("52.95.110.1:443") == "198.18.0.1:443"
+    assert anonymizer.endpoint("[2600:1f18::1]:443") == "[2001:db8::1]:443"
+
+
+def test_a_connection_loses_its_addresses_and_its_server_name() -> None:
+    record = {"id": 1, "client": "52.95.110.1:5", "server": "52.95.110.2:443", "tls": {"sni": "secret.example"}}
+    changed = Anonymizer().connection(record)
+    assert changed == {
+        "id": 1,
+        "client": "198.18.0.1:5",
+        "server": "198.18.0.2:443",
+        "tls": {"sni": "name-1.invalid"},
+    }
+    assert record["client"] == "52.95.110.1:5", "the original is left as it was"
+
+
+def test_only_telling_columns_of_a_row_are_changed() -> None:
+    row = {"client": "1.2.3.4:5", "tls_sni": None, "close": "fin", "duration_s": 1.5}
+    assert Anonymizer().row(row) == {"client": "198.18.0.1:5", "tls_sni": None, "close": "fin", "duration_s": 1.5}
+
+
+def test_a_path_loses_its_folders() -> None:
+    assert Anonymizer().path("/data/customer/x.pcap") == "x.pcap"

@@ -1,0 +1,66 @@
+"""An output file is whole or not there, and its owner's alone."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from analyze.atomic import make_folder, writing
+
+
+def test_a_file_appears_whole_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    with writing(path) as out:
+        out.write(b"{}")
+        assert not path.exists()
+    assert path.read_bytes() == b"{}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), writing(path) as out:
+        out.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_full_disk_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    with pytest.raises(OSError, match="No space") as caught, writing(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.filename == str(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_missing_folder_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "out.json"
+    with pytest.raises(FileNotFoundError) as caught, writing(path):
+        pass
+    assert caught.value.filename == str(path)
+
+
+def test_a_device_is_written_directly() -> None:
+    with writing(Path(os.devnull)) as out:
+        out.write(b"gone")
+    assert Path(os.devnull).is_char_device()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    with writing(link) as out:
+        out.write(b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+
+
+def test_a_folder_for_output_is_private(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+    make_folder(tmp_path / "a" / "b")

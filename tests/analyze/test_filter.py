@@ -1,0 +1,49 @@
+"""Filters are compiled by libpcap, and its complaints are one line."""
+
+import struct
+
+import pytest
+
+from analyze import filter as bpf
+from analyze.filter import FilterError, checked, compile_filter
+
+ETHERNET, RAW_IP, LINUX_SLL2 = 1, 101, 276
+
+
+@pytest.mark.parametrize("link_type", [ETHERNET, RAW_IP, LINUX_SLL2])
+def test_a_filter_becomes_instructions_that_end_by_returning(link_type: int) -> None:
+    program = compile_filter("tcp port 443", link_type)
+    instructions = list(struct.iter_unpack("=HBBI", program))
+    assert len(instructions) > 3
+    assert instructions[-1][0] & 0x07 == 0x06, "BPF_RET"
+
+
+def test_raw_ip_has_no_link_header() -> None:
+    first = next(struct.iter_unpack("=HBBI", compile_filter("ip", RAW_IP)))
+    assert first[3] == 0, "the IP version is in the first byte"
+
+
+@pytest.mark.parametrize("expression", ["tcp prt 443", "host", "port 99999999", "tcp\0"])
+def test_a_bad_filter_is_one_clear_line(expression: str) -> None:
+    with pytest.raises(FilterError, match=r"^filter") as caught:
+        checked(expression)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_filter_that_a_link_type_cannot_have_is_told_of() -> None:
+    with pytest.raises(FilterError, match="ethernet"):
+        compile_filter("ether host 02:00:00:00:00:01", RAW_IP)
+    assert checked("ether host 02:00:00:00:00:01") == "ether host 02:00:00:00:00:01"
+
+
+def test_a_missing_libpcap_is_told_of_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_library(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr(bpf.ctypes, "CDLL", no_library)
+    bpf._libpcap.cache_clear()
+    try:
+        with pytest.raises(FilterError, match="libpcap, which is not installed"):
+            compile_filter("tcp", ETHERNET)
+    finally:
+        bpf._libpcap.cache_clear()

@@ -1,0 +1,46 @@
+"""Running the command as a user does, on captures made in the open (by `tests/analyze/conftest.py`)."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("captures", Path(__file__).parents[1] / "analyze" / "conftest.py")
+assert _spec is not None
+assert _spec.loader is not None
+_captures = importlib.util.module_from_spec(_spec)
+# A dataclass looks its own module up by name.
+sys.modules["captures"] = _captures
+_spec.loader.exec_module(_captures)
+
+transfer = _captures.transfer
+transfer_file = _captures.transfer_file
+two_transfers = _captures.two_transfers
+new_capture = _captures.new_capture
+transfer_into = _captures.transfer_into
+
+Vmtrace = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def vmtrace(tmp_path: Path) -> Vmtrace:
+    """Runs `vmtrace` with arguments in a folder of its own; output is text, nothing is a terminal."""
+
+    def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "vmtrace", *map(str, arguments)],
+            input=stdin,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
+            capture_output=True,
+            cwd=tmp_path,
+            env=os.environ | environment,
+            timeout=120,
+            check=False,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run

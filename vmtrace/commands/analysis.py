@@ -1,0 +1,338 @@
+"""What `vmtrace analyze` does: read, print, write, judge. Owns the order of these and the exit status.
+
+Heavy libraries are imported where their output is asked for: the plain table of a small capture must come at once.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyze import capture_files, fail_if
+from analyze.grouping import Grouping
+from analyze.trace import Options, Trace, TraceError, read
+from analyze.units import plural
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, quiet_broken_pipe
+from vmtrace.progress import Bar
+
+if TYPE_CHECKING:
+    from analyze.packet_series import ConnectionSeries
+    from analyze.provenance import Provenance
+    from analyze.providers import Provider
+
+_DRAWN_AT_MOST = 3
+_DRAWN_SHARE = 0.05
+"""Of the connections nobody chose, those with this share of all bytes are drawn, up to `_DRAWN_AT_MOST`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The command line, checked by the parser. Option names as in `vmtrace analyze --help`."""
+
+    names: tuple[str, ...]
+    json: str | None = None
+    csv: Path | None = None
+    parquet: Path | None = None
+    report: Path | None = None
+    figures: Path | None = None
+    filter: str | None = None
+    connections: tuple[int, ...] = ()
+    by_provider: bool = False
+    fail_if: str | None = None
+    oversize_abs_ms: float | None = None
+    threads: int = 0
+    limit: int = 20
+    separate: bool | None = None
+    anonymize: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    debug: bool = False
+
+    @property
+    def draws(self) -> bool:
+        """True if the packets of connections are wanted that are only known after a first pass."""
+        return (self.report is not None or self.figures is not None) and not self.connections
+
+    @property
+    def options(self) -> Options:
+        """The part that the reading needs."""
+        return Options(
+            filter=self.filter,
+            threads=self.threads,
+            oversize_abs_ms=self.oversize_abs_ms,
+            packets_of=self.connections if self._writes_packets else (),
+            grouping=self._grouping,
+            keep_input=self.draws,
+            anonymize=self.anonymize,
+        )
+
+    @property
+    def _grouping(self) -> Grouping:
+        if self.separate is None:
+            return Grouping.AUTO
+        return Grouping.SEPARATE if self.separate else Grouping.MERGE
+
+    @property
+    def _writes_packets(self) -> bool:
+        return any(place is not None for place in (self.csv, self.parquet, self.report, self.figures))
+
+
+def run(request: Request) -> int:
+    """Do what was asked; returns the exit status."""
+    expression = _parsed(request.fail_if)
+    found = capture_files.find(request.names)
+    failures = list(found.problems)
+    for problem in failures:
+        complain(problem)
+    paths = _readable(found.paths, failures)
+    if not paths:
+        return Exit.FAILED
+    with Bar(paths, wanted=not request.quiet) as bar, quiet_broken_pipe():
+        trace = _read(paths, request, bar, failures)
+        if trace is None:
+            return Exit.FAILED
+        _check_connections(trace, request.connections)
+        failures += _say_empty(trace)
+        outputs = Outputs(trace, request)
+        if not request.quiet and request.json != capture_files.STANDARD_INPUT:
+            outputs.print()
+        failures += outputs.write()
+        crossed = expression is not None and _judge(trace, request.fail_if or "", expression)
+    if trace.interrupted:
+        complain("interrupted: the results are about the part that was read")
+        return Exit.INTERRUPTED
+    if failures:
+        return Exit.FAILED
+    return Exit.CROSSED if crossed else Exit.DONE
+
+
+def _parsed(text: str | None) -> fail_if.Expression | None:
+    try:
+        return None if text is None else fail_if.parse(text)
+    except fail_if.ExpressionError as error:
+        raise UsageError(f"--fail-if {error}") from None
+
+
+def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
+    """The files that can be opened; the others are told of, one line each."""
+    readable = []
+    for path in paths:
+        try:
+            # Not a pipe: opening one could wait for ever, or take what is in it.
+            if path != capture_files.STANDARD_INPUT and (Path(path).is_file() or not Path(path).exists()):
+                os.close(os.open(path, os.O_RDONLY))
+            readable.append(path)
+        except (OSError, ValueError) as error:
+            failures.append(f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{path!r}: {error}")
+            complain(failures[-1])
+    return readable
+
+
+def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> Trace | None:
+    """Read what can be read: an input that is no capture is told of and left out."""
+    from analyze.filter import FilterError
+
+    while paths:
+        try:
+            trace = read(*paths, options=request.options, progress=bar)
+        except FilterError as error:
+            raise UsageError(str(error)) from None
+        except TraceError as error:
+            if error.kind == "filter":
+                raise UsageError(error.reason) from None
+            problem, culprit = str(error), error.path
+        except OSError as error:
+            problem, culprit = describe(error), error.filename
+        else:
+            for problem in map(describe, trace.errors):
+                failures.append(problem)
+                complain(problem)
+            return trace
+        failures.append(problem)
+        complain(problem)
+        if request.debug:
+            traceback.print_exc()
+        # Standard input was used up by the attempt.
+        if capture_files.STANDARD_INPUT in paths or culprit not in paths:
+            return None
+        paths = [path for path in paths if path != culprit]
+    return None
+
+
+def _check_connections(trace: Trace, wanted: Sequence[int]) -> None:
+    known = set(trace.values("id")) if wanted else set()
+    for number in wanted:
+        if number not in known:
+            there = f"they are numbered {min(known)} to {max(known)}" if known else "there are none"
+            raise CommandError(f"no connection {number}: {there}")
+
+
+def _say_empty(trace: Trace) -> list[str]:
+    """One line for each input without TCP. Only an input of which nothing could be decoded is a failure."""
+    failures = []
+    for header in trace.header().get("inputs", ()):
+        if header["tcp_packets"] or trace.interrupted:
+            continue
+        undecoded = header["undecoded_packets"]
+        reasons = ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
+        seen = plural(header["packets"], "packet")
+        what = f"{header['path']}: no TCP in {seen}" + (f" ({reasons})" if reasons else "")
+        complain(what)
+        # ARP and DNS were read and are no TCP; of a link type nobody knows nothing was read at all.
+        unknown_link = sum(number for name, number in undecoded.items() if "link" in name)
+        if header["packets"] and unknown_link == header["packets"]:
+            failures.append(what)
+    return failures
+
+
+def _judge(trace: Trace, text: str, expression: fail_if.Expression) -> bool:
+    """Tell of the first connection in which the expression holds; true if there is one."""
+    try:
+        condition = fail_if.bind(expression, trace.column_names)
+    except fail_if.ExpressionError as error:
+        raise UsageError(f"--fail-if: {error}") from None
+    columns = {name: trace.values(name) for name in condition.columns()}
+    crossings = list(condition.crossings(columns))
+    if not crossings:
+        unknown = [name for name, values in columns.items() if len(trace) and all(v is None for v in values)]
+        if len(unknown) == len(columns):
+            complain(f"--fail-if {text}: could not be judged, {', '.join(unknown)} was not measured in any connection")
+        return False
+    first = crossings[0]
+    row = trace.row(first.row)
+    direction = f", {first.direction.replace('_', ' ')}" if first.direction else ""
+    values = ", ".join(f"{metric} = {value:.6g}" for metric, value in first.values.items() if value is not None)
+    others = len({crossing.row for crossing in crossings}) - 1
+    more = f" (and {plural(others, 'more connection')})" if others else ""
+    where = f"connection {row['id']} ({row['client']} to {row['server']}{direction})"
+    complain(f"--fail-if {text}: {where}: {values}{more}")
+    return True
+
+
+class Outputs:
+    """What is printed and written of one trace. Each output that fails is told of; the others are still made."""
+
+    def __init__(self, trace: Trace, request: Request) -> None:
+        self._trace = trace
+        self._request = request
+
+    def print(self) -> None:
+        """The human answer on standard output."""
+        from rich.console import Console
+
+        from analyze import detail_view, human_table
+
+        plain = not sys.stdout.isatty()
+        # A pipe or a file has no width; and a table is read best at no more than this.
+        width = 100 if plain else None
+        console = Console(no_color=self._request.no_color or None, highlight=False, width=width, markup=False)
+        if self._request.connections:
+            for record in self._trace.records(self._request.connections):
+                detail_view.show(record, console)
+        elif self._request.by_provider:
+            console.print(human_table.provider_table(self._providers))
+        else:
+            human_table.show(self._trace, console, limit=self._request.limit)
+
+    def write(self) -> list[str]:
+        """Every file asked for; returns one line for each that failed."""
+        request, failures = self._request, list[str]()
+        tasks: tuple[tuple[object, Callable[[], None]], ...] = (
+            (request.json, self._write_json),
+            (request.csv, self._write_csv),
+            (request.parquet, self._write_parquet),
+            (request.figures, self._write_figures),
+            (request.report, self._write_report),
+        )
+        for wanted, task in tasks:
+            if wanted is None:
+                continue
+            try:
+                task()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                failures.append(f"cannot write {describe(error)}")
+                complain(failures[-1])
+                if request.debug:
+                    traceback.print_exc()
+        return failures
+
+    def _write_json(self) -> None:
+        from analyze.atomic import writing
+
+        if self._request.json == capture_files.STANDARD_INPUT:
+            self._json_into(sys.stdout.buffer.write)
+            sys.stdout.buffer.flush()
+        else:
+            with writing(Path(self._request.json or "")) as out:
+                self._json_into(out.write)
+
+    def _json_into(self, write: Callable[[bytes], object]) -> None:
+        if not self._request.by_provider:
+            self._trace.write_json(write)
+            return
+        from analyze.document import Appending
+
+        appending = Appending(write)
+        self._trace.write_json(appending)
+        appending.finish({"by_provider": [provider.as_record() for provider in self._providers]})
+
+    def _write_csv(self) -> None:
+        from analyze import tables
+
+        folder = self._request.csv or Path()
+        tables.write_csv(self._trace, folder, self._packets_of, self._provenance)
+        if self._request.by_provider:
+            tables.write_providers_csv([p.as_record() for p in self._providers], folder)
+
+    def _write_parquet(self) -> None:
+        from analyze import tables
+
+        tables.write_parquet(self._trace, self._request.parquet or Path(), self._packets_of, self._provenance)
+
+    def _write_figures(self) -> None:
+        from analyze.figures.write import write_figures
+
+        write_figures(self._series, self._request.figures or Path())
+
+    def _write_report(self) -> None:
+        from analyze.report.write import write_report
+
+        write_report(self._trace, self._series, self._provenance, self._request.report or Path())
+
+    @property
+    def _packets_of(self) -> tuple[int, ...]:
+        return self._request.connections
+
+    @cached_property
+    def _providers(self) -> "list[Provider]":
+        from analyze.providers import COLUMNS, by_provider
+
+        return by_provider(zip(*(self._trace.values(name) for name in COLUMNS), strict=True))
+
+    @cached_property
+    def _provenance(self) -> "Provenance":
+        from analyze import provenance
+
+        return provenance.of(self._trace, anonymous=self._request.anonymize)
+
+    @cached_property
+    def _series(self) -> "list[ConnectionSeries]":
+        """The connections to draw: those chosen, else the largest."""
+        from analyze.packet_series import of_connections
+
+        if self._trace.interrupted and not self._request.connections:
+            complain("interrupted: packets are not drawn, because the files would have to be read once more")
+            return []
+        return of_connections(self._trace, list(self._request.connections) or self._largest())
+
+    def _largest(self) -> list[int]:
+        ids, sizes = self._trace.values("id"), self._trace.values("ledger_wire_bytes")
+        whole = sum(size or 0 for size in sizes)
+        rows = self._trace.largest(_DRAWN_AT_MOST)
+        return [ids[row] for number, row in enumerate(rows) if number == 0 or (sizes[row] or 0) >= whole * _DRAWN_SHARE]
