@@ -97,7 +97,7 @@ fn captures_cut_and_flipped_at_random_places_still_end() {
         let path = entry.unwrap().path();
         let whole = std::fs::read(&path).unwrap();
         let mut next = numbers(whole.len() as u64);
-        for _ in 0..if whole.len() > 300_000 { 2 } else { 20 } {
+        for _ in 0..if whole.len() > 300_000 { 1 } else { 6 } {
             let mut file = whole[..=next(whole.len())].to_vec();
             for _ in 0..next(8) {
                 let at = next(file.len());
