@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use vmtrace_core::read::Damage;
 
+const T: i64 = 1_700_000_000_000_000_000;
+
 /// Start of each record in a file of `plain_pcap`.
 fn starts(frames: &[Frame]) -> Vec<usize> {
     frames.iter().scan(24, |at, frame| Some(std::mem::replace(at, *at + 16 + frame.bytes.len()))).collect()
@@ -166,6 +168,11 @@ fn hostile_files_take_linear_time() {
     for (length, snap) in [(16, 0), (17, 0), (1000, 0), (200_000, 0), (15_000_000, 16 << 20), (100_000, 99_999)] {
         files.push(claims(length, snap));
     }
+    // Each odd record claims so much that whole megabytes are read before it is found false.
+    let odd = Order::Little.words(&[1_700_000_000, 5, 15_000_001, 14_999_999]);
+    let sound = pcap_record(Order::Little, MICROSECONDS, &frame(T, 60, &[0x77; 60])).repeat(4);
+    let lures = [sound, odd].concat().repeat(60_000);
+    files.push([pcap_header(Order::Little, MICROSECONDS, 16 << 20, 1), lures].concat());
     for (number, file) in files.iter().enumerate() {
         let start = Instant::now();
         let records = read(file).records.len();

@@ -81,3 +81,30 @@ fn a_capture_reads_the_same_however_small_the_reads_are() {
         assert_eq!(whole.inputs, slow.inputs, "{}", path.display());
     }
 }
+
+/// Numbers that look random but are the same every time.
+fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
+    move |below| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below.max(1)
+    }
+}
+
+#[test]
+fn captures_cut_and_flipped_at_random_places_still_end() {
+    let Some(folder) = traces() else { return };
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let whole = std::fs::read(&path).unwrap();
+        let mut next = numbers(whole.len() as u64);
+        for _ in 0..if whole.len() > 300_000 { 1 } else { 6 } {
+            let mut file = whole[..=next(whole.len())].to_vec();
+            for _ in 0..next(8) {
+                let at = next(file.len());
+                file[at] ^= 1 << next(8);
+            }
+            let outcome = read(&file);
+            assert_eq!(outcome.inputs[0].packets as usize, outcome.records.len(), "{}", path.display());
+        }
+    }
+}
