@@ -89,12 +89,44 @@ pub struct Arrived {
 }
 
 /// New stream bytes: from, to, whether they crossed in a retransmission.
-pub type Delivery<'a> = &'a mut dyn FnMut(u64, u64, bool);
+pub type NewBytes = (u64, u64, bool);
+
+/// The new stream bytes of one packet: nearly always one range.
+#[derive(Debug, Clone, Default)]
+pub enum Delivered {
+    /// None.
+    #[default]
+    Nothing,
+    /// One range.
+    Range(NewBytes),
+    /// What several holes were filled with.
+    Ranges(Vec<NewBytes>),
+}
+
+impl Delivered {
+    fn add(&mut self, from: u64, to: u64, by_retransmission: bool) {
+        let range = (from, to, by_retransmission);
+        match self {
+            Self::Nothing => *self = Self::Range(range),
+            Self::Range(first) => *self = Self::Ranges(vec![*first, range]),
+            Self::Ranges(ranges) => ranges.push(range),
+        }
+    }
+
+    /// The ranges.
+    pub fn ranges(&self) -> &[NewBytes] {
+        match self {
+            Self::Nothing => &[],
+            Self::Range(range) => std::slice::from_ref(range),
+            Self::Ranges(ranges) => ranges,
+        }
+    }
+}
 
 impl Half {
     /// Takes a data packet (not one captured twice).
     #[inline]
-    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, deliver: Delivery<'_>) -> Arrived {
+    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, delivered: &mut Delivered) -> Arrived {
         let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
@@ -109,13 +141,13 @@ impl Half {
                 return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
             }
             if !around.beside_sender && packet.ip_version == 4 && self.was_sent_unseen(packet, start, end, segment_size, around) {
-                self.unseen_again(packet, start, end, segment_size, around, spacing_ns, deliver)
+                self.unseen_again(packet, start, end, segment_size, around, spacing_ns, delivered)
             } else {
-                self.new_data(packet, start, end, segment_size, deliver);
+                self.new_data(packet, start, end, segment_size, delivered);
                 Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
             }
         } else {
-            self.late_data(packet, start, end, segment_size, around, spacing_ns, deliver)
+            self.late_data(packet, start, end, segment_size, around, spacing_ns, delivered)
         };
         let live = self.live.get_or_insert_default();
         live.segment_size = segment_size;
@@ -130,7 +162,7 @@ impl Half {
             }
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
-        live.view.sent(packet.time_ns, end, u64::from(segment_size), u64::from(self.largest_payload));
+        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
     }
@@ -149,7 +181,7 @@ impl Half {
     }
 
     #[inline]
-    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, deliver: Delivery<'_>) {
+    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, delivered: &mut Delivered) {
         let live = self.live.get_or_insert_default();
         if start > self.max {
             let exposure = Exposure { time_ns: packet.time_ns, tsval: tsval_of(packet), ip_id: packet.ip_id, by_acknowledgement: false };
@@ -158,7 +190,7 @@ impl Half {
         live.segments.push(record(packet, start, end, segment_size, 0));
         self.unique_payload_bytes += end - start;
         self.max = end;
-        deliver(start, end, false);
+        delivered.add(start, end, false);
     }
 
     /// Data the capture point has not seen, though it crossed the sender's network card before: a tail that was lost
@@ -185,7 +217,7 @@ impl Half {
         segment_size: u16,
         around: &Surroundings<'_>,
         last_data_ns: Option<i64>,
-        deliver: Delivery<'_>,
+        delivered: &mut Delivered,
     ) -> Arrived {
         let before = self.max;
         let live = self.live.get_or_insert_default();
@@ -201,7 +233,7 @@ impl Half {
         self.unique_payload_bytes += end - start;
         self.max = end;
         let trigger = self.count_retransmission(packet, start, end, segment_size, None, false, around, last_data_ns);
-        deliver(start, end, true);
+        delivered.add(start, end, true);
         Arrived { kind: Kind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
     }
 
@@ -215,7 +247,7 @@ impl Half {
         segment_size: u16,
         around: &Surroundings<'_>,
         last_data_ns: Option<i64>,
-        deliver: Delivery<'_>,
+        delivered: &mut Delivered,
     ) -> Arrived {
         if let Some(kind) = self.probe_kind(packet, start) {
             self.loss.probes += 1;
@@ -238,7 +270,7 @@ impl Half {
             arrived.kind = Kind::Retransmission;
             arrived.trigger = Some(self.count_retransmission(packet, start, late_end, segment_size, exposure, missing == 0, around, last_data_ns));
         }
-        self.take_late_bytes(packet, start, end, segment_size, original, deliver);
+        self.take_late_bytes(packet, start, end, segment_size, original, delivered);
         arrived
     }
 
@@ -319,7 +351,7 @@ impl Half {
     }
 
     /// Brings the bytes of a late packet that were not seen before into the records.
-    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, deliver: Delivery<'_>) {
+    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, delivered: &mut Delivered) {
         let live = self.live.get_or_insert_default();
         let state = if original { state::LATE } else { state::RETRANSMITTED };
         let (mut unique, una) = (0, self.una);
@@ -329,12 +361,12 @@ impl Half {
             if to > una {
                 segments.insert(record(packet, from.max(una), to, segment_size, state));
             }
-            deliver(from, to, !original);
+            delivered.add(from, to, !original);
         });
         if end > self.max {
             unique += end - self.max;
             live.segments.push(record(packet, self.max, end, segment_size, 0));
-            deliver(self.max, end, false);
+            delivered.add(self.max, end, false);
             self.max = end;
         }
         self.unique_payload_bytes += unique;
