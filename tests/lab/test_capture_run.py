@@ -36,9 +36,8 @@ def test_nothing_is_missing_at_either_end(host: str, tmp_path: Path) -> None:
         for sock in sockets:
             sock.setblocking(False)
             sock.connect_ex(("198.18.9.2", 9))
+            sock.close()
         health = captures["only"].stop()
-    for sock in sockets:
-        sock.close()
     packets = list(read_packets(tmp_path / "a.pcap"))
     assert health.whole and health.captured == len(packets) == 20
     assert all(packet.flags == FLAG_SYN for packet in packets)
