@@ -19,7 +19,7 @@ TEXT = json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":")).encode() 
 
 
 def pieces(cuts: list[int]) -> list[bytes]:
-    ends = sorted({cut % len(TEXT) for cut in cuts}) + [len(TEXT)]
+    ends = [*sorted({cut % len(TEXT) for cut in cuts}), len(TEXT)]
     return [TEXT[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
