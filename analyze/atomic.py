@@ -18,8 +18,12 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename.
     """
     if path.exists() and not path.is_file():
-        with path.open("wb") as out:
-            yield out
+        try:
+            with path.open("wb") as out:
+                yield out
+        except OSError as error:
+            error.filename = str(path)
+            raise
         return
     # Through a symbolic link the file it names is replaced, not the link.
     target = path.resolve()

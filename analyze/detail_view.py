@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from analyze.document import Record
-from analyze.units import ABSENT, count, instant, printable, seconds, share, si
+from analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ _SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("_bps", lambda value: si(value, "bit/s")),
     ("_fraction", share),
     ("_rate", share),
-    ("_ratio", share),
+    ("_ratio", ratio),
     ("confidence", share),
 )
 
@@ -44,7 +44,7 @@ def show(record: Record, console: "Console") -> None:
         if record.get(part):
             console.print()
             console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
-    for line in _anomaly_lines(record):
+    for line in (*_anomaly_lines(record), *_reasons(record)):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -66,24 +66,42 @@ def _facts(record: Record) -> Iterator[str]:
 def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:
     forth, back = (record[key] for key, _ in _NAMES)
     for key in forth:
+        if key == "not_measured" or isinstance(forth[key], list):
+            continue
         if isinstance(forth[key], dict):
-            yield key, "", ""
-            yield from _group_rows(forth[key], (back or {}).get(key) or {}, "  ")
-        elif not isinstance(forth[key], list):
-            yield _label(key), _cell(key, forth[key]), _cell(key, back.get(key))
+            yield _label(key), "", ""
+            yield from _group_rows(forth[key], back[key])
+        else:
+            yield _label(key), _cell(key, forth[key]), _cell(key, back[key])
 
 
-def _group_rows(forth: Record, back: Record, indent: str) -> Iterator[tuple[str, str, str]]:
-    for key in dict.fromkeys([*forth, *back]):
-        left, right = forth.get(key), back.get(key)
-        if isinstance(left, dict) or isinstance(right, dict):
+def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tuple[str, str, str]]:
+    for key, left in forth.items():
+        right = back[key]
+        if isinstance(left, dict):
             yield indent + _label(key), "", ""
-            counts = _group_rows(left or {}, right or {}, indent + "  ")
-            yield from (
-                (name, a, b) for name, a, b in counts if (a, b) not in (("0", "0"), ("0", ABSENT), (ABSENT, "0"))
-            )
-        elif not isinstance(left, list):
+            counts = _group_rows(left, right, indent + "  ")
+            yield from (row for row in counts if set(row[1:]) - {"0", ABSENT})
+        elif not isinstance(left, list) and key != "caveat":
             yield indent + _label(key), _cell(key, left), _cell(key, right)
+
+
+def _reasons(record: Record) -> Iterator[str]:
+    """Why some numbers are not there, or less than sure; said once where both directions have the same reason."""
+    said: dict[str, list[str]] = {}
+    for key, name in _NAMES:
+        for field, reason in (record[key].get("not_measured") or {}).items():
+            said.setdefault(f"{_label(field.replace('.', ' '))}: {reason}", []).append(name)
+        if record[key]["loss"].get("caveat"):
+            said.setdefault(f"loss: {record[key]['loss']['caveat']}", []).append(name)
+    for field, reason in ((record.get("tls") or {}).get("not_measured") or {}).items():
+        said.setdefault(f"TLS {_label(field)}: {reason}", [])
+    if said:
+        yield ""
+        yield "not measured, or less than sure:"
+    for text, names in said.items():
+        where = f" ({names[0]})" if len(names) == 1 else ""
+        yield f"  {printable(text)}{where}"
 
 
 def _pairs(heading: str, values: Record, ledger: Record | None) -> "Any":
@@ -96,6 +114,8 @@ def _pairs(heading: str, values: Record, ledger: Record | None) -> "Any":
     table.add_column("", justify="right")
     whole = ledger["wire_bytes"] if ledger else 0
     for key, value in values.items():
+        if isinstance(value, dict):
+            continue
         part = share(value / whole) if whole and key.endswith("_bytes") and value is not None else ""
         table.add_row(Text("  " + _label(key)), Text(_cell(key, value)), Text(part))
     return table

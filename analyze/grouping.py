@@ -6,7 +6,9 @@ a transfer) are not: each packet would be there twice. They are told by comparin
 
 from collections.abc import Sequence
 from enum import Enum
+from itertools import combinations
 from os import PathLike
+from pathlib import Path
 
 from analyze import _engine
 from analyze.capture_files import STANDARD_INPUT
@@ -17,7 +19,8 @@ _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but
 for a router's, which are two points as well)."""
 _COMPARED_AT_MOST = 8
-"""Every pair is compared: of more files than this only the first ones are, and the others taken as parts of the run."""
+"""Comparing every pair of many files would take longer than analysing them: of more files than this, those of one
+folder and those of one name are compared, each time the first ones only."""
 
 
 class Grouping(Enum):
@@ -39,15 +42,26 @@ def group(inputs: Sequence[Input], how: Grouping) -> list[list[int]]:
     if how is Grouping.MERGE or len(inputs) < 2 or STANDARD_INPUT in inputs:
         return [positions]
     groups: list[list[int]] = []
+    alike = _pairs(inputs)
     for position in positions:
-        compared = position < _COMPARED_AT_MOST
         for members in groups:
-            if not (compared and any(_same_traffic(inputs[position], inputs[member]) for member in members)):
+            rivals = [member for member in members if (member, position) in alike]
+            if not any(_same_traffic(inputs[member], inputs[position]) for member in rivals):
                 members.append(position)
                 break
         else:
             groups.append([position])
     return groups
+
+
+def _pairs(inputs: Sequence[Input]) -> set[tuple[int, int]]:
+    """The pairs of inputs that may be the same traffic at two points."""
+    kin: dict[object, list[int]] = {}
+    for position, source in enumerate(inputs):
+        path = None if isinstance(source, bytes) else Path(source)
+        for relation in ("all",) if len(inputs) <= _COMPARED_AT_MOST or path is None else (path.parent, path.name):
+            kin.setdefault(relation, []).append(position)
+    return {pair for positions in kin.values() for pair in combinations(positions[:_COMPARED_AT_MOST], 2)}
 
 
 def _same_traffic(one: Input, other: Input) -> bool:

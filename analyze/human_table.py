@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH = 26
 _COLUMN_GAP = 2
+_INPUTS_SHOWN = 10
 
 Row = dict[str, Any]
 
@@ -90,12 +91,11 @@ FIELDS = (
         warns=_positive("window_zero_windows"),
     ),
     Field("gaps", 6, lambda row, d: count(row.get(f"{d}_spacing_oversize")), warns=_positive("spacing_oversize")),
-    Field("TLS", 4, _tls, left=True),
+    Field("TLS", 4, _tls),
     Field(
         "close",
         8,
         lambda row, _: str(row.get("close") or ABSENT),
-        left=True,
         warns=lambda r, _: r.get("close") == "reset",
     ),
 )
@@ -111,9 +111,8 @@ def show(trace: "Trace", console: "Console", *, limit: int) -> None:
     """Print the summary."""
     from rich.text import Text
 
-    for header in trace.header().get("inputs", ()):
-        for line, style in input_lines(header):
-            console.print(Text(line, style), soft_wrap=True)
+    for line, style in inputs_lines(trace.header()["inputs"]):
+        console.print(Text(line, style), soft_wrap=True)
     if trace.interrupted:
         console.print(Text("interrupted: the numbers are about the part that was read", "bold yellow"), soft_wrap=True)
     total = len(trace)
@@ -169,8 +168,24 @@ def _shortened(text: str) -> str:
     return f"{text[: _ADDRESS_WIDTH - 1 - half]}…{text[-half:]}"
 
 
+def inputs_lines(headers: list[Row]) -> Iterator[tuple[str, str]]:
+    """What there is to say of all inputs; of many, only their sum and those with trouble."""
+    if len(headers) <= _INPUTS_SHOWN:
+        yield from (line for header in headers for line in input_lines(header))
+        return
+    packets, tcp = (sum(header[key] for header in headers) for key in ("packets", "tcp_packets"))
+    yield f"{len(headers):,} captures: {packets:,} packets ({tcp:,} TCP)", "bold"
+    troubled = [header for header in headers if header["format"] is None or any(trouble(header))]
+    yield from (line for header in troubled[:_INPUTS_SHOWN] for line in input_lines(header))
+    if len(troubled) > _INPUTS_SHOWN:
+        yield f"and {plural(len(troubled) - _INPUTS_SHOWN, 'more capture')} with trouble (see --json)", "yellow"
+
+
 def input_lines(header: Row) -> Iterator[tuple[str, str]]:
     """What there is to say of one input, with a style for each line."""
+    if header["format"] is None:
+        yield f"{printable(header['path'])}: could not be read", "yellow"
+        return
     form = header["format"] + (f", {header['compression']}" if header.get("compression") else "")
     links = ", ".join(printable(str(name)) for name in header["link_types"]) or "no link type"
     text = f"{printable(header['path'])}: {form}, {links}, {plural(header['packets'], 'packet')}"
@@ -240,13 +255,12 @@ def provider_table(providers: Iterable["Provider"]) -> "Table":
         table.add_column(title, justify="right", no_wrap=True)
     for provider in providers:
         row = provider.as_record()
-        ratio = row["overhead_ratio"]
         table.add_row(
             Text(provider.name),
             count(provider.connections),
             si(provider.wire_bytes, "B"),
             si(provider.application_bytes, "B"),
-            f"{ratio:.1%}" if isinstance(ratio, float) else ABSENT,
+            ratio(_float(row["overhead_ratio"])),
             si(provider.tls_handshake_bytes, "B"),
             si(provider.retransmitted_bytes, "B"),
             seconds(_float(row["handshake_rtt_s"])),
@@ -268,7 +282,7 @@ def summary_html(trace: "Trace", limit: int = 20) -> str:
     """The summary as a notebook shows it."""
     from html import escape
 
-    lines = [line for header in trace.header().get("inputs", ()) for line, _ in input_lines(header)]
+    lines = [line for line, _ in inputs_lines(trace.header()["inputs"])]
     rows = [trace.row(index) for index in trace.largest(limit)]
     head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
     body = "".join(

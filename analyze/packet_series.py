@@ -65,11 +65,12 @@ class ConnectionSeries:
         source, target = ends if self.direction == "client_to_server" else ends[::-1]
         return f"connection {record['id']}: {source} → {target}"
 
-    @property
-    def end_s(self) -> float:
-        """The time of the last packet."""
-        series = (*self.sent.values(), self.acknowledged)
-        return max((float(s.time_s[-1]) for s in series if len(s)), default=0.0)
+    def anomalies(self) -> Series:
+        """Oversize spacings, each at the packet that ends it."""
+        start_ns = self.record["start_ns"]
+        gaps = [gap for gap in self.record[self.direction]["spacing"]["anomalies"] if gap["gap_s"] > 0]
+        ends_s = [(gap["start_ns"] - start_ns) / 1e9 + gap["gap_s"] for gap in gaps]
+        return Series(np.array(ends_s, np.float64), np.array([gap["gap_s"] for gap in gaps], np.float64))
 
 
 def keep_extremes(time: Floats, value: Floats, limit: int) -> NDArray[np.intp]:

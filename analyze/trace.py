@@ -187,15 +187,20 @@ class Trace:
     def header(self) -> document.Record:
         """The JSON document without its connections."""
         if self._header is None:
-            self._header = document.read(self._write_compact)[0]
+            # Connections are numbered from 1.
+            self._header = self._part(0)
+            del self._header["connections"]
         return self._header
 
     def records(self, connections: Iterable[int]) -> list[document.Record]:
         """The JSON records of these connections, in the order asked for; `KeyError` for one that there is not."""
-        wanted = list(connections)
-        found = {record["id"]: record for record in document.read(self._write_compact, wanted)[1]}
-        records = [found[number] for number in wanted]
-        return [self._anonymizer.connection(record) for record in records] if self._anonymizer else records
+        records = []
+        for number in connections:
+            found = self._part(number)["connections"] if number > 0 else []
+            if not found:
+                raise KeyError(number)
+            records.append(self._anonymizer.connection(found[0]) if self._anonymizer else found[0])
+        return records
 
     def json(self) -> document.Record:
         """The whole JSON document `vmtrace.analysis/1`."""
@@ -204,16 +209,14 @@ class Trace:
         content: document.Record = json.loads(buffer.getvalue())
         return content
 
-    def write_json(self, write: Callable[[bytes], object], *, pretty: bool = False) -> None:
+    def write_json(self, write: Callable[[bytes], object]) -> None:
         """Write the JSON document by calling `write` with consecutive pieces of it."""
         if self._anonymizer is None:
-            self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths, pretty=pretty)
+            self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
             return
-        buffer = io.BytesIO()
-        self._write_compact(buffer.write)
-        content = json.loads(buffer.getvalue())
+        content = self._part(None)
         content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
-        write(json.dumps(content, ensure_ascii=False, indent=2 if pretty else None).encode() + b"\n")
+        write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
 
     def summary(self, *, limit: int = 20, width: int = 100) -> str:
         """The table that `vmtrace analyze` prints."""
@@ -234,8 +237,14 @@ class Trace:
             self._columns = self._result.connections()
         return self._columns
 
-    def _write_compact(self, write: Callable[[bytes], object]) -> None:
-        self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
+    def _part(self, connection: int | None) -> document.Record:
+        """The JSON document with this connection alone, with all of them for None."""
+        buffer = io.BytesIO()
+        self._result.write_json(
+            buffer.write, vmtrace_version=version(), input_paths=self.paths, only_connection=connection
+        )
+        content: document.Record = json.loads(buffer.getvalue())
+        return content
 
     def _run(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
         options = self._options

@@ -62,6 +62,11 @@ def share(value: float | None) -> str:
     return f"{percent:.1f} %" if percent >= 10 else f"{percent:.2g} %"
 
 
+def ratio(value: float | None) -> str:
+    """`6.92` -> `692 %`: what may be more than the whole."""
+    return ABSENT if value is None or math.isnan(value) else f"{_three_digits(value * 100)} %"
+
+
 def instant(unix_ns: int | None) -> str:
     """Unix nanoseconds -> `2026-11-20 18:55:39.123 UTC`."""
     if unix_ns is None:

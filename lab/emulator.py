@@ -35,6 +35,7 @@ LOOP_BOUND_S = 0.005
 _BATCH = 32  # packets read from one side before due packets get their turn
 _LONGEST_PACKET = 65536
 _DRAIN_NS = 1_500_000_000
+_PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 
 
@@ -186,7 +187,9 @@ def impairments_from_json(document: Mapping[str, Any]) -> Impairments:
 
 def prefer_this_process() -> bool:
     """Ask for real-time priority and exact timers; True when the kernel granted the priority."""
-    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1000, 0, 0, 0)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_TIMERSLACK, 1000, 0, 0, 0)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)  # the devices must not outlive who made them
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
     except OSError:

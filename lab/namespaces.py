@@ -39,9 +39,11 @@ def missing_requirement() -> str | None:
         return "the lab needs root: it makes network namespaces and TUN devices (try sudo)"
     if not Path("/dev/net/tun").exists():
         return "the lab needs /dev/net/tun: load the tun module (modprobe tun) or pass the device into the container"
-    for program in ("ip", "ethtool", "tcpdump", "openssl"):
+    for program in ("ip", "setpriv", "ethtool", "tcpdump", "openssl"):
         if shutil.which(program) is None:
-            return f"the lab needs the program {program}: install it (Debian: iproute2 ethtool tcpdump openssl)"
+            return (
+                f"the lab needs the program {program}: install it (Debian: iproute2 util-linux ethtool tcpdump openssl)"
+            )
     return _refused_namespace()
 
 
@@ -111,8 +113,11 @@ def inside(name: str) -> Iterator[None]:
 
 
 def exec_prefix(name: str) -> list[str]:
-    """Words to put before a command line so that it runs in the namespace, under the same process id."""
-    return ["ip", "netns", "exec", name]
+    """Words to put before a command line so that it runs in the namespace, under the same process id.
+
+    The kernel ends it with its parent, so that not even `kill -9` of a run leaves programs behind.
+    """
+    return ["setpriv", "--pdeathsig", "KILL", "ip", "netns", "exec", name]
 
 
 def open_tun(namespace: str, device: str) -> int:

@@ -27,6 +27,10 @@ from lab.ready_scenarios import SCENARIOS
 from lab.transfer import run_transfer
 
 _TIME_LIMIT_S = 60.0
+_RESULT_FILES = (
+    "sender.pcap", "receiver.pcap", "middle.pcap", "fates.csv.gz", "truth.json",
+    "tcp_info.sender.csv", "tcp_info.receiver.csv",
+)  # fmt: skip
 _WORKING_FILES = (
     "fates.bin", "path.json", "emulator.json", "server.key", "server.crt", "client.log", "server.log", "client.json",
     "server.json", "client.settings.json", "server.settings.json",
@@ -80,10 +84,8 @@ def run(scenario: Scenario, folder: Path, attempts: int = 1) -> Run:
 
 def _clear(folder: Path) -> None:
     """Remove an earlier run's files, and nothing that is not one."""
-    patterns = ("*.pcap", "fates.csv.gz", "truth.json", "tcp_info.*.csv", *_WORKING_FILES)
-    for pattern in patterns:
-        for leftover in folder.glob(pattern):
-            leftover.unlink()
+    for name in (*_RESULT_FILES, *_WORKING_FILES):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _run_once(scenario: Scenario, folder: Path) -> Run:

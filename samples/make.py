@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -70,7 +71,7 @@ def _as_gzip(source: Path, target: Path) -> str:
 def _damage(source: Path, target: Path) -> str:
     """A copy broken off at a random byte, with a block in the middle that the disk returned as zeroes."""
     content = bytearray(source.read_bytes())
-    dice = random.Random(20)
+    dice = random.Random(2011)
     end = dice.randrange(len(content) * 9 // 10, len(content))
     block = dice.randrange(len(content) // 3 // 512, len(content) * 2 // 3 // 512) * 512
     content[block : block + 4096] = bytes(4096)
@@ -334,7 +335,7 @@ def _section(entries: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"## {first['run']}",
         "",
-        f"{first['story']} {first['look_for']}",
+        textwrap.fill(f"{first['story']} {first['look_for']}", 118),
         "",
         f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
         f"{true['data_segments_arrived']} arrived;",

@@ -53,11 +53,13 @@ def describe(error: BaseException) -> str:
 
 
 @contextmanager
-def quiet_broken_pipe() -> Iterator[None]:
-    """End quietly when whoever reads our output (`head`, a pager) has had enough."""
+def guarded_output() -> Iterator[None]:
+    """End quietly when whoever reads our output (`head`, a pager) has had enough; other failures are raised once."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes standard output once more at exit, which would complain.
+    except OSError as error:
+        # Python flushes standard output once more at exit, which would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise

@@ -13,7 +13,7 @@ from analyze.units import printable
 POINT_LIMIT = 20_000
 """More points than this on one line are more than a printed page can show."""
 
-_STYLE: Any = {
+STYLE: Any = {
     "font.size": 9,
     "axes.grid": True,
     "grid.color": "#dddddd",
@@ -29,7 +29,7 @@ _STYLE: Any = {
 
 def new_figure(series: ConnectionSeries, what: str) -> tuple[Figure, Axes]:
     """An empty figure with a title and a time axis."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 3.8), dpi=200)
         axes = figure.add_subplot()
     # A dollar sign in a name would start a formula.

@@ -19,14 +19,12 @@ def draw(series: ConnectionSeries) -> Figure:
     if not len(drawn):
         note_empty(axes, "fewer than two data packets")
     points(axes, drawn, ROLES["spacing"], "spacing")
-    marked = [a for a in spacing["anomalies"] if a["gap_s"] > 0]
-    if marked:
-        start_ns = series.record["start_ns"]
-        # An anomaly starts with the gap, its point stands at the packet that ends it.
-        times = [(a["start_ns"] - start_ns) / 1e9 + a["gap_s"] for a in marked]
-        gaps = [a["gap_s"] for a in marked]
-        axes.plot(times, gaps, "o", color=ROLES["retransmission"], fillstyle="none", markersize=6, label="oversize")
-    if spacing["median_s"]:
+    marked = series.anomalies()
+    if len(marked):
+        colour = ROLES["retransmission"]
+        axes.plot(marked.time_s, marked.value, "o", color=colour, fillstyle="none", markersize=6, label="oversize")
+    # Where most packets have the same time, a line far below all points would only press them together.
+    if len(drawn) and (spacing["median_s"] or 0) >= drawn.value.min():
         label = f"median {seconds(spacing['median_s'])}"
         axes.axhline(spacing["median_s"], color="#444444", linestyle=":", linewidth=0.9, label=label)
     log_axis(axes, "time since the previous data packet", "s")

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import matplotlib as mpl
+
 from analyze.atomic import make_folder, writing
 from analyze.figures import rtt, spacing, throughput, time_sequence, window
+from analyze.figures.axes import STYLE
 from analyze.packet_series import ConnectionSeries
 
 KINDS = (time_sequence, rtt, spacing, window, throughput)
@@ -27,7 +30,7 @@ def write_figures(
                 path = folder / f"connection-{series.record['id']}-{kind.NAME}.{form}"
                 # Without a date in it the same capture gives the same file.
                 metadata = {"Date": None} if form == "svg" else None
-                with writing(path) as out:
+                with mpl.rc_context(STYLE), writing(path) as out:
                     figure.savefig(out, format=form, metadata=metadata)
                 written.append(path)
     return written

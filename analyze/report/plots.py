@@ -90,6 +90,7 @@ def _traces(series: ConnectionSeries) -> list[Plain]:
         _line(0, series.allowed, LABELS["allowed"], ROLES["allowed"]),
         _points(1, series.rtt_s, "RTT sample", ROLES["rtt"]),
         _points(2, spacing, "spacing", ROLES["spacing"]),
+        _points(2, series.anomalies(), "oversize", ROLES["retransmission"], "circle-open", 9),
         _line(3, series.window_bytes, "receiver's window", ROLES["window"]),
         _line(3, series.flight_bytes, "in flight", ROLES["flight"]),
         _line(4, series.throughput_bps, f"throughput in bins of {seconds(series.bin_s)}", ROLES["throughput"], "hvh"),

@@ -1,4 +1,4 @@
-"""The JSON document in pieces, cut anywhere."""
+"""Keys are added to a document that comes in pieces, cut anywhere."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.document import Appending, read
+from analyze.document import Appending
 
 DOCUMENT: dict[str, Any] = {
     "schema": "vmtrace.analysis/1",
@@ -19,7 +19,7 @@ TEXT = json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":")).encode() 
 
 
 def pieces(cuts: list[int]) -> list[bytes]:
-    ends = sorted({cut % len(TEXT) for cut in cuts}) + [len(TEXT)]
+    ends = [*sorted({cut % len(TEXT) for cut in cuts}), len(TEXT)]
     return [TEXT[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -32,25 +32,6 @@ def writer(cuts: list[int]) -> Callable[[Callable[[bytes], object]], None]:
 
 
 CUTS = st.lists(st.integers(0, 10_000), max_size=20)
-
-
-@given(CUTS, st.sets(st.integers(0, 7)))
-def test_the_connections_asked_for_are_found_however_the_pieces_are_cut(cuts: list[int], wanted: set[int]) -> None:
-    header, records = read(writer(cuts), wanted)
-    assert header["inputs"] == DOCUMENT["inputs"]
-    assert records == [record for record in DOCUMENT["connections"] if record["id"] in wanted]
-
-
-def test_the_writing_is_stopped_when_all_was_found() -> None:
-    written = []
-
-    def write_json(write: Callable[[bytes], object]) -> None:
-        for piece in pieces(list(range(0, len(TEXT), 10))):
-            written.append(piece)
-            write(piece)
-
-    read(write_json, [1])
-    assert len(written) < len(TEXT) // 10 - 10
 
 
 @given(CUTS)

@@ -1,5 +1,7 @@
 """Threshold expressions: what they mean, and that nothing else gets through."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,10 +73,8 @@ def test_what_is_no_expression_is_told_of(text: str, what: str) -> None:
 
 @given(st.text(alphabet="ab<>=!() 01.e-andor", max_size=40))
 def test_any_text_is_an_expression_or_an_error(text: str) -> None:
-    try:
-        parse(text)
-    except ExpressionError as error:
-        assert "character" in str(error)
+    with contextlib.suppress(ExpressionError):
+        assert parse(text).metrics()
 
 
 def test_terms_of_one_expression_are_about_the_same_direction() -> None:

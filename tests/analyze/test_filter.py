@@ -40,7 +40,7 @@ def test_a_missing_libpcap_is_told_of_with_what_to_do(monkeypatch: pytest.Monkey
     def no_library(name: str) -> None:
         raise OSError(name)
 
-    monkeypatch.setattr(bpf.ctypes, "CDLL", no_library)
+    monkeypatch.setattr("ctypes.CDLL", no_library)
     bpf._libpcap.cache_clear()
     try:
         with pytest.raises(FilterError, match="libpcap, which is not installed"):

@@ -1,7 +1,8 @@
 """Every source file has a test. There is no list of exceptions; a file without functions has nothing to test.
 
 Python: `room/part/name.py` is tested by a `test_name*.py` or `test_part*.py` somewhere in `tests/room/`.
-Rust: a file of the core holds its tests, or they stand in a `tests.rs` (or folder `tests/`) beside it.
+Rust: a file of the core holds its tests, or they stand in a `tests.rs` (or folder `tests/`) beside it, or in a file of
+`core/tests/` that has the name of the file or of a folder it is in among its words (`read_damage.rs` tests `read/`).
 The binding only converts: it is tested from Python, by `tests/analyze/test_engine*.py`.
 """
 
@@ -11,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+CORE = ROOT / "analyze/engine/core"
 TOOL_FOLDERS = ("bench", "tools")
 
 
@@ -54,11 +56,13 @@ def rust_is_tested(source: Path) -> bool:
         return True
     beside = {source.parent / "tests.rs", source.parent / "tests", source.parent / f"{source.stem}_tests.rs"}
     beside |= {source.with_suffix("") / "tests.rs", source.with_suffix("") / "tests"}
-    return any(path.exists() for path in beside)
+    words = {word for path in (CORE / "tests").glob("*.rs") for word in path.stem.split("_")}
+    names = {*source.relative_to(CORE / "src").parts[:-1], source.stem}
+    return any(path.exists() for path in beside) or bool(words & names)
 
 
 def test_every_rust_file_of_the_core_has_a_test() -> None:
-    sources = sorted((ROOT / "analyze/engine/core/src").rglob("*.rs"))
+    sources = sorted((CORE / "src").rglob("*.rs"))
     assert sources
     assert [str(path.relative_to(ROOT)) for path in sources if not rust_is_tested(path)] == []
 

@@ -42,6 +42,29 @@ def round_trip_s(path: EmulatedPath) -> float:
         return time.monotonic() - began_s
 
 
+def start_run(folder: Path) -> subprocess.Popen[bytes]:
+    """A scenario in a process of its own, already transferring."""
+    command = [sys.executable, "-m", "lab.scenario", "clean-bbr-rtt100", "--out", str(folder)]
+    process = subprocess.Popen(command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (folder / "clean-bbr-rtt100" / "client.settings.json").exists() and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    return process
+
+
+def programs_naming(folder: str) -> list[str]:
+    """Command lines of running programs that were given a file in `folder`."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if f"{folder}/" in line:
+            lines.append(line)
+    return lines
+
+
 @pytest.mark.usefixtures("real_hosts")
 @pytest.mark.parametrize("topology", list(Topology))
 @pytest.mark.parametrize("ip_version", [4, 6])
@@ -86,15 +109,25 @@ def test_failure_while_building_tears_everything_down(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("real_hosts")
 def test_sigterm_tears_everything_down(tmp_path: Path) -> None:
-    program = "import sys; from lab.scenario import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", program, "clean-bbr-rtt100", "--out", str(tmp_path)]
-    process = subprocess.Popen(command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (tmp_path / "clean-bbr-rtt100" / "client.settings.json").exists() and process.poll() is None:
-        time.sleep(0.02)
+    process = start_run(tmp_path)
     assert len(own_namespaces(process.pid)) == 2
     process.send_signal(signal.SIGTERM)
     process.wait(20)
     assert own_namespaces(process.pid) == []
+
+
+@pytest.mark.usefixtures("real_hosts")
+def test_a_killed_run_leaves_no_program_behind(tmp_path: Path) -> None:
+    process = start_run(tmp_path)
+    folder = str(tmp_path / "clean-bbr-rtt100")
+    assert len(programs_naming(folder)) >= 4  # emulator, both ends, captures
+    process.kill()
+    process.wait()
+    deadline_s = time.monotonic() + 5
+    while programs_naming(folder) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    assert programs_naming(folder) == []
+    assert namespaces.delete_stale() != [] or own_namespaces(process.pid) == []
 
 
 @pytest.mark.usefixtures("real_hosts")

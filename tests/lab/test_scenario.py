@@ -122,6 +122,24 @@ def test_a_reader_that_sleeps_closes_the_window(tmp_path: Path) -> None:
     assert done.truth["forward"]["window_probes_sent"] == done.truth["counters"]["sender"].get("TCPWinProbe", 0) > 0
 
 
+@pytest.mark.usefixtures("real_hosts")
+def test_a_folder_s_other_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.pcap").write_text("precious")
+    (tmp_path / "middle.pcap").write_text("of an earlier run")
+    path = Impairments(delay_s=0.001)
+    run(Scenario("short", "", Transfer(payload_bytes=1000), path, path), tmp_path)
+    names = {file.name for file in tmp_path.iterdir()}
+    results = {
+        "sender.pcap",
+        "receiver.pcap",
+        "fates.csv.gz",
+        "truth.json",
+        "tcp_info.sender.csv",
+        "tcp_info.receiver.csv",
+    }
+    assert names == results | {"mine.pcap"}
+
+
 def test_without_root_one_clear_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """No capture, however damaged, crashes or hangs the engine or takes more memory than it may.
 
-VMTRACE_STRENGTH_VARIANTS sets how many variants of each file are tried (24), VMTRACE_SEED the first seed (1).
+VMTRACE_STRENGTH_VARIANTS sets how many variants of each file are tried (50), VMTRACE_SEED the first seed (1).
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 WORKER = Path(__file__).with_name("damage.py")
-VARIANTS = int(os.environ.get("VMTRACE_STRENGTH_VARIANTS", "24"))
+VARIANTS = int(os.environ.get("VMTRACE_STRENGTH_VARIANTS", "50"))
 FIRST_SEED = int(os.environ.get("VMTRACE_SEED", "1"))
 SECONDS_FOR_A_VARIANT = 10
 # The interpreter, the largest file three times over, and the engine's own bound.

@@ -30,7 +30,9 @@ Vmtrace = Callable[..., "subprocess.CompletedProcess[str]"]
 def vmtrace(tmp_path: Path) -> Vmtrace:
     """Runs `vmtrace` with arguments in a folder of its own; output is text, nothing is a terminal."""
 
-    def run(*arguments: str | Path, stdin: bytes | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        *arguments: str | Path, stdin: bytes | None = None, **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(
             [sys.executable, "-P", "-m", "vmtrace", *map(str, arguments)],
             input=stdin,

@@ -16,7 +16,7 @@ from analyze import capture_files, fail_if
 from analyze.grouping import Grouping
 from analyze.trace import Options, Trace, TraceError, read
 from analyze.units import plural
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, quiet_broken_pipe
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def run(request: Request) -> int:
     paths = _readable(found.paths, failures)
     if not paths:
         return Exit.FAILED
-    with Bar(paths, wanted=not request.quiet) as bar, quiet_broken_pipe():
+    with Bar(paths, wanted=not request.quiet) as bar, guarded_output():
         trace = _read(paths, request, bar, failures)
         if trace is None:
             return Exit.FAILED
@@ -175,7 +175,7 @@ def _say_empty(trace: Trace) -> list[str]:
     """One line for each input without TCP. Only an input of which nothing could be decoded is a failure."""
     failures = []
     for header in trace.header().get("inputs", ()):
-        if header["tcp_packets"] or trace.interrupted:
+        if header["format"] is None or header["tcp_packets"] or trace.interrupted:
             continue
         undecoded = header["undecoded_packets"]
         reasons = ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
@@ -222,6 +222,15 @@ class Outputs:
 
     def print(self) -> None:
         """The human answer on standard output."""
+        try:
+            self._print()
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise CommandError(f"cannot write standard output: {error.strerror}") from error
+
+    def _print(self) -> None:
         from rich.console import Console
 
         from analyze import detail_view, human_table
@@ -266,8 +275,12 @@ class Outputs:
         from analyze.atomic import writing
 
         if self._request.json == capture_files.STANDARD_INPUT:
-            self._json_into(sys.stdout.buffer.write)
-            sys.stdout.buffer.flush()
+            try:
+                self._json_into(sys.stdout.buffer.write)
+                sys.stdout.buffer.flush()
+            except OSError as error:
+                error.filename = "standard output"
+                raise
         else:
             with writing(Path(self._request.json or "")) as out:
                 self._json_into(out.write)

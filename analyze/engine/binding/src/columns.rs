@@ -6,7 +6,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::types::UInt16Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
-    StructArray, UInt16Array, UInt64Array,
+    StructArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::IntoPyObjectExt;
@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
-use vmtrace_core::analysis::{Column, ColumnValues};
+use vmtrace_core::output::columns::{Column, ColumnValues};
 
 /// Columns of one length, immutable. Any Arrow consumer takes it as it is.
 #[pyclass(frozen, module = "analyze._engine")]
@@ -31,8 +31,8 @@ impl Columns {
         let mut fields = Vec::with_capacity(columns.len());
         let mut arrays = Vec::with_capacity(columns.len());
         for column in columns {
-            let array = to_arrow(column.values).map_err(defect)?;
-            fields.push(Field::new(column.name.to_string(), array.data_type().clone(), true));
+            let array = to_arrow(column.values);
+            fields.push(Field::new(column.name, array.data_type().clone(), true));
             arrays.push(array);
         }
         let rows = arrays.first().map_or(0, |array| array.len());
@@ -108,18 +108,15 @@ impl Columns {
     }
 }
 
-fn to_arrow(values: ColumnValues) -> Result<ArrayRef, ArrowError> {
-    Ok(match values {
+fn to_arrow(values: ColumnValues) -> ArrayRef {
+    match values {
         ColumnValues::U64(values) => Arc::new(UInt64Array::from(values)),
         ColumnValues::I64(values) => Arc::new(Int64Array::from(values)),
         ColumnValues::F64(values) => Arc::new(Float64Array::from(values)),
         ColumnValues::Bool(values) => Arc::new(BooleanArray::from(values)),
         ColumnValues::Text(values) => Arc::new(texts(values)),
-        ColumnValues::Category { codes, names } => {
-            let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
-            Arc::new(DictionaryArray::<UInt16Type>::try_new(UInt16Array::from(codes), names)?)
-        }
-    })
+        ColumnValues::Category(values) => Arc::new(DictionaryArray::<UInt16Type>::from_iter(values)),
+    }
 }
 
 fn texts(values: Vec<Option<String>>) -> StringArray {

@@ -1,15 +1,12 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
-use std::io::{BufWriter, Write};
 
 use pyo3::prelude::*;
-use vmtrace_core::analysis::{self, JsonHeader};
+use vmtrace_core::analysis;
+use vmtrace_core::output::json::JsonHeader;
 
 use crate::columns::Columns;
 use crate::writer::PythonWriter;
-
-/// Large enough that taking the GIL for each buffer costs nothing beside making its contents.
-const BUFFER_BYTES: usize = 1 << 20;
 
 /// What one run of the engine measured.
 #[pyclass(frozen, module = "analyze._engine")]
@@ -40,22 +37,19 @@ impl Analysis {
     }
 
     /// Writes the JSON document `vmtrace.analysis/1` by calling `write` with consecutive pieces of it.
-    #[pyo3(signature = (write, *, vmtrace_version, input_paths, pretty = false))]
+    ///
+    /// With `only_connection` the document holds no connection but the one of that number.
+    #[pyo3(signature = (write, *, vmtrace_version, input_paths, only_connection = None))]
     fn write_json(
         &self,
         py: Python<'_>,
         write: Py<PyAny>,
         vmtrace_version: String,
         input_paths: Vec<String>,
-        pretty: bool,
+        only_connection: Option<u32>,
     ) -> PyResult<()> {
-        let header = JsonHeader { vmtrace_version, input_paths, pretty };
-        py.detach(|| {
-            let mut out = BufWriter::with_capacity(BUFFER_BYTES, PythonWriter::new(write));
-            self.inner.write_json(&mut out, &header)?;
-            out.flush()
-        })?;
-        Ok(())
+        let header = JsonHeader { vmtrace_version, input_paths, only_connection };
+        Ok(py.detach(|| self.inner.write_json(&mut PythonWriter::new(write), &header))?)
     }
 
     /// One row for each connection; columns are named by the JSON path joined with `_`.

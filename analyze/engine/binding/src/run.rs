@@ -147,18 +147,17 @@ fn wait(
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if let Err(error) = py.check_signals() {
-            let again = watch.stop.swap(true, Ordering::Relaxed);
-            if again || !error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                return Err(error);
-            }
-        }
-        if failure.is_none()
-            && let Some(callable) = progress
-            && let Err(error) = callable.call1(py, (watch.consumed_bytes.load(Ordering::Relaxed),))
-        {
-            watch.stop.store(true, Ordering::Relaxed);
+        let consumed_bytes = watch.consumed_bytes.load(Ordering::Relaxed);
+        let told = progress.filter(|_| failure.is_none()).map_or(Ok(()), |callable| {
+            callable.call1(py, (consumed_bytes,)).map(|_| ())
+        });
+        // Ctrl-C shows here, or within the callable if Python was running that just then.
+        let Err(error) = py.check_signals().and(told) else { continue };
+        let asked_before = watch.stop.swap(true, Ordering::Relaxed);
+        if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
             failure = Some(error);
+        } else if asked_before {
+            return Err(error);
         }
     }
 }

@@ -1,0 +1,62 @@
+"""All of one connection, for reading."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from analyze.detail_view import show
+from analyze.trace import read
+
+
+def shown(record: dict[str, Any]) -> str:
+    out = io.StringIO()
+    show(record, Console(file=out, width=100, no_color=True))
+    return out.getvalue()
+
+
+@pytest.fixture
+def record(transfer: Any) -> dict[str, Any]:
+    return read(transfer.bytes()).records([1])[0]
+
+
+def cells(text: str, label: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.strip().startswith(label))
+    return line.strip().removeprefix(label).split("  ")
+
+
+def test_both_directions_stand_side_by_side(record: dict[str, Any]) -> None:
+    text = shown(record)
+    assert "connection 1: 10.0.0.1:40000 → 10.0.0.2:5001" in text
+    assert [cell.strip() for cell in cells(text, "retransmitted segments") if cell] == ["1", "0"]
+    assert [cell.strip() for cell in cells(text, "unique payload bytes") if cell] == ["50.0 kB", "0 B"]
+
+
+def test_the_ledger_is_told_in_shares(record: dict[str, Any]) -> None:
+    text = shown(record)
+    assert "where the bytes went" in text
+    assert cells(text, "application bytes")[-1].strip() == "88.0 %"
+
+
+def test_reasons_for_what_is_missing_are_told(record: dict[str, Any]) -> None:
+    assert "not measured, or less than sure:" in shown(record)
+    assert "no data was seen in this direction (server → client)" in shown(record)
+
+
+def test_gaps_are_told_with_the_frames_that_prove_them(record: dict[str, Any]) -> None:
+    record["client_to_server"]["spacing"]["anomalies"] = [
+        {"start_ns": record["start_ns"] + 10**9, "gap_s": 0.5, "cause": "unknown", "confidence": None, "frames": [7, 9]}
+    ]
+    assert "500 ms at +1.000000 s, frames 7 to 9, cause unknown" in shown(record)
+
+
+def test_an_overhead_of_more_than_all_is_told(record: dict[str, Any]) -> None:
+    record["ledger"]["overhead_ratio"] = 6.92
+    assert "692 %" in shown(record)
+
+
+def test_tls_names_cannot_steer_the_terminal(record: dict[str, Any]) -> None:
+    record["tls"] = {"version": "1.3", "sni": "\x1b[2Jx[bold]", "alerts": ["\x1b"], "records": 3, "not_measured": {}}
+    assert "\x1b" not in shown(record)
+    assert "x[bold]" in shown(record), "square brackets are no markup"

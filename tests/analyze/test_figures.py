@@ -1,0 +1,61 @@
+"""Figures: one of each kind, in each format, whatever the connection lacks."""
+
+import struct
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from analyze.figures.write import KINDS, write_figures
+from analyze.packet_series import of_connections
+from analyze.trace import read
+
+
+def test_a_connection_gets_every_kind_in_every_format(transfer: Any, tmp_path: Path) -> None:
+    written = write_figures(of_connections(read(transfer.bytes()), [1]), tmp_path / "figures")
+    assert sorted(path.name for path in written) == sorted(
+        f"connection-1-{kind}.{form}"
+        for kind in ("time-sequence", "rtt", "spacing", "window", "throughput")
+        for form in ("png", "svg")
+    )
+    for path in written:
+        assert path.stat().st_mode & 0o777 == 0o600
+        if path.suffix == ".png":
+            width, height = struct.unpack(">II", path.read_bytes()[16:24])
+            assert (width, height) == (1400, 760)
+        else:
+            assert ET.parse(path).getroot().tag.endswith("svg")
+
+
+def test_axes_say_what_they_show_and_in_which_unit(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    for kind in KINDS:
+        (axes,) = kind.draw(series).axes
+        assert axes.get_xlabel() == "time since the connection's first packet"
+        assert axes.get_ylabel()
+        assert "10.0.0.1:40000" in axes.get_title("left")
+        assert axes.yaxis.get_major_formatter().unit in ("B", "s", "bit/s")  # type: ignore[attr-defined]
+
+
+def test_retransmissions_stand_out(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    lines = {line.get_label(): line for line in KINDS[0].draw(series).axes[0].lines}
+    assert len(lines["retransmission"].get_xdata()) == 1
+    assert lines["retransmission"].get_marker() == "x"
+    assert lines["retransmission"].get_color() != lines["data"].get_color()
+
+
+@pytest.mark.parametrize("kept", [1, 3], ids=["a SYN alone", "a handshake alone"])
+def test_a_connection_without_data_still_gets_figures_that_say_so(transfer: Any, tmp_path: Path, kept: int) -> None:
+    del transfer.records[kept:]
+    series = of_connections(read(transfer.bytes()), [1])
+    assert len(write_figures(series, tmp_path, formats=["svg"])) == 5
+    texts = [text.get_text() for kind in KINDS for text in kind.draw(series[0]).axes[0].texts]
+    assert "no data was sent" in texts
+
+
+def test_the_same_capture_gives_the_same_figure(transfer: Any, tmp_path: Path) -> None:
+    series = of_connections(read(transfer.bytes()), [1])
+    one, two = (write_figures(series, tmp_path / name, formats=["svg"]) for name in "ab")
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]

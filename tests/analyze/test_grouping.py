@@ -1,0 +1,55 @@
+"""Several captures: parts of one run, or the same traffic at two points."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyze.grouping import Grouping, group
+
+
+@pytest.fixture
+def both_ends(tmp_path: Path, transfer: Any) -> list[Path]:
+    return [transfer.write(tmp_path / name) for name in ("sender.pcap", "receiver.pcap")]
+
+
+@pytest.fixture
+def rotated(tmp_path: Path, two_transfers: Any, new_capture: Any) -> list[Path]:
+    halves = new_capture(), new_capture()
+    halves[0].records, halves[1].records = two_transfers.records[:60], two_transfers.records[60:]
+    return [half.write(tmp_path / f"run-{number}.pcap") for number, half in enumerate(halves)]
+
+
+def test_rotated_files_are_one_capture(rotated: list[Path]) -> None:
+    assert group(rotated, Grouping.AUTO) == [[0, 1]]
+
+
+def test_both_ends_of_a_transfer_are_kept_apart(both_ends: list[Path]) -> None:
+    assert group(both_ends, Grouping.AUTO) == [[0], [1]]
+
+
+def test_files_join_the_capture_that_they_are_part_of(both_ends: list[Path], rotated: list[Path]) -> None:
+    # Both rotated files hold parts of the transfer that the first one holds as a whole.
+    assert group([both_ends[0], *rotated], Grouping.AUTO) == [[0], [1, 2]]
+
+
+def test_what_the_user_says_goes(both_ends: list[Path], rotated: list[Path]) -> None:
+    assert group(both_ends, Grouping.MERGE) == [[0, 1]]
+    assert group(rotated, Grouping.SEPARATE) == [[0], [1]]
+
+
+def test_what_cannot_be_compared_is_left_to_the_analysis(tmp_path: Path, both_ends: list[Path]) -> None:
+    assert group([tmp_path / "gone.pcap", both_ends[0]], Grouping.AUTO) == [[0, 1]]
+    assert group(["-", both_ends[0]], Grouping.AUTO) == [[0, 1]]
+    assert group([], Grouping.AUTO) == [[]]
+
+
+def test_of_many_files_those_of_one_folder_and_of_one_name_are_compared(tmp_path: Path, transfer: Any) -> None:
+    paths = []
+    for run in range(5):
+        (tmp_path / f"{run}").mkdir()
+        paths += [transfer.write(tmp_path / f"{run}" / name) for name in ("sender.pcap", "receiver.pcap")]
+    groups = group(paths, Grouping.AUTO)
+    for members in groups:
+        names = [(paths[m].parent, paths[m].name) for m in members]
+        assert len({folder for folder, _ in names}) == len(names), "two ends of one run together"

@@ -1,0 +1,79 @@
+"""The table for people: what fits, what is told first, and that hostile names cannot steer a terminal."""
+
+from typing import Any
+
+import pytest
+
+from analyze.human_table import inputs_lines, main_direction, summary_html, summary_text
+from analyze.trace import read
+
+
+def test_the_table_tells_the_numbers(two_transfers: Any) -> None:
+    text = summary_text(read(two_transfers.bytes()), limit=20, width=100)
+    head, _, titles, first, second = text.splitlines()[:5]
+    assert head == "<bytes>: pcap, EN10MB, 134 packets (134 TCP), 2023-11-14 22:13:20.000 UTC + 10.2 s"
+    assert titles.split() == ["id", "client", "server", "bytes", "time", "goodput", "RTT", "min", "median", "retrans", "lost"]
+    assert first.split()[:5] == ["1", "10.0.0.1:40000", "→", "10.0.0.2:5001", "56.8"]
+    assert second.split()[0] == "2"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_the_table_fits_the_width(two_transfers: Any, width: int) -> None:
+    text = summary_text(read(two_transfers.bytes()), limit=20, width=width)
+    table = text.split("\n\n", 1)[1]
+    assert max(map(len, table.splitlines())) <= width
+    assert "10.0.0.1:40000" in table
+
+
+def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
+    text = summary_text(read(two_transfers.bytes()), limit=1, width=100)
+    assert "1 smaller connections not shown (--limit 2 shows them)" in text
+    assert "40001" not in text
+
+
+def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
+    transfer.ipv4(3.0, "10.0.0.1", "10.0.0.2", 17, bytes(8))
+    text = summary_text(read(transfer.bytes()[:-3]), limit=5, width=100)
+    assert "damage: cut short" in text
+    whole = summary_text(read(transfer.bytes()), limit=5, width=100)
+    assert "not analysed: not tcp 1" in whole
+
+
+def test_what_could_not_be_measured_is_told_with_its_reason(transfer: Any) -> None:
+    del transfer.records[:3]
+    text = " ".join(summary_text(read(transfer.bytes()), limit=5, width=100).split())
+    assert "Not measured (shown as -): handshake not whole in 1 of 1" in text
+    assert "window scale unknown (its handshake was not captured) in 1 of 1" in text
+
+
+def test_many_inputs_are_summed_up_but_for_those_with_trouble() -> None:
+    fine = {"path": "ok", "format": "pcap", "packets": 10, "tcp_packets": 9, "damage": [], "capture": {}}
+    fine |= {"compression": None, "link_types": [], "undecoded_packets": {}}
+    lines = [line for line, _ in inputs_lines([fine] * 20 + [fine | {"path": "bad", "format": None}])]
+    assert lines == ["21 captures: 210 packets (189 TCP)", "bad: could not be read"]
+
+
+def test_names_cannot_steer_the_terminal_or_the_notebook() -> None:
+    header = {
+        "path": "\x1b[31m<script>.pcap",
+        "format": "pcap",
+        "compression": None,
+        "link_types": ["EN10MB"],
+        "packets": 1,
+        "tcp_packets": 1,
+        "damage": [{"offset": 0, "skipped_bytes": 1, "what": "\x1b[2J"}],
+    }
+    assert all("\x1b" not in line for line, _ in inputs_lines([header]))
+
+
+def test_a_notebook_gets_escaped_html(transfer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = read(transfer.bytes())
+    monkeypatch.setattr(type(trace), "paths", ["<script>alert(1)</script>"])
+    html = summary_html(trace)
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_the_main_direction_carries_most_payload() -> None:
+    assert main_direction({"client_to_server_payload_bytes": 5}) == "client_to_server"
+    assert main_direction({"client_to_server_payload_bytes": 5, "server_to_client_payload_bytes": 6}) == "server_to_client"

@@ -1,0 +1,64 @@
+"""Packets sorted into series, and thinned out without losing what stands out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from analyze.packet_series import keep_extremes, of_connections, throughput, throughput_bin_s
+from analyze.trace import read
+
+
+@given(hnp.arrays(np.float64, st.integers(0, 500), elements=st.floats(-1e9, 1e9)), st.integers(4, 60))
+def test_thinning_keeps_the_first_the_last_and_the_extremes(values: Any, limit: int) -> None:
+    times = np.arange(len(values), dtype=np.float64)
+    kept = keep_extremes(times, values, limit)
+    assert len(kept) <= max(limit, 4) + 4
+    assert np.all(np.diff(kept) > 0)
+    if len(values):
+        assert {0, len(values) - 1} <= set(kept.tolist())
+        assert values[kept].max() == values.max()
+        assert values[kept].min() == values.min()
+
+
+def test_points_of_one_instant_are_thinned_too() -> None:
+    kept = keep_extremes(np.zeros(1000), np.arange(1000.0), 40)
+    assert set(kept.tolist()) == {0, 999}
+
+
+def test_a_transfer_becomes_the_series_it_was_made_of(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes())
+    second, first = of_connections(trace, [2, 1])
+    assert (second.record["id"], first.record["id"]) == (2, 1)
+    assert first.direction == "client_to_server"
+    assert first.title == "connection 1: 10.0.0.1:40000 → 10.0.0.2:5001"
+    assert len(first.sent["data"]) == 50
+    assert len(first.sent["retransmission"]) == 1
+    assert first.sent["data"].value.max() == 50_000
+    assert first.acknowledged.value.max() == pytest.approx(50_000, abs=1)
+    assert np.all(np.diff(first.acknowledged.value) >= 0)
+    assert set(first.window_bytes.value) == {65_536.0}
+    assert np.allclose(first.rtt_s.value, 0.020, atol=0.003)
+    assert len(first.rtt_s) == first.record["client_to_server"]["rtt"]["samples"]
+    assert first.spacing_s.value.max() == pytest.approx(first.record["client_to_server"]["spacing"]["max_s"])
+
+
+def test_throughput_adds_up_to_what_was_sent() -> None:
+    times, sizes = np.array([0.0, 0.05, 0.15, 0.95]), np.array([100.0, 100.0, 100.0, 100.0])
+    series = throughput(times, sizes, 0.1)
+    assert series.value[0] == pytest.approx(200 * 8 / 0.1)
+    assert series.value[1] == pytest.approx(100 * 8 / 0.1)
+    assert series.value[2:].max() == 0
+    assert len(series) == 9, "the bin in which the transfer ends is left out"
+    assert len(throughput(times[:0], sizes[:0], 0.1)) == 0
+
+
+@given(st.floats(0, 1e7))
+def test_bins_are_round_and_of_a_sensible_number(duration_s: float) -> None:
+    width = throughput_bin_s(duration_s)
+    assert width >= 1e-3 * 0.999
+    assert duration_s / width <= 201
+    assert float(f"{width:.0e}"[0]) in (1, 2, 5)

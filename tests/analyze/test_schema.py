@@ -1,0 +1,96 @@
+"""The schema says what the contract says, and the engine writes what the schema says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from analyze._engine import TraceError
+from analyze.schema import load
+from analyze.trace import read
+
+SCHEMA = load()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+# The contract as it is published: a key may be added, none may go.
+DIRECTION = (
+    "packets wire_bytes data_packets data_segments payload_bytes unique_payload_bytes goodput_bps loss rtt spacing window"
+    " flight limits"
+)
+CONTRACT = {
+    "input": "path format compression link_types time_resolution_s packets tcp_packets captured_bytes wire_bytes start_ns"
+    " end_ns undecoded_packets damage capture",
+    "damage": "offset skipped_bytes what",
+    "capture": "dropped_by_kernel dropped_by_interface unseen_acked_bytes duplicates reordered clock_steps",
+    "connection": "id input client server start_ns duration_s handshake close vantage offload client_to_server"
+    " server_to_client tls ledger verdict",
+    "direction": DIRECTION,
+    "anomaly": "start_ns gap_s cause confidence frames",
+    "tls": "version cipher sni alpn resumed hello_retry early_data handshake_s handshake_round_trips"
+    " client_handshake_bytes server_handshake_bytes certificate_bytes records record_overhead_bytes application_bytes"
+    " alerts",
+    "ledger": "wire_bytes link_bytes ip_bytes tcp_header_bytes tcp_option_bytes pure_ack_bytes retransmitted_bytes"
+    " tls_handshake_bytes tls_record_bytes application_bytes overhead_ratio",
+}
+
+
+def errors(document: dict[str, Any]) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in VALIDATOR.iter_errors(document)]
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_every_key_of_the_contract_is_required(name: str) -> None:
+    assert set(CONTRACT[name].split()) <= set(SCHEMA["$defs"][name]["required"])
+
+
+def test_a_transfer_is_described_as_the_schema_says(two_transfers: Any) -> None:
+    document = read(two_transfers.bytes()).json()
+    assert errors(document) == []
+    assert len(document["connections"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("schema",), "vmtrace.analysis/2"),
+        (("connections", 0, "close"), "bye"),
+        (("connections", 0, "client_to_server", "packets"), None),
+        (("connections", 0, "client_to_server", "loss", "loss_rate"), 1.5),
+        (("connections", 0, "ledger", "wire_bytes"), -1),
+        (("inputs", 0, "link_types"), "EN10MB"),
+    ],
+)
+def test_what_breaks_the_contract_is_found(transfer: Any, path: tuple[str | int, ...], value: object) -> None:
+    document = read(transfer.bytes()).json()
+    place: Any = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    assert errors(document) != []
+
+
+def test_a_missing_key_is_found(transfer: Any) -> None:
+    document = read(transfer.bytes()).json()
+    del document["connections"][0]["client_to_server"]["rtt"]["p99_s"]
+    assert errors(document) == ["$.connections[0].client_to_server.rtt: 'p99_s' is a required property"]
+
+
+def test_every_collected_capture_is_described_as_the_schema_says(traces: Path) -> None:
+    wrong = {}
+    for path in sorted(traces.iterdir()):
+        if path.suffix == ".tsv":
+            continue
+        try:
+            trace = read(path)
+        except TraceError:
+            continue
+        found = errors(json.loads(json.dumps(trace.json())))
+        if found:
+            wrong[path.name] = found[:3]
+    assert wrong == {}

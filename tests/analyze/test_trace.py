@@ -1,0 +1,120 @@
+"""The object of a notebook: what it reads, and that the data tools take its tables as they are."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from analyze.filter import FilterError
+from analyze.grouping import Grouping
+from analyze.trace import Options, TraceError, read
+
+
+def test_numbers_of_a_transfer_are_those_it_was_made_with(transfer_file: Path) -> None:
+    trace = read(transfer_file)
+    row = trace.row(0)
+    assert len(trace) == 1
+    assert (row["client"], row["server"], row["close"]) == ("10.0.0.1:40000", "10.0.0.2:5001", "fin")
+    assert row["client_to_server_unique_payload_bytes"] == 50_000
+    assert row["client_to_server_loss_retransmitted_segments"] == 1
+    assert row["client_to_server_rtt_min_s"] == pytest.approx(0.020)
+    assert row["handshake_rtt_s"] == pytest.approx(0.0201)
+
+
+def test_every_kind_of_source_gives_the_same(transfer_file: Path) -> None:
+    content = transfer_file.read_bytes()
+    with transfer_file.open("rb") as stream:
+        traces = [read(transfer_file), read(str(transfer_file)), read(content), read(io.BytesIO(content)), read(stream)]
+    assert len({json.dumps(trace.json()["connections"]) for trace in traces}) == 1
+    for trace in traces:
+        assert len(trace.packets(1)) == 107
+
+
+def test_pyarrow_polars_pandas_and_duckdb_take_the_tables_as_they_are(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes())
+    connections, packets, syns = trace.connections, trace.packets([1, 2]), trace.syns
+    assert pa.table(packets).num_rows == 134
+    assert pl.DataFrame(connections)["id"].to_list() == [1, 2]
+    assert list(pd.DataFrame.from_arrow(connections)["id"]) == [1, 2]
+    assert duckdb.sql("select sum(syn) from syns").fetchall() == [(2,)]
+    assert duckdb.sql("select count(*) from packets where kind = 'retransmission'").fetchall() == [(2,)]
+    assert len(syns) == 2
+
+
+def test_records_are_those_of_the_whole_document(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes())
+    document = trace.json()
+    assert trace.records([2, 1]) == document["connections"][::-1]
+    assert trace.header() == {key: value for key, value in document.items() if key != "connections"}
+    for unknown in (0, 3, -1):
+        with pytest.raises(KeyError):
+            trace.records([unknown])
+
+
+def test_the_largest_connection_comes_first(two_transfers: Any, transfer_into: Any) -> None:
+    transfer_into(two_transfers, start_s=20.0, port=40_002, segments=90)
+    trace = read(two_transfers.bytes())
+    assert [trace.row(index)["id"] for index in trace.largest()] == [3, 1, 2]
+    assert len(trace.largest(1)) == 1
+
+
+def test_a_filter_leaves_out_what_does_not_match(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes(), options=Options(filter="tcp port 40001"))
+    assert [row["client"] for row in (trace.row(0),)] == ["10.0.0.1:40001"]
+    with pytest.raises(FilterError):
+        read(two_transfers.bytes(), options=Options(filter="tcp prt 1"))
+
+
+def test_packets_asked_for_at_once_need_no_second_pass(transfer_file: Path) -> None:
+    trace = read(transfer_file, options=Options(packets_of=(1,)))
+    transfer_file.unlink()
+    assert len(trace.packets(1)) == 107
+
+
+def test_captures_can_be_kept_apart(two_transfers: Any) -> None:
+    content = two_transfers.bytes()
+    assert len(read(content, content, options=Options(grouping=Grouping.SEPARATE))) == 4
+
+
+def test_oversize_spacing_follows_the_option(transfer: Any) -> None:
+    few, many = (
+        read(transfer.bytes(), options=Options(oversize_abs_ms=limit)).values("client_to_server_spacing_oversize")
+        for limit in (1000, 5)
+    )
+    assert few == [0]
+    assert many[0] > 30
+
+
+def test_anonymous_results_name_nobody(two_transfers: Any, tmp_path: Path) -> None:
+    path = two_transfers.write(tmp_path / "x.pcap")
+    trace = read(path, options=Options(anonymize=True))
+    table = pa.table(trace.connections)
+    told = "".join(
+        (json.dumps(trace.json()), trace.summary(), trace._repr_html_(), str(table.to_pylist()), str(trace.row(0)))
+    )
+    assert "10.0.0." not in told
+    assert str(tmp_path) not in told
+    assert table["server"].to_pylist() == trace.values("server") == [trace.records([i])[0]["server"] for i in (1, 2)]
+    assert len(set(trace.values("server"))) == 1
+
+
+def test_what_is_no_capture_is_an_error() -> None:
+    with pytest.raises(TraceError, match="<bytes>"):
+        read(b"these are notes")
+
+
+def test_a_notebook_shows_a_table(transfer: Any) -> None:
+    trace = read(transfer.bytes())
+    assert "<td>10.0.0.1:40000</td>" in trace._repr_html_()
+    assert "10.0.0.1:40000" in trace.summary()
+    assert repr(trace) == "<vmtrace.Trace of '<bytes>': 1 connections>"
+
+
+def test_an_unknown_column_has_no_values(transfer: Any) -> None:
+    assert read(transfer.bytes()).values("no_such_column") == [None]
