@@ -108,8 +108,6 @@ impl Packet {
     /// Sequence space the segment takes: payload plus one each for SYN and FIN (RFC 9293 section 3.4).
     #[inline]
     pub fn sequence_length(&self) -> u32 {
-        self.payload_length
-            + u32::from(self.has(tcp_flags::SYN))
-            + u32::from(self.has(tcp_flags::FIN))
+        self.payload_length + u32::from(self.has(tcp_flags::SYN)) + u32::from(self.has(tcp_flags::FIN))
     }
 }

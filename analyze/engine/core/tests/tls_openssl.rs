@@ -20,15 +20,11 @@ struct Workplace(PathBuf);
 
 impl Workplace {
     fn new(name: &str) -> Option<Self> {
-        let folder =
-            std::env::temp_dir().join(format!("vmtrace-tls-{name}-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("vmtrace-tls-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let workplace = Self(folder);
         let args = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=test.example";
-        let made = Command::new("openssl")
-            .args(args.split(' '))
-            .current_dir(&workplace.0)
-            .output();
+        let made = Command::new("openssl").args(args.split(' ')).current_dir(&workplace.0).output();
         let tshark = Command::new("tshark").arg("--version").output();
         if !made.is_ok_and(|made| made.status.success()) || tshark.is_err() {
             println!("skipped: openssl and tshark are needed");
@@ -51,21 +47,9 @@ struct Server {
 
 impl Server {
     fn start(workplace: &Workplace, options: &str) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let child = Command::new("openssl")
-            .args([
-                "s_server",
-                "-accept",
-                &format!("127.0.0.1:{port}"),
-                "-key",
-                "key.pem",
-                "-cert",
-                "cert.pem",
-            ])
+            .args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-key", "key.pem", "-cert", "cert.pem"])
             .args(options.split_whitespace())
             .current_dir(&workplace.0)
             .stdin(Stdio::piped())
@@ -111,12 +95,7 @@ impl Server {
         let near = relay.accept().unwrap().0;
         let far = self.connect();
         let (sender, receiver) = channel();
-        let up = pump(
-            near.try_clone().unwrap(),
-            far.try_clone().unwrap(),
-            Direction::ClientToServer,
-            sender.clone(),
-        );
+        let up = pump(near.try_clone().unwrap(), far.try_clone().unwrap(), Direction::ClientToServer, sender.clone());
         let down = pump(far, near, Direction::ServerToClient, sender);
         let mut stdin = client.stdin.take().unwrap();
         for line in lines {
@@ -129,10 +108,7 @@ impl Server {
         up.join().unwrap();
         down.join().unwrap();
         let segments: Vec<Segment> = receiver.iter().collect();
-        Session {
-            decrypted: decrypt(workplace, &segments),
-            segments,
-        }
+        Session { decrypted: decrypt(workplace, &segments), segments }
     }
 }
 
@@ -154,19 +130,9 @@ fn pump(
         let mut offset = 0;
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             let captured = buffer[..count].to_vec();
-            let time_ns = std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap()
-                .as_nanos() as i64;
-            let segment = Segment {
-                direction,
-                offset,
-                captured,
-                length: count as u32,
-                time_ns,
-                frame: 1,
-                retransmitted: false,
-            };
+            let time_ns = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+            let segment =
+                Segment { direction, offset, captured, length: count as u32, time_ns, frame: 1, retransmitted: false };
             sender.send(segment).unwrap();
             offset += count as u64;
             if to.write_all(&buffer[..count]).is_err() {
@@ -198,32 +164,15 @@ impl Session {
         let (facts, bytes) = self.read();
         let [client_handshake, server_handshake] = self.decrypted;
         let ours = (facts.client_handshake_bytes, facts.server_handshake_bytes);
-        assert_eq!(
-            ours,
-            (Some(client_handshake), Some(server_handshake)),
-            "{facts:#?}"
-        );
-        assert_eq!(
-            bytes.map(|parts| parts.tls_handshake),
-            [client_handshake, server_handshake]
-        );
+        assert_eq!(ours, (Some(client_handshake), Some(server_handshake)), "{facts:#?}");
+        assert_eq!(bytes.map(|parts| parts.tls_handshake), [client_handshake, server_handshake]);
         if facts.padding_unknown {
             let slack = 16 * facts.records.unwrap();
             let ours = facts.application_bytes.unwrap();
-            assert!(
-                (client_data + server_data..client_data + server_data + slack).contains(&ours),
-                "{facts:#?}"
-            );
+            assert!((client_data + server_data..client_data + server_data + slack).contains(&ours), "{facts:#?}");
         } else {
-            assert_eq!(
-                facts.application_bytes,
-                Some(client_data + server_data),
-                "{facts:#?}"
-            );
-            assert_eq!(
-                bytes.map(|parts| parts.application),
-                [client_data, server_data]
-            );
+            assert_eq!(facts.application_bytes, Some(client_data + server_data), "{facts:#?}");
+            assert_eq!(bytes.map(|parts| parts.application), [client_data, server_data]);
         }
         let total: u64 = self.segments.iter().map(|s| u64::from(s.length)).sum();
         let parts = [
@@ -232,11 +181,7 @@ impl Session {
             facts.record_overhead_bytes,
             facts.application_bytes,
         ];
-        assert_eq!(
-            parts.into_iter().map(Option::unwrap).sum::<u64>(),
-            total,
-            "every byte is in one part"
-        );
+        assert_eq!(parts.into_iter().map(Option::unwrap).sum::<u64>(), total, "every byte is in one part");
         facts
     }
 }
@@ -246,21 +191,12 @@ fn decrypt(workplace: &Workplace, segments: &[Segment]) -> Decrypted {
     write_pcap(&path, segments);
     let keys = format!("tls.keylog_file:{}", workplace.0.join("keys.log").display());
     let dissector = ["-o", keys.as_str(), "-d", "tcp.port==443,tls"];
-    let fields = [
-        "tcp.srcport",
-        "tls.record.content_type",
-        "tls.record.length",
-    ];
+    let fields = ["tcp.srcport", "tls.record.content_type", "tls.record.length"];
     let mut sums = [0; 2];
     for row in support::tshark(&path, &dissector, "tls", &fields) {
-        let [port, types, lengths] = row.as_slice() else {
-            panic!("{row:?}")
-        };
+        let [port, types, lengths] = row.as_slice() else { panic!("{row:?}") };
         let types: Vec<&str> = types.split(',').collect();
-        let lengths: Vec<u64> = lengths
-            .split(',')
-            .map(|length| length.parse().unwrap())
-            .collect();
+        let lengths: Vec<u64> = lengths.split(',').map(|length| length.parse().unwrap()).collect();
         assert_eq!(types.len(), lengths.len(), "{row:?}");
         for (kind, length) in types.iter().zip(&lengths) {
             if matches!(*kind, "20" | "22") {
@@ -283,24 +219,7 @@ fn write_pcap(path: &Path, segments: &[Segment]) {
         let length = (40 + segment.captured.len()) as u16;
         let mut packet = vec![0x45, 0];
         packet.extend(length.to_be_bytes());
-        packet.extend([
-            0,
-            0,
-            0x40,
-            0,
-            64,
-            6,
-            0,
-            0,
-            10,
-            0,
-            0,
-            1 + from as u8,
-            10,
-            0,
-            0,
-            2 - from as u8,
-        ]);
+        packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1 + from as u8, 10, 0, 0, 2 - from as u8]);
         packet.extend(ports[from].to_be_bytes());
         packet.extend(ports[1 - from].to_be_bytes());
         packet.extend(next[from].to_be_bytes());
@@ -308,16 +227,8 @@ fn write_pcap(path: &Path, segments: &[Segment]) {
         packet.extend([0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]);
         packet.extend(&segment.captured);
         next[from] += segment.captured.len() as u32;
-        let (seconds, nanoseconds) = (
-            segment.time_ns / 1_000_000_000,
-            segment.time_ns % 1_000_000_000,
-        );
-        for word in [
-            seconds as u32,
-            nanoseconds as u32,
-            packet.len() as u32,
-            packet.len() as u32,
-        ] {
+        let (seconds, nanoseconds) = (segment.time_ns / 1_000_000_000, segment.time_ns % 1_000_000_000);
+        for word in [seconds as u32, nanoseconds as u32, packet.len() as u32, packet.len() as u32] {
             out.extend(word.to_le_bytes());
         }
         out.extend(packet);
@@ -339,42 +250,17 @@ fn tls13_full_and_resumed() {
         return;
     };
     let server = Server::start(&workplace, "-rev -tls1_3");
-    let full = server
-        .session(
-            &workplace,
-            "-tls1_3 -alpn h2,http/1.1 -sess_out ticket.pem",
-            &LINES,
-        )
-        .checked(ECHOED);
+    let full = server.session(&workplace, "-tls1_3 -alpn h2,http/1.1 -sess_out ticket.pem", &LINES).checked(ECHOED);
     assert_eq!(full.version.as_deref(), Some("1.3"));
     assert_eq!(full.sni.as_deref(), Some("test.example"));
     assert_eq!(full.alpn_offered, ["h2", "http/1.1"]);
-    assert_eq!(
-        (full.resumed, full.handshake_round_trips, full.hello_retry),
-        (Some(false), Some(1), false)
-    );
-    assert!(
-        full.handshake_s
-            .is_some_and(|seconds| seconds > 0.0 && seconds < 5.0)
-    );
-    let resumed = server
-        .session(&workplace, "-tls1_3 -sess_in ticket.pem", &LINES)
-        .checked(ECHOED);
-    assert_eq!(
-        (resumed.resumed, resumed.handshake_round_trips),
-        (Some(true), Some(1))
-    );
-    let sha256 = server
-        .session(
-            &workplace,
-            "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256",
-            &LINES,
-        )
-        .checked(ECHOED);
-    assert_eq!(
-        sha256.cipher.as_deref(),
-        Some("TLS_CHACHA20_POLY1305_SHA256")
-    );
+    assert_eq!((full.resumed, full.handshake_round_trips, full.hello_retry), (Some(false), Some(1), false));
+    assert!(full.handshake_s.is_some_and(|seconds| seconds > 0.0 && seconds < 5.0));
+    let resumed = server.session(&workplace, "-tls1_3 -sess_in ticket.pem", &LINES).checked(ECHOED);
+    assert_eq!((resumed.resumed, resumed.handshake_round_trips), (Some(true), Some(1)));
+    let sha256 =
+        server.session(&workplace, "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256", &LINES).checked(ECHOED);
+    assert_eq!(sha256.cipher.as_deref(), Some("TLS_CHACHA20_POLY1305_SHA256"));
 }
 
 #[test]
@@ -398,11 +284,7 @@ fn tls13_early_data() {
     let server = Server::start(&workplace, "-tls1_3 -early_data");
     server.session(&workplace, "-tls1_3 -sess_out ticket.pem", &LINES);
     let facts = server
-        .session(
-            &workplace,
-            "-tls1_3 -sess_in ticket.pem -early_data early",
-            &LINES,
-        )
+        .session(&workplace, "-tls1_3 -sess_in ticket.pem -early_data early", &LINES)
         .checked([LINES_BYTES + EARLY.len() as u64, 0]);
     assert_eq!(facts.early_data, EarlyData::Accepted);
     assert_eq!(facts.resumed, Some(true));
@@ -413,10 +295,7 @@ fn tls12_full_and_resumed_under_each_kind_of_cipher() {
     let Some(workplace) = Workplace::new("12") else {
         return;
     };
-    let server = Server::start(
-        &workplace,
-        "-rev -tls1_2 -cipher ALL:@SECLEVEL=0 -alpn http/1.1",
-    );
+    let server = Server::start(&workplace, "-rev -tls1_2 -cipher ALL:@SECLEVEL=0 -alpn http/1.1");
     let ciphers = [
         ("ECDHE-RSA-AES128-GCM-SHA256", false),
         ("ECDHE-RSA-CHACHA20-POLY1305", false),
@@ -425,30 +304,17 @@ fn tls12_full_and_resumed_under_each_kind_of_cipher() {
         ("AES128-SHA", true),
     ];
     for (cipher, padding_unknown) in ciphers {
-        let options =
-            format!("-tls1_2 -cipher {cipher}:@SECLEVEL=0 -alpn http/1.1 -sess_out ticket.pem");
+        let options = format!("-tls1_2 -cipher {cipher}:@SECLEVEL=0 -alpn http/1.1 -sess_out ticket.pem");
         let full = server.session(&workplace, &options, &LINES).checked(ECHOED);
         assert_eq!(full.version.as_deref(), Some("1.2"));
         assert_eq!(full.alpn.as_deref(), Some("http/1.1"));
-        assert_eq!(
-            (full.resumed, full.handshake_round_trips),
-            (Some(false), Some(2)),
-            "{cipher}"
-        );
+        assert_eq!((full.resumed, full.handshake_round_trips), (Some(false), Some(2)), "{cipher}");
         assert!(full.certificate_bytes.is_some_and(|bytes| bytes > 500));
         assert_eq!(full.padding_unknown, padding_unknown);
-        assert!(
-            full.alerts.contains(&"client: encrypted alert".to_owned()),
-            "{:?}",
-            full.alerts
-        );
+        assert!(full.alerts.contains(&"client: encrypted alert".to_owned()), "{:?}", full.alerts);
         let options = format!("-tls1_2 -cipher {cipher}:@SECLEVEL=0 -sess_in ticket.pem");
         let resumed = server.session(&workplace, &options, &LINES).checked(ECHOED);
-        assert_eq!(
-            (resumed.resumed, resumed.handshake_round_trips),
-            (Some(true), Some(1)),
-            "{cipher}"
-        );
+        assert_eq!((resumed.resumed, resumed.handshake_round_trips), (Some(true), Some(1)), "{cipher}");
         assert_eq!(resumed.certificate_bytes, Some(0));
     }
 }

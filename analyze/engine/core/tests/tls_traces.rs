@@ -33,40 +33,19 @@ fn truths(path: &std::path::Path, options: &[&str]) -> BTreeMap<u32, Truth> {
     ];
     let mut truths: BTreeMap<u32, Truth> = BTreeMap::new();
     for row in support::tshark(path, options, "tls && tcp", &fields) {
-        let [
-            stream,
-            types,
-            sni,
-            version,
-            supported,
-            cipher,
-            records,
-            lengths,
-            alpn,
-        ] = row.as_slice()
-        else {
+        let [stream, types, sni, version, supported, cipher, records, lengths, alpn] = row.as_slice() else {
             panic!("{row:?}")
         };
         let truth = truths.entry(stream.parse().unwrap()).or_default();
-        truth.records += records
-            .split(',')
-            .filter(|length| !length.is_empty())
-            .count() as u64;
+        truth.records += records.split(',').filter(|length| !length.is_empty()).count() as u64;
         let types: Vec<&str> = types.split(',').collect();
-        let first = |list: &str| {
-            list.split(',')
-                .next()
-                .filter(|first| !first.is_empty())
-                .map(number)
-        };
+        let first = |list: &str| list.split(',').next().filter(|first| !first.is_empty()).map(number);
         if types.contains(&"1") && !sni.is_empty() {
             truth.sni.get_or_insert(sni.clone());
         }
         if types.contains(&"2") && !types.contains(&"1") {
             truth.server_hellos += 1;
-            truth.version = first(supported)
-                .or(first(version))
-                .map(|version| version as u16);
+            truth.version = first(supported).or(first(version)).map(|version| version as u16);
             truth.cipher = first(cipher).map(|cipher| cipher as u16);
             truth.alpn = Some(alpn.clone()).filter(|alpn| !alpn.is_empty());
         }
@@ -102,57 +81,27 @@ fn differences(facts: &TlsFacts, truth: &Truth, lossless: bool) -> Vec<String> {
             out.push(format!("{what}: {ours}, tshark {theirs}"));
         }
     };
-    check(
-        "sni",
-        format!("{:?}", facts.sni),
-        format!("{:?}", truth.sni),
-    );
-    check(
-        "version",
-        format!("{:?}", facts.version),
-        format!("{:?}", truth.version.map(version_text)),
-    );
-    let cipher = truth.cipher.map(|n| {
-        tls_parser::TlsCipherSuite::from_id(n)
-            .map_or_else(|| format!("0x{n:04x}"), |s| s.name.into())
-    });
-    check(
-        "cipher",
-        format!("{:?}", facts.cipher),
-        format!("{cipher:?}"),
-    );
-    check(
-        "alpn",
-        format!("{:?}", facts.alpn),
-        format!("{:?}", truth.alpn),
-    );
+    check("sni", format!("{:?}", facts.sni), format!("{:?}", truth.sni));
+    check("version", format!("{:?}", facts.version), format!("{:?}", truth.version.map(version_text)));
+    let cipher = truth
+        .cipher
+        .map(|n| tls_parser::TlsCipherSuite::from_id(n).map_or_else(|| format!("0x{n:04x}"), |s| s.name.into()));
+    check("cipher", format!("{:?}", facts.cipher), format!("{cipher:?}"));
+    check("alpn", format!("{:?}", facts.alpn), format!("{:?}", truth.alpn));
     if let Some(records) = facts.records.filter(|_| lossless) {
         check("records", records.to_string(), truth.records.to_string());
     }
-    if truth.certificate_bytes.is_some()
-        || lossless && facts.certificate_bytes.is_some_and(|bytes| bytes > 0)
-    {
-        check(
-            "certificate",
-            format!("{:?}", facts.certificate_bytes),
-            format!("{:?}", truth.certificate_bytes),
-        );
+    if truth.certificate_bytes.is_some() || lossless && facts.certificate_bytes.is_some_and(|bytes| bytes > 0) {
+        check("certificate", format!("{:?}", facts.certificate_bytes), format!("{:?}", truth.certificate_bytes));
     }
     out
 }
 
 /// Checks every connection of a trace against tshark and says how many have TLS.
-fn compare(
-    name: &str,
-    options: &[&str],
-    lossless: bool,
-    known_only_to_tshark: &[u32],
-) -> Option<usize> {
+fn compare(name: &str, options: &[&str], lossless: bool, known_only_to_tshark: &[u32]) -> Option<usize> {
     let path = support::trace(name)?;
     let mut truths = truths(&path, options);
-    known_only_to_tshark
-        .iter()
-        .for_each(|stream| drop(truths.remove(stream)));
+    known_only_to_tshark.iter().for_each(|stream| drop(truths.remove(stream)));
     let mut wrong = Vec::new();
     for (stream, connection) in &support::connections(&path) {
         let (facts, bytes) = support::read(&connection.segments);
@@ -160,16 +109,9 @@ fn compare(
         match (&facts, truths.get(stream)) {
             (None, None) => {}
             (Some(facts), Some(truth)) => {
-                wrong.extend(
-                    differences(facts, truth, lossless)
-                        .into_iter()
-                        .map(|what| format!("{stream}: {what}")),
-                );
+                wrong.extend(differences(facts, truth, lossless).into_iter().map(|what| format!("{stream}: {what}")));
             }
-            _ => wrong.push(format!(
-                "{stream}: ours {facts:?}, tshark {:?}",
-                truths.get(stream)
-            )),
+            _ => wrong.push(format!("{stream}: ours {facts:?}, tshark {:?}", truths.get(stream))),
         }
     }
     assert!(wrong.is_empty(), "{name}: {wrong:#?}");
@@ -217,9 +159,7 @@ fn hello_retry_request() {
     let Some(path) = support::trace("zeek__tls-hrr.pcap") else {
         return;
     };
-    let facts = support::read(&support::connections(&path)[&0].segments)
-        .0
-        .unwrap();
+    let facts = support::read(&support::connections(&path)[&0].segments).0.unwrap();
     assert!(facts.hello_retry);
     assert_eq!(facts.handshake_round_trips, Some(2));
 }
@@ -229,9 +169,7 @@ fn a_certificate_of_many_records_is_measured_without_being_kept() {
     let Some(path) = support::trace("zeek__tls-fragmented-handshake.pcap.gz") else {
         return;
     };
-    let facts = support::read(&support::connections(&path)[&0].segments)
-        .0
-        .unwrap();
+    let facts = support::read(&support::connections(&path)[&0].segments).0.unwrap();
     // 339629 is the message length that stands in the handshake header; the capture ends inside the message.
     assert_eq!(facts.certificate_bytes, Some(4 + 339_629));
     assert_eq!(facts.version.as_deref(), Some("1.2"));

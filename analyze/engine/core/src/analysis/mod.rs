@@ -12,7 +12,7 @@ use crate::tcp::openings::OpeningSeries;
 use crate::tcp::rows::Rows;
 use crate::tcp::shard::{ClockStep, Environment};
 use crate::tcp::summary::ConnectionSummary;
-use stage::{Intake, InputTally};
+use stage::{InputTally, Intake};
 
 /// Turns a filter into a BPF program for a link type.
 pub trait FilterCompiler: Send + Sync {
@@ -119,13 +119,14 @@ pub fn analyze(inputs: Vec<Input>, options: &Options, observer: &dyn Observer) -
 ///
 /// # Errors
 /// As [`analyze`].
-pub fn analyze_source(source: Box<dyn ChunkSource>, options: &Options, observer: &dyn Observer) -> Result<Analysis, Failure> {
+pub fn analyze_source(
+    source: Box<dyn ChunkSource>,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Analysis, Failure> {
     let mut intake = Intake::new(source, options.filter.as_deref(), observer);
-    let (shards, tallies) = if options.threads <= 1 {
-        serial::run(&mut intake, options)
-    } else {
-        parallel::run(&mut intake, options)
-    };
+    let (shards, tallies) =
+        if options.threads <= 1 { serial::run(&mut intake, options) } else { parallel::run(&mut intake, options) };
     if let Some(what) = intake.filter_error.take() {
         return Err(Failure::Filter(what));
     }
@@ -171,7 +172,13 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<Box<ConnectionSummary>>
     (all, together)
 }
 
-fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, connections: &[Box<ConnectionSummary>], steps: &[ClockStep]) -> InputSummary {
+fn input_summary(
+    index: usize,
+    facts: InputFacts,
+    tally: &InputTally,
+    connections: &[Box<ConnectionSummary>],
+    steps: &[ClockStep],
+) -> InputSummary {
     let mut summary = InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
@@ -191,7 +198,8 @@ fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, connection
 
 /// One step shows in every connection that is open: those within a second are the same.
 fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
-    let mut times: Vec<i64> = steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
+    let mut times: Vec<i64> =
+        steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
     times.sort_unstable();
     let mut last = None;
     let mut count = 0;

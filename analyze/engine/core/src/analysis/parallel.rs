@@ -110,7 +110,9 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
         }),
         news: Condvar::new(),
         intake: Mutex::new(intake),
-        shards: (0..shards).map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone()))).collect(),
+        shards: (0..shards)
+            .map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone())))
+            .collect(),
         most_under_way: options.threads * CHUNKS_PER_THREAD,
     };
     std::thread::scope(|scope| {

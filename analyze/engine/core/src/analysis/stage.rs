@@ -27,7 +27,11 @@ pub struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     /// A fresh run.
-    pub fn new(source: Box<dyn ChunkSource>, filter: Option<&'a dyn FilterCompiler>, observer: &'a dyn Observer) -> Self {
+    pub fn new(
+        source: Box<dyn ChunkSource>,
+        filter: Option<&'a dyn FilterCompiler>,
+        observer: &'a dyn Observer,
+    ) -> Self {
         let filter = filter.map(|compiler| Filter { compiler, programs: HashMap::new() });
         Self { source, filter, observer, chunks: 0, interrupted: false, errors: Vec::new(), filter_error: None }
     }
@@ -80,7 +84,8 @@ impl Filter<'_> {
         chunk.records.retain(|record| {
             let start = record.offset as usize;
             let frame = bytes.get(start..start + record.captured_length as usize).unwrap_or_default();
-            let keep = programs.get(&record.link_type).is_some_and(|program| program.run(frame, record.original_length) > 0);
+            let keep =
+                programs.get(&record.link_type).is_some_and(|program| program.run(frame, record.original_length) > 0);
             if !keep {
                 filtered.push(record.input);
             }
@@ -102,7 +107,8 @@ pub struct InputTally {
 impl InputTally {
     /// Reasons with their counts.
     pub fn undecoded(&self) -> Vec<(String, u64)> {
-        let mut reasons: Vec<(String, u64)> = self.counts.iter().map(|(reason, count)| (reason.name().into_owned(), count)).collect();
+        let mut reasons: Vec<(String, u64)> =
+            self.counts.iter().map(|(reason, count)| (reason.name().into_owned(), count)).collect();
         if self.filtered > 0 {
             reasons.push(("left_out_by_filter".to_owned(), self.filtered));
         }

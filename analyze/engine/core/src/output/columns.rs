@@ -56,7 +56,9 @@ impl Analysis {
         let rows = &self.rows;
         let unsigned = |values: &[u64]| ColumnValues::U64(values.iter().copied().map(Some).collect());
         let signed = |values: &[i64]| ColumnValues::I64(values.iter().copied().map(Some).collect());
-        let seconds = |values: &[Option<u64>]| ColumnValues::F64(values.iter().map(|value| value.map(|ns| ns as f64 / 1e9)).collect());
+        let seconds = |values: &[Option<u64>]| {
+            ColumnValues::F64(values.iter().map(|value| value.map(|ns| ns as f64 / 1e9)).collect())
+        };
         vec![
             Column::new("connection", unsigned(&rows.connection)),
             Column::new("input", unsigned(&rows.input)),
@@ -85,7 +87,10 @@ impl Analysis {
             ColumnValues::U64(self.openings.iter().map(|(_, counts)| Some(u64::from(field(&counts)))).collect())
         };
         vec![
-            Column::new("second_ns", ColumnValues::I64(self.openings.iter().map(|(second, _)| second.checked_mul(1_000_000_000)).collect())),
+            Column::new(
+                "second_ns",
+                ColumnValues::I64(self.openings.iter().map(|(second, _)| second.checked_mul(1_000_000_000)).collect()),
+            ),
             Column::new("syn", counts(|counts| counts.syn)),
             Column::new("syn_ack", counts(|counts| counts.syn_ack)),
             Column::new("syn_retransmissions", counts(|counts| counts.syn_retransmissions)),

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::describe::{self, Visitor};
 use super::fixed::{push_fixed, push_float, push_signed, push_unsigned};
-use crate::analysis::{Analysis, InputSummary};
 use super::link_names::link_type_name;
+use crate::analysis::{Analysis, InputSummary};
 use crate::tcp::summary::{REASONS, SpacingSummary};
 
 /// The contract's name.
@@ -66,7 +66,10 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.text("compression", facts.compression);
     json.key("link_types");
     json.list(facts.link_types.iter(), |json, &link_type| json.string(&link_type_name(link_type)));
-    json.exact_seconds("time_resolution_s", i64::try_from(facts.time_resolution_ns).ok().filter(|_| facts.time_resolution_ns > 0));
+    json.exact_seconds(
+        "time_resolution_s",
+        i64::try_from(facts.time_resolution_ns).ok().filter(|_| facts.time_resolution_ns > 0),
+    );
     json.integer("packets", Some(facts.packets));
     json.integer("tcp_packets", Some(input.tcp_packets));
     json.integer("captured_bytes", Some(facts.captured_bytes));
@@ -94,6 +97,7 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.object("capture", true);
     json.integer("dropped_by_kernel", facts.dropped_by_kernel);
     json.integer("dropped_by_interface", facts.dropped_by_interface);
+    json.integer("packets_without_time", Some(facts.packets_without_time));
     json.integer("unseen_acked_bytes", Some(input.unseen_acked_bytes));
     json.integer("duplicates", Some(input.duplicates));
     json.integer("reordered", Some(input.reordered));

@@ -100,6 +100,7 @@ impl Ledger {
     fn enter(&mut self, record: &Record) -> i64 {
         let time_ns = record.time_ns;
         if time_ns == Record::NO_TIME {
+            self.facts.packets_without_time += 1;
             return i64::MAX;
         }
         let last_ns = last_time(&mut self.last_ns, record.interface);

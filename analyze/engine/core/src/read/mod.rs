@@ -60,6 +60,8 @@ pub struct Record {
 impl Record {
     /// `time_ns` of a frame without a capture time.
     pub const NO_TIME: i64 = i64::MIN;
+    /// Times further than this from 1970 (146 years) are no times: within, differences never overflow.
+    pub const FARTHEST_TIME_NS: i64 = 1 << 62;
 }
 
 /// A batch of records with the bytes they point into.
@@ -186,6 +188,8 @@ pub struct InputFacts {
     pub dropped_by_kernel: Option<u64>,
     /// Packets dropped by the interface (pcapng `isb_ifdrop`).
     pub dropped_by_interface: Option<u64>,
+    /// Records without a (usable) capture time.
+    pub packets_without_time: u64,
     /// Steps back in time of more than a second between consecutive records of one interface.
     pub clock_steps_back: u64,
     /// TLS key log text of pcapng decryption secrets blocks.

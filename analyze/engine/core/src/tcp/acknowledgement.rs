@@ -28,7 +28,13 @@ pub struct Answer {
 impl Half {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
     #[inline]
-    pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, around: &Surroundings<'_>) -> Answer {
+    pub fn acknowledgement(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        window_shift: Option<u8>,
+        around: &Surroundings<'_>,
+    ) -> Answer {
         if !self.begun {
             self.begin(packet.acknowledgement);
         }
@@ -89,7 +95,15 @@ impl Half {
         }
         self.loss.reordered += acknowledged.late_originals;
         if let Some(record) = acknowledged.first_retransmitted {
-            live.check_spurious(packet, record.start, record.end(), record.time_ns, record.tsval, around, &mut self.loss);
+            live.check_spurious(
+                packet,
+                record.start,
+                record.end(),
+                record.time_ns,
+                record.tsval,
+                around,
+                &mut self.loss,
+            );
         }
         let not_all_seen = unseen || (!live.holes.is_empty() && live.holes.missing(before, position).0 > 0);
         let sample = live.sample(packet, &acknowledged, not_all_seen, around);
@@ -181,7 +195,13 @@ fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(
 impl Live {
     /// The round trip an acknowledgement gives, if it is clean; the others are counted by reason.
     #[inline]
-    fn sample(&mut self, packet: &Packet, acknowledged: &Acknowledged, not_all_seen: bool, around: &Surroundings<'_>) -> Option<(u64, u32)> {
+    fn sample(
+        &mut self,
+        packet: &Packet,
+        acknowledged: &Acknowledged,
+        not_all_seen: bool,
+        around: &Surroundings<'_>,
+    ) -> Option<(u64, u32)> {
         let segments = acknowledged.wire_segments;
         let newest = acknowledged.newest?;
         let held_back = acknowledged.any_sacked || (!around.sack && self.duplicate_acknowledgements > 0);

@@ -140,7 +140,10 @@ impl Half {
             if start - self.max > FARTHEST_JUMP {
                 return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
             }
-            if !around.beside_sender && packet.ip_version == 4 && self.was_sent_unseen(packet, start, end, segment_size, around) {
+            if !around.beside_sender
+                && packet.ip_version == 4
+                && self.was_sent_unseen(packet, start, end, segment_size, around)
+            {
                 self.unseen_again(packet, start, end, segment_size, around, spacing_ns, delivered)
             } else {
                 self.new_data(packet, start, end, segment_size, delivered);
@@ -184,7 +187,12 @@ impl Half {
     fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, delivered: &mut Delivered) {
         let live = self.live.get_or_insert_default();
         if start > self.max {
-            let exposure = Exposure { time_ns: packet.time_ns, tsval: tsval_of(packet), ip_id: packet.ip_id, by_acknowledgement: false };
+            let exposure = Exposure {
+                time_ns: packet.time_ns,
+                tsval: tsval_of(packet),
+                ip_id: packet.ip_id,
+                by_acknowledgement: false,
+            };
             live.holes.push(Hole { start: self.max, end: start, exposure });
         }
         live.segments.push(record(packet, start, end, segment_size, 0));
@@ -197,14 +205,24 @@ impl Half {
     /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
     /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
     #[inline]
-    fn was_sent_unseen(&self, packet: &Packet, start: u64, end: u64, segment_size: u16, around: &Surroundings<'_>) -> bool {
+    fn was_sent_unseen(
+        &self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        around: &Surroundings<'_>,
+    ) -> bool {
         let Some(live) = self.live.as_deref() else { return false };
         if end <= live.sent_unseen {
             return true;
         }
         let Some(missing @ 1..) = live.identifications.missing_before(packet.ip_id) else { return false };
         let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
-        missing > passed_over && live.holes.is_empty() && live.highest_is_newest(around) && live.identifications.missing().is_some()
+        missing > passed_over
+            && live.holes.is_empty()
+            && live.highest_is_newest(around)
+            && live.identifications.missing().is_some()
     }
 
     #[cold]
@@ -226,7 +244,8 @@ impl Half {
         let missing = live.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
         live.sent_unseen = live.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
         if start > before {
-            let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
+            let exposure =
+                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
             live.holes.push(Hole { start: before, end: start, exposure });
         }
         live.segments.push(record(packet, start, end, segment_size, state::RETRANSMITTED));
@@ -262,13 +281,23 @@ impl Half {
             None => is_late_original(packet, start, late_end, live, &mut self.loss.spurious),
         };
         let segments = wire_segments((late_end - start) as u32, segment_size);
-        let mut arrived = Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        let mut arrived =
+            Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
         if original {
             self.count_late_original(packet, exposure.filter(|_| fills_only), segments, around);
             arrived.first_transmission_bytes += missing as u32;
         } else {
             arrived.kind = Kind::Retransmission;
-            arrived.trigger = Some(self.count_retransmission(packet, start, late_end, segment_size, exposure, missing == 0, around, last_data_ns));
+            arrived.trigger = Some(self.count_retransmission(
+                packet,
+                start,
+                late_end,
+                segment_size,
+                exposure,
+                missing == 0,
+                around,
+                last_data_ns,
+            ));
         }
         self.take_late_bytes(packet, start, end, segment_size, original, delivered);
         arrived
@@ -287,7 +316,13 @@ impl Half {
         (start + 1 == self.max && self.all_acknowledged()).then_some(Kind::KeepAlive)
     }
 
-    fn count_late_original(&mut self, packet: &Packet, exposure: Option<Exposure>, segments: u32, around: &Surroundings<'_>) {
+    fn count_late_original(
+        &mut self,
+        packet: &Packet,
+        exposure: Option<Exposure>,
+        segments: u32,
+        around: &Surroundings<'_>,
+    ) {
         let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
         let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
         if around.beside_sender || (behind_acknowledgement && soon) {
@@ -351,7 +386,15 @@ impl Half {
     }
 
     /// Brings the bytes of a late packet that were not seen before into the records.
-    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, delivered: &mut Delivered) {
+    fn take_late_bytes(
+        &mut self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        original: bool,
+        delivered: &mut Delivered,
+    ) {
         let live = self.live.get_or_insert_default();
         let state = if original { state::LATE } else { state::RETRANSMITTED };
         let (mut unique, una) = (0, self.una);

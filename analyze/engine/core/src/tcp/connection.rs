@@ -274,7 +274,9 @@ impl Connection {
         let arrived = half.data(packet, &around, &mut delivered);
         match arrived.kind {
             Kind::Data => half.ledger.add_first_transmission(packet),
-            Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => half.ledger.add_first_transmission(packet),
+            Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
+                half.ledger.add_first_transmission(packet)
+            }
             _ => half.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
         }
         if packet.has(tcp_flags::FIN) {
@@ -319,7 +321,8 @@ impl Connection {
         half.fin = Some(position);
         half.fin_ns = Some(packet.time_ns);
         if position > half.max && position - half.max <= super::arrival::FARTHEST_JUMP {
-            let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
+            let exposure =
+                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
             let start = half.max;
             half.live().holes.push(Hole { start, end: position, exposure });
             half.max = position;
@@ -334,7 +337,14 @@ impl Connection {
 
     /// The other direction: what the packet says of data received.
     #[inline]
-    fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize, arrived: Arrived, environment: &Environment) -> Seen {
+    fn take_acknowledgement(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        arrived: Arrived,
+        environment: &Environment,
+    ) -> Seen {
         let mut seen = Seen { arrived, ..Seen::default() };
         if !packet.has(tcp_flags::ACK) {
             return seen;
@@ -389,7 +399,9 @@ impl Connection {
     /// The capture point is beside this side.
     fn is_beside(&self, side: usize) -> bool {
         match (self.loops_ns[side], self.loops_ns[1 - side]) {
-            (Some(near), Some(far)) => near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64,
+            (Some(near), Some(far)) => {
+                near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64
+            }
             _ => false,
         }
     }
@@ -423,7 +435,10 @@ impl Connection {
     #[cold]
     fn opening_or_reset(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &mut Environment) {
         let syn = packet.has(tcp_flags::SYN);
-        let mut seen = Seen { arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() }, ..Seen::default() };
+        let mut seen = Seen {
+            arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() },
+            ..Seen::default()
+        };
         if syn {
             if !self.take_syn(packet, bytes, side) {
                 return;
@@ -437,7 +452,11 @@ impl Connection {
         self.count(packet, side);
         let repeated = syn && self.repeats(side) > 0;
         let ledger = &mut self.halves[side].ledger;
-        if repeated { ledger.add_retransmission(packet, 0) } else { ledger.add_first_transmission(packet) }
+        if repeated {
+            ledger.add_retransmission(packet, 0)
+        } else {
+            ledger.add_first_transmission(packet)
+        }
         if syn && packet.payload_length > 0 {
             seen.arrived = self.take_fast_open_data(packet, bytes, side, environment);
         }
@@ -478,7 +497,13 @@ impl Connection {
     }
 
     /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.
-    fn take_fast_open_data(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &Environment) -> Arrived {
+    fn take_fast_open_data(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        environment: &Environment,
+    ) -> Arrived {
         if self.repeats(side) > 0 {
             return Arrived { kind: Kind::Syn, ..Arrived::default() };
         }

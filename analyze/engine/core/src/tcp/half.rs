@@ -217,6 +217,9 @@ impl Half {
 fn assumed_segment_size(packet: &Packet) -> u16 {
     let headers = packet.ip_header_length + u16::from(packet.tcp_header_length);
     let payload = packet.payload_length;
-    let jumbo = [9001u16, 9000, 8500].into_iter().map(|mtu| mtu.saturating_sub(headers)).find(|&size| payload == u32::from(size));
+    let jumbo = [9001u16, 9000, 8500]
+        .into_iter()
+        .map(|mtu| mtu.saturating_sub(headers))
+        .find(|&size| payload == u32::from(size));
     jumbo.unwrap_or_else(|| 1500u16.saturating_sub(headers).max(536))
 }

@@ -73,14 +73,16 @@ impl Handshake {
     /// The SYN-ACK passed (for the first time).
     pub fn answered(&mut self, syn_ack: &Packet) {
         if self.syn.count > 0 && self.server_loop_ns.is_none() {
-            self.server_loop_ns = self.syn.answered_by(syn_ack).map(|sent| syn_ack.time_ns - sent).filter(|rtt| *rtt >= 0);
+            self.server_loop_ns =
+                self.syn.answered_by(syn_ack).map(|sent| syn_ack.time_ns - sent).filter(|rtt| *rtt >= 0);
         }
     }
 
     /// The client's first acknowledgement passed.
     pub fn completed(&mut self, packet: &Packet) {
         self.complete = true;
-        self.client_loop_ns = self.syn_ack.answered_by(packet).map(|sent| packet.time_ns - sent).filter(|rtt| *rtt >= 0);
+        self.client_loop_ns =
+            self.syn_ack.answered_by(packet).map(|sent| packet.time_ns - sent).filter(|rtt| *rtt >= 0);
     }
 
     /// The whole round trip between client and server, wherever the capture stands.

@@ -89,7 +89,12 @@ impl Holes {
     /// Bytes below `position` that were never seen.
     pub fn bytes_below(&self, position: u64) -> u64 {
         self.forgotten_bytes
-            + self.list.iter().take_while(|hole| hole.start < position).map(|hole| hole.end.min(position) - hole.start).sum::<u64>()
+            + self
+                .list
+                .iter()
+                .take_while(|hole| hole.start < position)
+                .map(|hole| hole.end.min(position) - hole.start)
+                .sum::<u64>()
     }
 
     /// The end of the last hole that lies wholly below `position` and came to light before `time_ns`.

@@ -80,7 +80,8 @@ impl IpIdentifications {
 
     /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
     pub fn missing(&self) -> Option<u64> {
-        let proven = self.compared >= FEWEST_COMPARED && u64::from(self.consecutive) * 100 >= u64::from(self.compared) * 95;
+        let proven =
+            self.compared >= FEWEST_COMPARED && u64::from(self.consecutive) * 100 >= u64::from(self.compared) * 95;
         proven.then(|| (self.next - self.first).saturating_sub(self.distinct))
     }
 

@@ -54,7 +54,13 @@ impl ByteLedger {
 
     /// All bytes.
     pub fn total(&self) -> u64 {
-        self.link + self.ip + self.tcp_header + self.tcp_options + self.pure_acknowledgements + self.retransmitted + self.payload
+        self.link
+            + self.ip
+            + self.tcp_header
+            + self.tcp_options
+            + self.pure_acknowledgements
+            + self.retransmitted
+            + self.payload
     }
 }
 

@@ -122,10 +122,18 @@ impl RecentRetransmissions {
     ///
     /// Beside the sender, an original that must have come late (something later had been reported, yet the
     /// retransmission was one too many) is reordering.
-    pub fn duplicate_reported(&mut self, start: u64, end: u64, segment_size: u16, beside_sender: bool, counters: &mut LossCounters) {
+    pub fn duplicate_reported(
+        &mut self,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        beside_sender: bool,
+        counters: &mut LossCounters,
+    ) {
         let mut position = start;
         while position < end {
-            let unreported = self.list.iter_mut().find(|known| !known.reported && known.start <= position && position < known.end);
+            let unreported =
+                self.list.iter_mut().find(|known| !known.reported && known.start <= position && position < known.end);
             match unreported {
                 Some(known) => {
                     known.reported = true;
@@ -149,9 +157,11 @@ impl RecentRetransmissions {
             counters.capture_duplicates = counters.capture_duplicates.saturating_sub(1);
             return known.end;
         }
-        let next = self.list.iter().filter(|known| !known.reported && known.start > position).map(|known| known.start).min();
+        let next =
+            self.list.iter().filter(|known| !known.reported && known.start > position).map(|known| known.start).min();
         let stop = next.map_or(end, |next| next.min(end));
-        counters.network_duplicates += super::segments::wire_segments(u32::try_from(stop - position).unwrap_or(u32::MAX), segment_size);
+        counters.network_duplicates +=
+            super::segments::wire_segments(u32::try_from(stop - position).unwrap_or(u32::MAX), segment_size);
         stop
     }
 }

@@ -41,7 +41,8 @@ impl Moments {
     pub fn stddev_ns(&self) -> Option<f64> {
         let mean_distance = self.mean_ns()? - self.first_ns as f64;
         let count = self.count as f64;
-        (self.count > 1).then(|| ((self.squares - count * mean_distance * mean_distance).max(0.0) / (count - 1.0)).sqrt())
+        (self.count > 1)
+            .then(|| ((self.squares - count * mean_distance * mean_distance).max(0.0) / (count - 1.0)).sqrt())
     }
 
     /// Smallest sample, none without samples.

@@ -62,7 +62,8 @@ impl Rows {
         self.kind.push(seen.arrived.kind);
         self.trigger.push(seen.arrived.trigger.map(super::loss::Trigger::name));
         self.sequence.push(position.wrapping_sub(own.base) as i64);
-        self.acknowledgement.push((packet.has(tcp_flags::ACK) && peer.begun).then(|| acknowledged.wrapping_sub(peer.base) as i64));
+        self.acknowledgement
+            .push((packet.has(tcp_flags::ACK) && peer.begun).then(|| acknowledged.wrapping_sub(peer.base) as i64));
         self.payload_bytes.push(u64::from(packet.payload_length));
         self.wire_bytes.push(u64::from(packet.wire_length));
         self.flags.push(u64::from(packet.flags));

@@ -81,7 +81,12 @@ impl SenderView {
         } else {
             self.advance(time_ns);
             if self.waiting.len() < MOST_WAITING {
-                self.waiting.push_back(Waiting { time_ns: time_ns.saturating_add(self.loop_ns), acknowledged, edge, relief: 0 });
+                self.waiting.push_back(Waiting {
+                    time_ns: time_ns.saturating_add(self.loop_ns),
+                    acknowledged,
+                    edge,
+                    relief: 0,
+                });
             }
         }
     }

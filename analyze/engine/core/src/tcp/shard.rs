@@ -12,6 +12,7 @@ use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
+use crate::read::Record;
 
 /// Finished connections are kept in full for this long,
 const STRAGGLER_TIME_NS: i64 = 5_000_000_000;
@@ -71,7 +72,8 @@ impl Slot {
                 if packet.address_key == self.address_key && packet.ports == self.ports {
                     Some(true)
                 } else {
-                    (packet.address_key == self.address_key.rotate_left(32) && packet.ports == swapped_ports).then_some(false)
+                    (packet.address_key == self.address_key.rotate_left(32) && packet.ports == swapped_ports)
+                        .then_some(false)
                 }
             }
             Some(own) if packet.ip_version == 6 => {
@@ -80,7 +82,8 @@ impl Slot {
                 if packet.ports == self.ports && pair == own.as_slice() {
                     Some(true)
                 } else {
-                    (packet.ports == swapped_ports && pair[..16] == own[16..] && pair[16..] == own[..16]).then_some(false)
+                    (packet.ports == swapped_ports && pair[..16] == own[16..] && pair[16..] == own[..16])
+                        .then_some(false)
                 }
             }
             _ => None,
@@ -97,6 +100,7 @@ pub struct Shard {
     acknowledged: VecDeque<(i64, u32)>,
     reset: VecDeque<(i64, u32)>,
     last: u32,
+    now_ns: i64,
     detail: Vec<u32>,
     /// Shared by its connections.
     pub environment: Environment,
@@ -118,10 +122,16 @@ impl Shard {
     /// Takes the next packet; `bytes` are those of its chunk, `order` its number among all packets.
     #[inline]
     pub fn packet(&mut self, packet: &Packet, bytes: &[u8], order: u64) {
-        let (index, forward) = match self.slots.get(self.last as usize).and_then(|slot| slot.direction_of(packet, bytes)) {
-            Some(forward) => (self.last, forward),
-            None => self.find_or_begin(packet, bytes, order),
-        };
+        if packet.time_ns == Record::NO_TIME {
+            // Order and bytes still tell something; such packets are counted by the reader.
+            return self.packet(&Packet { time_ns: self.now_ns, ..*packet }, bytes, order);
+        }
+        self.now_ns = packet.time_ns;
+        let (index, forward) =
+            match self.slots.get(self.last as usize).and_then(|slot| slot.direction_of(packet, bytes)) {
+                Some(forward) => (self.last, forward),
+                None => self.find_or_begin(packet, bytes, order),
+            };
         self.last = index;
         let Some(slot) = self.slots.get_mut(index as usize) else { return };
         let from_client = forward == slot.first_from_client;
@@ -156,7 +166,9 @@ impl Shard {
     fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
         let slots = &self.slots;
         let found = self.table.find(spread(packet.flow_hash), |&index| {
-            slots.get(index as usize).is_some_and(|slot| slot.hash == packet.flow_hash && slot.direction_of(packet, bytes).is_some())
+            slots
+                .get(index as usize)
+                .is_some_and(|slot| slot.hash == packet.flow_hash && slot.direction_of(packet, bytes).is_some())
         });
         match found {
             Some(&index) => (index, self.slots[index as usize].direction_of(packet, bytes) == Some(true)),

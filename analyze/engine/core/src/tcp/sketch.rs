@@ -151,7 +151,9 @@ impl DurationSketch {
     /// Median absolute deviation from `centre_ns`, nanoseconds (to bucket resolution); none without samples.
     pub fn median_absolute_deviation(&self, centre_ns: f64) -> Option<f64> {
         let mut deviations = Vec::with_capacity(self.exact.len() + self.counts.len());
-        deviations.extend(self.buckets().map(|(floor, width, count)| ((floor as f64 + width as f64 / 2.0 - centre_ns).abs(), count)));
+        deviations.extend(
+            self.buckets().map(|(floor, width, count)| ((floor as f64 + width as f64 / 2.0 - centre_ns).abs(), count)),
+        );
         deviations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let total: u64 = deviations.iter().map(|(_, count)| count).sum();
         let mut seen = 0;

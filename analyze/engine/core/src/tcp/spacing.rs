@@ -117,7 +117,8 @@ impl Spacing {
             Some(rtt) => (rtt / 4, rtt.saturating_mul(2)),
             None => ((10.0 * median) as u64, u64::MAX),
         };
-        let between_bursts = self.sketch.median_between(burst_end, longest).filter(|&(_, count)| count >= FEWEST_BURSTS);
+        let between_bursts =
+            self.sketch.median_between(burst_end, longest).filter(|&(_, count)| count >= FEWEST_BURSTS);
         let by_bursts = between_bursts.map_or(0, |(gap, _)| gap.saturating_mul(5));
         let deviation = self.sketch.median_absolute_deviation(median).unwrap_or(0.0);
         SHORTEST_ANOMALY_NS.max(by_bursts).max((median + 6.0 * deviation) as u64)
@@ -137,7 +138,8 @@ impl Spacing {
             None => {
                 let threshold_ns = ceiling_of(self.adaptive_limit_ns(min_rtt_ns));
                 let long = self.long.iter().filter(|long| long.floor_ns >= threshold_ns);
-                let (count, time_ns) = long.fold((0, 0u64), |(count, sum), long| (count + long.count, sum.saturating_add(long.sum_ns)));
+                let (count, time_ns) =
+                    long.fold((0, 0u64), |(count, sum), long| (count + long.count, sum.saturating_add(long.sum_ns)));
                 Oversize { count, time_ns, threshold_ns, gaps: Vec::new() }
             }
         };

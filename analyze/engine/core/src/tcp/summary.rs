@@ -18,7 +18,10 @@ pub const REASONS: [(&str, &str); 10] = [
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
     ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
-    ("identification_unproven", "the sender does not number its packets one by one, or too few were seen, or the vantage point is unknown"),
+    (
+        "identification_unproven",
+        "the sender does not number its packets one by one, or too few were seen, or the vantage point is unknown",
+    ),
     ("scale_unknown", "the handshake was not captured, so the window scale is unknown"),
     ("no_advertisement", "the receiver advertised no window within the capture"),
     ("one_moment", "all data passed at one moment"),
@@ -182,8 +185,7 @@ impl DirectionSummary {
     /// A warning that belongs to the loss numbers.
     pub fn loss_caveat(&self) -> Option<&'static str> {
         let unseen = self.unseen_acknowledged_bytes;
-        (unseen > 0 && unseen * 1000 > self.unique_payload_bytes)
-            .then_some("capture_loss")
+        (unseen > 0 && unseen * 1000 > self.unique_payload_bytes).then_some("capture_loss")
     }
 }
 
@@ -233,7 +235,8 @@ impl ConnectionSummary {
     pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Self {
         let vantage = Clues {
             loops_ns: connection.loops_ns,
-            from_handshake: connection.handshake.client_loop_ns.is_some() && connection.handshake.server_loop_ns.is_some(),
+            from_handshake: connection.handshake.client_loop_ns.is_some()
+                && connection.handshake.server_loop_ns.is_some(),
             ttl: [connection.halves[0].ttl, connection.halves[1].ttl],
             superpackets: connection.halves.iter().any(|half| half.superpackets > 0),
         }
@@ -247,7 +250,14 @@ impl ConnectionSummary {
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
             settle_copies(half);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
-            let context = Context { end_ns, shift: shifts[side], min_rtt_ns, fixed_limit_ns, beside_sender: beside, vantage_known: vantage.side != Side::Unknown };
+            let context = Context {
+                end_ns,
+                shift: shifts[side],
+                min_rtt_ns,
+                fixed_limit_ns,
+                beside_sender: beside,
+                vantage_known: vantage.side != Side::Unknown,
+            };
             summarise(half, &peer.offer, &context)
         });
         if let Some(tracker) = &tls {
@@ -255,7 +265,11 @@ impl ConnectionSummary {
             directions[1].stream = tracker.stream_bytes(Direction::ServerToClient);
         }
         let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
-        let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) { last_fin_ns } else { connection.reset.map(|(_, time)| time) };
+        let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) {
+            last_fin_ns
+        } else {
+            connection.reset.map(|(_, time)| time)
+        };
         Self {
             id: connection.id,
             order: connection.order,
@@ -331,7 +345,11 @@ struct Context {
 }
 
 fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSummary {
-    let packet = Packet { tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 }, ip_header_length: 20, ..Packet::default() };
+    let packet = Packet {
+        tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
+        ip_header_length: 20,
+        ..Packet::default()
+    };
     let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
     let mut summary = DirectionSummary {
         packets: half.packets,
@@ -363,12 +381,18 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
-        summary.round_trips = trips.sketch.quantiles([0.5, 0.95, 0.99]).map(|quantiles_ns| Durations { moments: trips.moments, quantiles_ns });
+        summary.round_trips = trips
+            .sketch
+            .quantiles([0.5, 0.95, 0.99])
+            .map(|quantiles_ns| Durations { moments: trips.moments, quantiles_ns });
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         let oversize = live.spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
         let spacing = &live.spacing;
         summary.spacing = SpacingSummary {
-            durations: spacing.sketch.quantiles([0.5, 0.99]).map(|quantiles_ns| Durations { moments: spacing.moments, quantiles_ns }),
+            durations: spacing
+                .sketch
+                .quantiles([0.5, 0.99])
+                .map(|quantiles_ns| Durations { moments: spacing.moments, quantiles_ns }),
             oversize: oversize.count,
             oversize_time_ns: oversize.time_ns,
             oversize_threshold_ns: oversize.threshold_ns,

@@ -89,7 +89,9 @@ mod tests {
     #[test]
     fn random_timestamps_have_no_rate() {
         let mut clock = TimestampClock::default();
-        let steps = (0..200).filter_map(|index: i64| clock.add(index * 100 * MILLISECOND, (index as u32).wrapping_mul(2_654_435_761))).count();
+        let steps = (0..200)
+            .filter_map(|index: i64| clock.add(index * 100 * MILLISECOND, (index as u32).wrapping_mul(2_654_435_761)))
+            .count();
         assert_eq!(steps, 0);
     }
 }

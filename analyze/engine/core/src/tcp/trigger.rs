@@ -57,7 +57,11 @@ impl Live {
         if self.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
             self.recovery = None;
         }
-        let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS { self.trigger_beside_sender(evidence) } else { self.trigger_elsewhere(evidence) };
+        let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS {
+            self.trigger_beside_sender(evidence)
+        } else {
+            self.trigger_elsewhere(evidence)
+        };
         match trigger {
             Trigger::Tlp => self.probe_outstanding = true,
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
@@ -82,7 +86,8 @@ impl Live {
         }
         let waited = since(evidence.previous_ns).min(since(self.last_advance_ns));
         let timeout = self.round_trips.rto_ns().min(self.round_trips.srtt_ns().unwrap_or(1e9) + SMALLEST_TIMEOUT_NS);
-        let timed_out = evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS);
+        let timed_out =
+            evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS);
         match self.recovery.map(|recovery| recovery.trigger) {
             Some(Trigger::Rto) => Trigger::Rto,
             _ if timed_out && !(answers_acknowledgement && loss_seen) => Trigger::Rto,
@@ -99,7 +104,8 @@ impl Live {
         let threshold = 3 * u64::from(evidence.segment_size);
         let enough = self.scoreboard.total() >= threshold || self.duplicate_acknowledgements >= 3;
         let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
-        let on_timer = !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
+        let on_timer =
+            !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
         if !enough && on_timer { Trigger::Rack } else { Trigger::Fast }
     }
 
@@ -108,7 +114,11 @@ impl Live {
     fn is_tail_probe(&self, evidence: &Evidence, silence_ns: i64) -> bool {
         let Some(srtt) = self.round_trips.srtt_ns() else { return false };
         let earliest = (2.0 * srtt).min(self.round_trips.rto_ns());
-        evidence.sack && evidence.end >= evidence.max && !self.probe_outstanding && self.recovery.is_none() && silence_ns as f64 >= TIMER_SLACK * earliest
+        evidence.sack
+            && evidence.end >= evidence.max
+            && !self.probe_outstanding
+            && self.recovery.is_none()
+            && silence_ns as f64 >= TIMER_SLACK * earliest
     }
 
     /// Stacks with a smaller floor than 200 ms: silence of several round trips, no sign of loss, the oldest byte again.
@@ -121,15 +131,20 @@ impl Live {
         let round_trip = evidence.sender_loop_ns as f64;
         let oldest = evidence.start <= evidence.una;
         let in_timeout = self.recovery.is_some_and(|recovery| recovery.trigger == Trigger::Rto);
-        if evidence.sack && evidence.exposed_ns.is_none() && !self.probe_outstanding && self.recovery.is_none()
-            && evidence.end >= evidence.max && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS)
+        if evidence.sack
+            && evidence.exposed_ns.is_none()
+            && !self.probe_outstanding
+            && self.recovery.is_none()
+            && evidence.end >= evidence.max
+            && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS)
         {
             return Trigger::Tlp;
         }
         if in_timeout || (oldest && gap as f64 >= TIMER_SLACK * SMALLEST_TIMEOUT_NS.max(round_trip)) {
             return Trigger::Rto;
         }
-        let suspected = evidence.exposed_ns.is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= 0.5 * round_trip);
+        let suspected =
+            evidence.exposed_ns.is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= 0.5 * round_trip);
         if suspected || self.recovery.is_some() { Trigger::Fast } else { Trigger::Unknown }
     }
 }

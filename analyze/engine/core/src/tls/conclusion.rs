@@ -34,11 +34,7 @@ impl Negotiated {
     /// What a ServerHello says.
     pub(super) fn of_hello(hello: Option<&ServerHello>) -> Option<Self> {
         let hello = hello?;
-        Some(Self {
-            version: hello.version,
-            cipher: hello.cipher,
-            compressed: hello.compression != 0,
-        })
+        Some(Self { version: hello.version, cipher: hello.cipher, compressed: hello.compression != 0 })
     }
 
     pub(super) fn is_tls13(&self) -> bool {
@@ -68,30 +64,19 @@ impl Pair<'_> {
 
     fn context(&self) -> Option<Context> {
         let negotiated = self.negotiated().filter(Negotiated::is_tls13)?;
-        let hello = self
-            .client
-            .and_then(|client| client.assembler.messages.client_hello.as_ref());
+        let hello = self.client.and_then(|client| client.assembler.messages.client_hello.as_ref());
         Some(Context {
-            overhead: negotiated
-                .overhead()
-                .map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
+            overhead: negotiated.overhead().map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
             hash_bytes: overhead::tls13_hash_bytes(negotiated.cipher).unwrap_or(32),
             early_data_offered: hello.is_some_and(|hello| hello.early_data),
-            ticket_bytes: hello
-                .and_then(|hello| hello.ticket_bytes)
-                .filter(|_| self.resumed()),
+            ticket_bytes: hello.and_then(|hello| hello.ticket_bytes).filter(|_| self.resumed()),
             client_speaks_first: hello.is_some_and(|hello| hello.offers_http()),
-            server_hello_ns: self
-                .server
-                .and_then(|server| server.server_hello_ns)
-                .unwrap_or(i64::MIN),
+            server_hello_ns: self.server.and_then(|server| server.server_hello_ns).unwrap_or(i64::MIN),
         })
     }
 
     fn resumed(&self) -> bool {
-        self.server
-            .and_then(|server| server.assembler.messages.server_hello.as_ref())
-            .is_some_and(|hello| hello.psk)
+        self.server.and_then(|server| server.assembler.messages.server_hello.as_ref()).is_some_and(|hello| hello.psk)
     }
 
     /// Reads the records as they stand.
@@ -99,34 +84,18 @@ impl Pair<'_> {
         let context = self.context();
         let client = self.client.map(Ledger::of).unwrap_or_default();
         let server = self.server.map(Ledger::of).unwrap_or_default();
-        let mut conclusion = Conclusion {
-            client: client.tally,
-            server: server.tally,
-            ..Conclusion::default()
-        };
+        let mut conclusion = Conclusion { client: client.tally, server: server.tally, ..Conclusion::default() };
         let Some(context) = context else {
-            client
-                .early
-                .iter()
-                .for_each(|record| conclusion.client.add_application(record));
-            server
-                .early
-                .iter()
-                .for_each(|record| conclusion.server.add_application(record));
+            client.early.iter().for_each(|record| conclusion.client.add_application(record));
+            server.early.iter().for_each(|record| conclusion.server.add_application(record));
             return conclusion;
         };
         let settled = self.client.and_then(|client| client.client_outcome);
         let (outcome, split) = fold_client(&client.early, &context, &mut conclusion.client);
         conclusion.outcome = settled.unwrap_or(outcome);
-        let server_split = fold_server(
-            &server.early,
-            &conclusion.outcome,
-            &context,
-            &mut conclusion.server,
-        );
+        let server_split = fold_server(&server.early, &conclusion.outcome, &context, &mut conclusion.server);
         let client_last = client.last_application(|index, _| split.is_handshake(index));
-        let server_last = server
-            .last_application(|index, record| server_split.is_handshake(index, record, &context));
+        let server_last = server.last_application(|index, record| server_split.is_handshake(index, record, &context));
         conclusion.client_alert = recount_alert(client_last, &context, &mut conclusion.client);
         conclusion.server_alert = recount_alert(server_last, &context, &mut conclusion.server);
         conclusion
@@ -145,11 +114,7 @@ struct Ledger {
 impl Ledger {
     fn of(side: &Side) -> Self {
         let early = side.early.clone().unwrap_or_default();
-        let mut ledger = Self {
-            tally: side.tally,
-            early,
-            last: side.last_application,
-        };
+        let mut ledger = Self { tally: side.tally, early, last: side.last_application };
         let Some((content_type, record)) = side.unfinished() else {
             return ledger;
         };
@@ -168,28 +133,19 @@ impl Ledger {
     /// The last record, unless it was classified as handshake.
     fn last_application(&self, is_handshake: impl Fn(usize, &Sealed) -> bool) -> Option<Sealed> {
         let index = self.early.len().wrapping_sub(1);
-        let handshake = self
-            .early
-            .get(index)
-            .is_some_and(|record| is_handshake(index, record));
+        let handshake = self.early.get(index).is_some_and(|record| is_handshake(index, record));
         self.last.filter(|_| !handshake)
     }
 }
 
 /// Classifies what can be classified for good, so that the records need not be kept.
 pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
-    let pair = Pair {
-        client: client.as_deref(),
-        server: server.as_deref(),
-    };
+    let pair = Pair { client: client.as_deref(), server: server.as_deref() };
     let Some(negotiated) = pair.negotiated() else {
         return;
     };
     let Some(context) = pair.context().filter(|_| negotiated.is_tls13()) else {
-        [client, server]
-            .into_iter()
-            .flatten()
-            .for_each(settle_as_application);
+        [client, server].into_iter().flatten().for_each(settle_as_application);
         return;
     };
     let mut outcome = None;
@@ -227,20 +183,14 @@ fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) 
         return;
     };
     let mut tally = server.tally;
-    if fold_server(&early, outcome, context, &mut tally).settled
-        || early.len() >= phase::MAX_RECORDS
-    {
+    if fold_server(&early, outcome, context, &mut tally).settled || early.len() >= phase::MAX_RECORDS {
         server.tally = tally;
     } else {
         server.early = Some(early);
     }
 }
 
-fn fold_client(
-    records: &[Sealed],
-    context: &Context,
-    tally: &mut Tally,
-) -> (ClientOutcome, ClientSplit) {
+fn fold_client(records: &[Sealed], context: &Context, tally: &mut Tally) -> (ClientOutcome, ClientSplit) {
     let split = phase::split_client(records, context);
     for (index, record) in records.iter().enumerate() {
         match split.is_handshake(index) {
@@ -249,24 +199,15 @@ fn fold_client(
         }
     }
     let outcome = ClientOutcome {
-        finished_ns: split
-            .finished(records)
-            .map(|record| (record.start_ns, record.end_ns)),
-        application_ns: records
-            .get(split.handshake_end)
-            .map(|record| record.start_ns),
+        finished_ns: split.finished(records).map(|record| (record.start_ns, record.end_ns)),
+        application_ns: records.get(split.handshake_end).map(|record| record.start_ns),
         early_data_sent: context.early_data_offered && split.handshake_start > 0,
         early_data_accepted: split.early_data_accepted,
     };
     (outcome, split)
 }
 
-fn fold_server(
-    records: &[Sealed],
-    outcome: &ClientOutcome,
-    context: &Context,
-    tally: &mut Tally,
-) -> ServerSplit {
+fn fold_server(records: &[Sealed], outcome: &ClientOutcome, context: &Context, tally: &mut Tally) -> ServerSplit {
     let times = ClientTimes {
         finished_ns: outcome.finished_ns.map(|(start_ns, _)| start_ns),
         application_ns: outcome.application_ns,

@@ -40,11 +40,7 @@ pub(super) enum Found {
     /// Nothing, and nothing will come.
     GiveUp,
     /// A candidate: `before` kept bytes of earlier pieces, then the piece from `index` on.
-    Start {
-        candidate: Candidate,
-        before: Kept,
-        index: usize,
-    },
+    Start { candidate: Candidate, before: Kept, index: usize },
 }
 
 /// The last bytes of the stream, kept while they are too few to decide.
@@ -64,25 +60,10 @@ impl Kept {
 
     /// The kept bytes one by one as pieces, which `frame` completed.
     pub(super) fn pieces(&self, frame: u32) -> impl Iterator<Item = Piece<'_>> {
-        let bytes = self
-            .bytes
-            .chunks(1)
-            .zip(self.times_ns)
-            .enumerate()
-            .take(self.length());
+        let bytes = self.bytes.chunks(1).zip(self.times_ns).enumerate().take(self.length());
         bytes.map(move |(index, (bytes, time_ns))| {
-            let origin = if self.fresh >> index & 1 == 1 {
-                Origin::Fresh
-            } else {
-                Origin::Repeated
-            };
-            Piece {
-                bytes,
-                blind_bytes: 0,
-                time_ns,
-                frame,
-                origin,
-            }
+            let origin = if self.fresh >> index & 1 == 1 { Origin::Fresh } else { Origin::Repeated };
+            Piece { bytes, blind_bytes: 0, time_ns, frame, origin }
         })
     }
 
@@ -97,19 +78,13 @@ impl Kept {
     fn push(&mut self, bytes: &[u8], piece: &Piece<'_>) {
         for byte in bytes {
             let index = self.length();
-            let (Some(slot), Some(time)) =
-                (self.bytes.get_mut(index), self.times_ns.get_mut(index))
-            else {
+            let (Some(slot), Some(time)) = (self.bytes.get_mut(index), self.times_ns.get_mut(index)) else {
                 return;
             };
             *slot = *byte;
             *time = piece.time_ns;
             let bit = 1 << index;
-            self.fresh = if piece.origin == Origin::Fresh {
-                self.fresh | bit
-            } else {
-                self.fresh & !bit
-            };
+            self.fresh = if piece.origin == Origin::Fresh { self.fresh | bit } else { self.fresh & !bit };
             self.length += 1;
         }
     }
@@ -141,9 +116,7 @@ impl Search {
     fn sample(&mut self, offset: u64, bytes: &[u8]) {
         if offset < TEXT_SAMPLE {
             let sample = bytes.iter().take((TEXT_SAMPLE - offset) as usize);
-            self.binary |= !sample
-                .into_iter()
-                .all(|byte| matches!(byte, b'\r' | b'\n' | b'\t' | b' '..=b'~'));
+            self.binary |= !sample.into_iter().all(|byte| matches!(byte, b'\r' | b'\n' | b'\t' | b' '..=b'~'));
         }
     }
 
@@ -174,24 +147,14 @@ impl Search {
 
     /// Index of the next byte, from `from` on, that may start a record; the end of `bytes` if none.
     fn next_possible_start(&self, offset: u64, bytes: &[u8], from: usize) -> usize {
-        let scan_end = if self.binary {
-            MAX_BINARY_SCAN
-        } else {
-            MAX_TEXT_SCAN
-        };
+        let scan_end = if self.binary { MAX_BINARY_SCAN } else { MAX_TEXT_SCAN };
         let end = scan_end.saturating_sub(offset).min(bytes.len() as u64) as usize;
-        let next = bytes
-            .get(from..end)
-            .and_then(|rest| rest.iter().position(|byte| matches!(byte, 0x14..=0x17)));
+        let next = bytes.get(from..end).and_then(|rest| rest.iter().position(|byte| matches!(byte, 0x14..=0x17)));
         next.map_or(bytes.len(), |distance| from + distance)
     }
 
     fn start(&mut self, candidate: Candidate, index: usize) -> Found {
-        Found::Start {
-            candidate,
-            before: std::mem::take(&mut self.kept),
-            index,
-        }
+        Found::Start { candidate, before: std::mem::take(&mut self.kept), index }
     }
 
     /// Probes the kept bytes followed by `more`.
@@ -233,7 +196,6 @@ fn probe_v2(bytes: &[u8], rest: &[u8]) -> Probe {
         [_, kind, ..] if *kind != 1 => Probe::No,
         [_, _, major, ..] if *major != 3 => Probe::No,
         _ if bytes.len() < PROBE_BYTES => Probe::NeedMore,
-        _ => record::v2_client_hello(bytes)
-            .map_or(Probe::No, |length| Probe::Yes(Candidate::V2Hello(length))),
+        _ => record::v2_client_hello(bytes).map_or(Probe::No, |length| Probe::Yes(Candidate::V2Hello(length))),
     }
 }

@@ -75,13 +75,7 @@ impl Assembler {
 
     /// A handshake record begins; `after_cipher_change` if ChangeCipherSpec has passed in this direction.
     pub(super) fn record_start(&mut self, after_cipher_change: bool) {
-        let inside_hello = matches!(
-            self.position,
-            Position::Body {
-                kind: CLIENT_HELLO | SERVER_HELLO,
-                ..
-            }
-        );
+        let inside_hello = matches!(self.position, Position::Body { kind: CLIENT_HELLO | SERVER_HELLO, .. });
         self.ciphertext = after_cipher_change;
         if self.position == Position::Lost || (after_cipher_change && !inside_hello) {
             self.position = Position::Header { have: 0 };
@@ -168,9 +162,7 @@ impl Assembler {
             return self.lose();
         }
         if kind == CERTIFICATE {
-            self.messages
-                .certificate_bytes
-                .get_or_insert(4 + u64::from(length));
+            self.messages.certificate_bytes.get_or_insert(4 + u64::from(length));
         }
         self.messages.server_hello_done |= kind == SERVER_HELLO_DONE;
         self.hello.clear();
@@ -182,8 +174,7 @@ impl Assembler {
             return;
         }
         let room = MAX_HELLO_BYTES - self.hello.len().min(MAX_HELLO_BYTES);
-        self.hello
-            .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.hello.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         match self.hello.get(..2) {
             Some([3, 0..=4] | [0x7f, _]) => self.hello_begun = true,
             Some(_) => self.lose(),
@@ -220,9 +211,7 @@ fn keep_hello(messages: &mut Messages, kind: u8, body: &[u8], cut: bool) {
     }
     match kind {
         CLIENT_HELLO => {
-            messages
-                .client_hello
-                .get_or_insert_with(|| hello::client_hello(body, cut));
+            messages.client_hello.get_or_insert_with(|| hello::client_hello(body, cut));
         }
         SERVER_HELLO => match hello::server_hello(body, cut) {
             Some(hello) if hello.retry => messages.hello_retry = true,

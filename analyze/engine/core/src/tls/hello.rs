@@ -4,15 +4,14 @@
 //! that is malformed or cut off takes nothing else with it.
 
 use tls_parser::{
-    TlsExtension, TlsMessageHandshake, parse_tls_client_hello_extension,
-    parse_tls_handshake_client_hello, parse_tls_handshake_msg_server_hello,
-    parse_tls_server_hello_extension,
+    TlsExtension, TlsMessageHandshake, parse_tls_client_hello_extension, parse_tls_handshake_client_hello,
+    parse_tls_handshake_msg_server_hello, parse_tls_server_hello_extension,
 };
 
 /// The random of a ServerHello that is a HelloRetryRequest (RFC 8446 section 4.1.3): SHA-256 of "HelloRetryRequest".
 const HELLO_RETRY_RANDOM: [u8; 32] = [
-    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
-    0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
+    0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
 /// What is kept of a ClientHello.
@@ -31,9 +30,7 @@ pub(super) struct ClientHello {
 impl ClientHello {
     /// True if the client offers a version of HTTP, in which the server has nothing to say before a request.
     pub(super) fn offers_http(&self) -> bool {
-        self.alpn
-            .iter()
-            .any(|name| name == "h2" || name.starts_with("http/"))
+        self.alpn.iter().any(|name| name == "h2" || name.starts_with("http/"))
     }
 }
 
@@ -53,10 +50,7 @@ pub(super) struct ServerHello {
 
 /// Reads a ClientHello's body (after the four bytes of handshake header) or as much of it as there is.
 pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
-    let mut hello = ClientHello {
-        cut,
-        ..ClientHello::default()
-    };
+    let mut hello = ClientHello { cut, ..ClientHello::default() };
     let Ok((rest, parsed)) = parse_tls_handshake_client_hello(body) else {
         hello.cut = true;
         return hello;
@@ -65,13 +59,9 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
     for extension in extensions(parsed.ext, rest) {
         match parse_tls_client_hello_extension(extension) {
             Ok((_, TlsExtension::SNI(names))) => {
-                hello.sni = names
-                    .first()
-                    .map(|(_, name)| String::from_utf8_lossy(name).into_owned());
+                hello.sni = names.first().map(|(_, name)| String::from_utf8_lossy(name).into_owned());
             }
-            Ok((_, TlsExtension::ALPN(protocols))) => {
-                hello.alpn = protocols.into_iter().filter_map(protocol).collect()
-            }
+            Ok((_, TlsExtension::ALPN(protocols))) => hello.alpn = protocols.into_iter().filter_map(protocol).collect(),
             Ok((_, TlsExtension::EarlyData(_))) => hello.early_data = true,
             Ok((_, TlsExtension::PreSharedKey(&[_, _, high, low, ..]))) => {
                 hello.ticket_bytes = Some(u16::from_be_bytes([high, low]));
@@ -104,14 +94,9 @@ pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
             };
             (parsed.random, parsed.ext, hello)
         }
-        TlsMessageHandshake::ServerHelloV13Draft18(parsed) => (
-            parsed.random,
-            parsed.ext,
-            ServerHello {
-                cipher: parsed.cipher.0,
-                ..ServerHello::default()
-            },
-        ),
+        TlsMessageHandshake::ServerHelloV13Draft18(parsed) => {
+            (parsed.random, parsed.ext, ServerHello { cipher: parsed.cipher.0, ..ServerHello::default() })
+        }
         _ => return None,
     };
     hello.cut = cut;
@@ -122,9 +107,7 @@ pub(super) fn server_hello(body: &[u8], cut: bool) -> Option<ServerHello> {
             Ok((_, TlsExtension::SupportedVersions(versions))) => {
                 hello.version = versions.first().map_or(legacy_version, |version| version.0);
             }
-            Ok((_, TlsExtension::ALPN(protocols))) => {
-                hello.alpn = protocols.into_iter().find_map(protocol)
-            }
+            Ok((_, TlsExtension::ALPN(protocols))) => hello.alpn = protocols.into_iter().find_map(protocol),
             Ok((_, TlsExtension::PreSharedKey(_))) => hello.psk = true,
             _ => {}
         }

@@ -22,8 +22,7 @@ pub(super) fn version(number: u16) -> String {
 
 /// Name in the IANA registry; "0xcc14" for one that is not there.
 pub(super) fn cipher(number: u16) -> String {
-    TlsCipherSuite::from_id(number)
-        .map_or_else(|| format!("0x{number:04x}"), |suite| suite.name.into())
+    TlsCipherSuite::from_id(number).map_or_else(|| format!("0x{number:04x}"), |suite| suite.name.into())
 }
 
 /// Name in the IANA registry of alerts.

@@ -58,22 +58,12 @@ fn tag_bytes(suite: &TlsCipherSuite) -> u16 {
 }
 
 fn cbc(version: u16, suite: &TlsCipherSuite) -> Overhead {
-    let iv = if version >= 0x0302 {
-        suite.enc_block_size()
-    } else {
-        0
-    };
-    Overhead {
-        bytes: (iv + suite.mac_length() + 1) as u16,
-        is_minimum: true,
-    }
+    let iv = if version >= 0x0302 { suite.enc_block_size() } else { 0 };
+    Overhead { bytes: (iv + suite.mac_length() + 1) as u16, is_minimum: true }
 }
 
 fn exact(bytes: u16) -> Overhead {
-    Overhead {
-        bytes,
-        is_minimum: false,
-    }
+    Overhead { bytes, is_minimum: false }
 }
 
 #[cfg(test)]
@@ -90,38 +80,10 @@ mod tests {
             (0x0303, 0xcca8, Some(exact(16))),
             (0x0303, 0xc0ae, Some(exact(16))),
             (0x0303, 0x0005, Some(exact(20))),
-            (
-                0x0301,
-                0x002f,
-                Some(Overhead {
-                    bytes: 21,
-                    is_minimum: true,
-                }),
-            ),
-            (
-                0x0302,
-                0x002f,
-                Some(Overhead {
-                    bytes: 37,
-                    is_minimum: true,
-                }),
-            ),
-            (
-                0x0303,
-                0xc028,
-                Some(Overhead {
-                    bytes: 65,
-                    is_minimum: true,
-                }),
-            ),
-            (
-                0x0301,
-                0x000a,
-                Some(Overhead {
-                    bytes: 21,
-                    is_minimum: true,
-                }),
-            ),
+            (0x0301, 0x002f, Some(Overhead { bytes: 21, is_minimum: true })),
+            (0x0302, 0x002f, Some(Overhead { bytes: 37, is_minimum: true })),
+            (0x0303, 0xc028, Some(Overhead { bytes: 65, is_minimum: true })),
+            (0x0301, 0x000a, Some(Overhead { bytes: 21, is_minimum: true })),
             (0x0303, 0xcc14, None),
         ];
         for (version, cipher, expected) in cases {

@@ -99,9 +99,7 @@ impl ClientSplit {
         if self.handshake_end == self.handshake_start {
             return None;
         }
-        records
-            .get(self.handshake_end - 1)
-            .filter(|record| record.passed == record.length)
+        records.get(self.handshake_end - 1).filter(|record| record.passed == record.length)
     }
 }
 
@@ -112,31 +110,19 @@ pub(super) fn split_client(records: &[Sealed], context: &Context) -> ClientSplit
     {
         return split;
     }
-    let first = records
-        .iter()
-        .position(|record| record.start_ns >= context.server_hello_ns);
+    let first = records.iter().position(|record| record.start_ns >= context.server_hello_ns);
     let Some(first) = first else {
-        return ClientSplit {
-            handshake_start: records.len(),
-            handshake_end: records.len(),
-            ..ClientSplit::default()
-        };
+        return ClientSplit { handshake_start: records.len(), handshake_end: records.len(), ..ClientSplit::default() };
     };
     let flight = records.get(first..).unwrap_or_default();
-    let length = flight
-        .iter()
-        .take(MAX_CLIENT_FLIGHT)
-        .position(|record| context.is_finished(record));
-    let refused = flight
-        .first()
-        .is_some_and(|record| context.is_alert(record));
+    let length = flight.iter().take(MAX_CLIENT_FLIGHT).position(|record| context.is_finished(record));
+    let refused = flight.first().is_some_and(|record| context.is_alert(record));
     ClientSplit {
         handshake_start: first,
         handshake_end: first + length.map_or(usize::from(!refused), |index| index + 1),
         early_data_accepted: false,
         // Early data may still be on its way: its end can show in any later record.
-        settled: !context.early_data_offered
-            && (length.is_some() || flight.len() >= MAX_CLIENT_FLIGHT),
+        settled: !context.early_data_offered && (length.is_some() || flight.len() >= MAX_CLIENT_FLIGHT),
     }
 }
 
@@ -184,24 +170,13 @@ pub(super) struct ClientTimes {
 }
 
 /// Divides the server's encrypted records.
-pub(super) fn split_server(
-    records: &[Sealed],
-    times: ClientTimes,
-    context: &Context,
-) -> ServerSplit {
+pub(super) fn split_server(records: &[Sealed], times: ClientTimes, context: &Context) -> ServerSplit {
     let early_end = match times.finished_ns {
-        Some(time_ns) => records
-            .iter()
-            .position(|record| record.start_ns > time_ns)
-            .unwrap_or(records.len()),
+        Some(time_ns) => records.iter().position(|record| record.start_ns > time_ns).unwrap_or(records.len()),
         None => records.len(),
     };
     let early = records.get(..early_end).unwrap_or_default();
-    let finished = early
-        .iter()
-        .skip(1)
-        .position(|record| context.is_finished(record))
-        .map(|index| index + 2);
+    let finished = early.iter().skip(1).position(|record| context.is_finished(record)).map(|index| index + 2);
     let (flight_end, early_end) = match (finished, times.finished_ns) {
         (Some(end), Some(_)) => (end, early_end),
         (None, Some(_)) => (early_end, early_end),
@@ -209,9 +184,8 @@ pub(super) fn split_server(
         (None, None) => (records.len().min(1), records.len().min(1)),
     };
     let after = records.get(early_end..).unwrap_or_default();
-    let tickets = leading_tickets(after, context)
-        .max(quiet_tickets(after, times, context))
-        .max(renewed_tickets(after, context));
+    let tickets =
+        leading_tickets(after, context).max(quiet_tickets(after, times, context)).max(renewed_tickets(after, context));
     ServerSplit {
         flight_end,
         early_end,
@@ -233,17 +207,8 @@ fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &Context) -> u
     if !context.client_speaks_first || times.finished_ns.is_none() {
         return 0;
     }
-    let quiet = |record: &&Sealed| {
-        times
-            .application_ns
-            .is_none_or(|time_ns| record.start_ns <= time_ns)
-    };
-    records
-        .iter()
-        .take(MAX_TICKETS)
-        .take_while(quiet)
-        .take_while(|record| context.is_ticket(record))
-        .count()
+    let quiet = |record: &&Sealed| times.application_ns.is_none_or(|time_ns| record.start_ns <= time_ns);
+    records.iter().take(MAX_TICKETS).take_while(quiet).take_while(|record| context.is_ticket(record)).count()
 }
 
 /// Records that fit a ticket as long as the one that resumed the session.
@@ -252,10 +217,7 @@ fn renewed_tickets(records: &[Sealed], context: &Context) -> usize {
         return 0;
     };
     let fits = |record: &&Sealed| {
-        let frame = record
-            .length
-            .checked_sub(context.overhead)
-            .and_then(|length| length.checked_sub(ticket_bytes));
+        let frame = record.length.checked_sub(context.overhead).and_then(|length| length.checked_sub(ticket_bytes));
         frame.is_some_and(|frame| TICKET_FRAME_BYTES.contains(&frame))
     };
     records.iter().take(MAX_TICKETS).take_while(fits).count()
@@ -265,9 +227,8 @@ fn leading_tickets(records: &[Sealed], context: &Context) -> usize {
     let Some(first) = records.first() else {
         return 0;
     };
-    let alike = |record: &&Sealed| {
-        context.is_ticket(record) && record.length.abs_diff(first.length) <= TICKET_DIFFERENCE_BYTES
-    };
+    let alike =
+        |record: &&Sealed| context.is_ticket(record) && record.length.abs_diff(first.length) <= TICKET_DIFFERENCE_BYTES;
     match records.iter().take(MAX_TICKETS).take_while(alike).count() {
         1 => 0,
         count => count,

@@ -35,27 +35,14 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(pair: Pair<'a>, inexact: Option<&'static str>) -> Self {
-        let messages = |side: Option<&Side>| {
-            side.map(|side| side.assembler.messages_so_far())
-                .unwrap_or_default()
-        };
+        let messages = |side: Option<&Side>| side.map(|side| side.assembler.messages_so_far()).unwrap_or_default();
         let (client, server) = (messages(pair.client), messages(pair.server));
-        let negotiated = pair
-            .negotiated()
-            .or_else(|| Negotiated::of_hello(server.server_hello.as_ref()));
-        Self {
-            pair,
-            inexact,
-            client,
-            server,
-            negotiated,
-            conclusion: pair.conclude(),
-        }
+        let negotiated = pair.negotiated().or_else(|| Negotiated::of_hello(server.server_hello.as_ref()));
+        Self { pair, inexact, client, server, negotiated, conclusion: pair.conclude() }
     }
 
     fn is_tls13(&self) -> bool {
-        self.negotiated
-            .is_some_and(|negotiated| negotiated.is_tls13())
+        self.negotiated.is_some_and(|negotiated| negotiated.is_tls13())
     }
 
     fn blank(&self) -> TlsFacts {
@@ -122,23 +109,17 @@ impl<'a> Reader<'a> {
         let cut = hello.is_some_and(|hello| hello.cut);
         if cut && !self.is_tls13() {
             facts.version = None;
-            facts
-                .not_measured
-                .push(("version", "the ServerHello was not captured to its end"));
+            facts.not_measured.push(("version", "the ServerHello was not captured to its end"));
         }
         facts.alpn = hello.and_then(|hello| hello.alpn.clone());
         if self.is_tls13() {
             facts.not_measured.push(("alpn", ENCRYPTED));
         } else if cut && facts.alpn.is_none() {
-            facts
-                .not_measured
-                .push(("alpn", "the ServerHello was not captured to its end"));
+            facts.not_measured.push(("alpn", "the ServerHello was not captured to its end"));
         }
         facts.resumed = self.resumed();
         if facts.resumed.is_none() {
-            facts
-                .not_measured
-                .push(("resumed", "too little of the handshake was captured"));
+            facts.not_measured.push(("resumed", "too little of the handshake was captured"));
         }
     }
 
@@ -151,15 +132,10 @@ impl<'a> Reader<'a> {
         facts.sni.clone_from(&hello.sni);
         facts.alpn_offered.clone_from(&hello.alpn);
         if hello.cut && hello.sni.is_none() {
-            facts
-                .not_measured
-                .push(("sni", "the ClientHello was not captured to its end"));
+            facts.not_measured.push(("sni", "the ClientHello was not captured to its end"));
         }
         if hello.cut && hello.alpn.is_empty() {
-            facts.not_measured.push((
-                "alpn_offered",
-                "the ClientHello was not captured to its end",
-            ));
+            facts.not_measured.push(("alpn_offered", "the ClientHello was not captured to its end"));
         }
         let outcome = &self.conclusion.outcome;
         facts.early_data = match hello.early_data {
@@ -179,9 +155,11 @@ impl<'a> Reader<'a> {
             return Some(false);
         }
         let changed = self.pair.server.is_some_and(|side| side.cipher_changed);
-        let echoed = self.client.client_hello.as_ref().is_some_and(|offer| {
-            !offer.session_id.is_empty() && offer.session_id == hello.session_id
-        });
+        let echoed = self
+            .client
+            .client_hello
+            .as_ref()
+            .is_some_and(|offer| !offer.session_id.is_empty() && offer.session_id == hello.session_id);
         match (changed && !self.server.incomplete, echoed) {
             (true, _) | (_, true) => Some(true),
             _ => None,
@@ -191,17 +169,9 @@ impl<'a> Reader<'a> {
     fn handshake(&self, facts: &mut TlsFacts) {
         let end_ns = self.handshake_end_ns();
         facts.handshake_complete = end_ns.is_some();
-        let start_ns = self
-            .pair
-            .client
-            .filter(|_| self.client.client_hello.is_some())
-            .map(|side| side.start_ns);
-        let elapsed_ns = start_ns
-            .zip(end_ns)
-            .and_then(|(start, end)| end.checked_sub(start));
-        facts.handshake_s = elapsed_ns
-            .filter(|elapsed| *elapsed >= 0)
-            .map(|elapsed| elapsed as f64 / 1e9);
+        let start_ns = self.pair.client.filter(|_| self.client.client_hello.is_some()).map(|side| side.start_ns);
+        let elapsed_ns = start_ns.zip(end_ns).and_then(|(start, end)| end.checked_sub(start));
+        facts.handshake_s = elapsed_ns.filter(|elapsed| *elapsed >= 0).map(|elapsed| elapsed as f64 / 1e9);
         if facts.handshake_s.is_none() {
             let reason = match (start_ns, end_ns) {
                 (None, _) => NO_CLIENT_HELLO,
@@ -212,11 +182,7 @@ impl<'a> Reader<'a> {
         }
         facts.handshake_round_trips = end_ns.and_then(|_| self.round_trips(facts.resumed));
         if facts.handshake_round_trips.is_none() {
-            let reason = if end_ns.is_some() {
-                "too little of the handshake was captured"
-            } else {
-                NOT_FINISHED
-            };
+            let reason = if end_ns.is_some() { "too little of the handshake was captured" } else { NOT_FINISHED };
             facts.not_measured.push(("handshake_round_trips", reason));
         }
     }
@@ -231,11 +197,7 @@ impl<'a> Reader<'a> {
     /// When the last byte of the last Finished passed.
     fn handshake_end_ns(&self) -> Option<i64> {
         if self.is_tls13() {
-            return self
-                .conclusion
-                .outcome
-                .finished_ns
-                .map(|(_, end_ns)| end_ns);
+            return self.conclusion.outcome.finished_ns.map(|(_, end_ns)| end_ns);
         }
         let client = self.pair.client?.finished_ns?;
         let server = self.pair.server?.finished_ns?;
@@ -247,8 +209,7 @@ impl<'a> Reader<'a> {
         if facts.certificate_bytes.is_some() {
             return;
         }
-        let past_it = self.server.server_hello_done
-            || self.pair.server.is_some_and(|side| side.cipher_changed);
+        let past_it = self.server.server_hello_done || self.pair.server.is_some_and(|side| side.cipher_changed);
         let reason = match self.negotiated {
             None => NO_SERVER_HELLO,
             Some(_) if self.is_tls13() => ENCRYPTED,
@@ -266,9 +227,7 @@ impl<'a> Reader<'a> {
         let exact = |side: Option<&Side>| match side {
             Some(side) if !side.assembler.hello_begun => Err("the hello was not captured"),
             Some(side) => match side.lost {
-                Some(lost) if end_ns.is_none_or(|end_ns| lost.time_ns <= end_ns) => {
-                    Err(lost.reason)
-                }
+                Some(lost) if end_ns.is_none_or(|end_ns| lost.time_ns <= end_ns) => Err(lost.reason),
                 _ => Ok(()),
             },
             None => Err("the direction was not captured"),
@@ -296,40 +255,23 @@ impl<'a> Reader<'a> {
             Ok(overhead) => {
                 let tallies = [&self.conclusion.client, &self.conclusion.server];
                 facts.padding_unknown = overhead.is_minimum;
-                facts.record_overhead_bytes = Some(
-                    tallies
-                        .iter()
-                        .map(|tally| tally.overhead_bytes(overhead))
-                        .sum(),
-                );
-                facts.application_bytes = Some(
-                    tallies
-                        .iter()
-                        .map(|tally| tally.application_bytes(overhead))
-                        .sum(),
-                );
+                facts.record_overhead_bytes = Some(tallies.iter().map(|tally| tally.overhead_bytes(overhead)).sum());
+                facts.application_bytes = Some(tallies.iter().map(|tally| tally.application_bytes(overhead)).sum());
             }
             Err(reason) => {
                 facts.not_measured.push(("record_overhead_bytes", reason));
                 facts.not_measured.push(("application_bytes", reason));
             }
         }
-        if self
-            .negotiated
-            .is_some_and(|negotiated| negotiated.compressed)
-        {
+        if self.negotiated.is_some_and(|negotiated| negotiated.compressed) {
             facts.application_bytes = None;
-            facts
-                .not_measured
-                .push(("application_bytes", "TLS compression is in use"));
+            facts.not_measured.push(("application_bytes", "TLS compression is in use"));
         }
     }
 
     fn overhead(&self) -> Result<Overhead, &'static str> {
         let negotiated = self.negotiated.ok_or(NO_SERVER_HELLO)?;
-        negotiated
-            .overhead()
-            .ok_or("the overhead of the cipher suite is not known")
+        negotiated.overhead().ok_or("the overhead of the cipher suite is not known")
     }
 
     /// Why records cannot be counted.
@@ -337,7 +279,6 @@ impl<'a> Reader<'a> {
         let sides = || [self.pair.client, self.pair.server].into_iter().flatten();
         let lost = sides().find_map(|side| side.lost).map(|lost| lost.reason);
         let began_late = sides().any(|side| !side.assembler.hello_begun && side.start_offset > 0);
-        lost.or(began_late.then_some("the capture began inside a record"))
-            .or(self.inexact)
+        lost.or(began_late.then_some("the capture began inside a record")).or(self.inexact)
     }
 }

@@ -42,32 +42,16 @@ impl RecordHeader {
             _ => return None,
         };
         let empty_allowed = content_type == ContentType::Application;
-        let plausible =
-            major == 3 && minor <= 4 && length <= MAX_BODY_BYTES && (length > 0 || empty_allowed);
-        plausible.then_some(Self {
-            content_type,
-            length,
-        })
+        let plausible = major == 3 && minor <= 4 && length <= MAX_BODY_BYTES && (length > 0 || empty_allowed);
+        plausible.then_some(Self { content_type, length })
     }
 }
 
 /// Length of an SSLv2 ClientHello after its two header bytes, if `bytes` (at least 11) begin with one that offers
 /// SSL 3.0 or later.
 pub(super) fn v2_client_hello(bytes: &[u8]) -> Option<u16> {
-    let &[
-        high,
-        low,
-        1,
-        3,
-        _,
-        spec_high,
-        spec_low,
-        session_high,
-        session_low,
-        challenge_high,
-        challenge_low,
-        ..,
-    ] = bytes
+    let &[high, low, 1, 3, _, spec_high, spec_low, session_high, session_low, challenge_high, challenge_low, ..] =
+        bytes
     else {
         return None;
     };
@@ -93,23 +77,11 @@ mod tests {
     #[test]
     fn headers_of_every_type_are_read_and_others_refused() {
         let header = RecordHeader::parse([0x17, 3, 3, 0x40, 0x11]).unwrap();
-        assert_eq!(
-            (header.content_type, header.length),
-            (ContentType::Application, 0x4011)
-        );
-        assert_eq!(
-            RecordHeader::parse([0x16, 3, 1, 2, 0])
-                .unwrap()
-                .content_type,
-            ContentType::Handshake
-        );
-        for wrong in [
-            [0x13, 3, 3, 0, 9],
-            [0x17, 2, 3, 0, 9],
-            [0x17, 3, 5, 0, 9],
-            [0x17, 3, 3, 0x48, 1],
-            [0x16, 3, 3, 0, 0],
-        ] {
+        assert_eq!((header.content_type, header.length), (ContentType::Application, 0x4011));
+        assert_eq!(RecordHeader::parse([0x16, 3, 1, 2, 0]).unwrap().content_type, ContentType::Handshake);
+        for wrong in
+            [[0x13, 3, 3, 0, 9], [0x17, 2, 3, 0, 9], [0x17, 3, 5, 0, 9], [0x17, 3, 3, 0x48, 1], [0x16, 3, 3, 0, 0]]
+        {
             assert_eq!(RecordHeader::parse(wrong), None, "{wrong:x?}");
         }
     }

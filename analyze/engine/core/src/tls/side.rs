@@ -123,9 +123,7 @@ impl Side {
     pub(super) fn piece(&mut self, piece: Piece<'_>) {
         let mut bytes = piece.bytes;
         if !self.in_step {
-            let header = bytes
-                .first_chunk::<5>()
-                .and_then(|header| RecordHeader::parse(*header));
+            let header = bytes.first_chunk::<5>().and_then(|header| RecordHeader::parse(*header));
             self.in_step = header.is_some();
         }
         while !bytes.is_empty() && self.in_step {
@@ -151,16 +149,14 @@ impl Side {
         self.assembler.hello_begun
             || self.headers >= PROOF_HEADERS
             || (ends_with_record
-                && (self.records >= PROOF_HEADERS - 1
-                    || (self.records == 1 && self.start_offset == 0)))
+                && (self.records >= PROOF_HEADERS - 1 || (self.records == 1 && self.start_offset == 0)))
             || (other && self.records >= 1)
     }
 
     /// True if the next `count` bytes lie within one record whose content does not matter.
     pub(super) fn ignores_next(&self, count: u64) -> bool {
         self.open.is_some_and(|open| {
-            open.content_type == ContentType::Application
-                && u64::from(open.sealed.length - open.sealed.passed) >= count
+            open.content_type == ContentType::Application && u64::from(open.sealed.length - open.sealed.passed) >= count
         })
     }
 
@@ -185,57 +181,28 @@ impl Side {
             slot.copy_from_slice(now);
         }
         self.header_have += count as u8;
-        self.header_fresh += if piece.origin == Origin::Fresh {
-            count as u8
-        } else {
-            0
-        };
+        self.header_fresh += if piece.origin == Origin::Fresh { count as u8 } else { 0 };
         if usize::from(self.header_have) == self.header.len() {
             match RecordHeader::parse(self.header) {
                 Some(header) => {
                     self.headers += 1;
                     let fresh = self.header_fresh;
                     self.clear_header();
-                    self.open_record(
-                        header.content_type,
-                        header.length,
-                        record::HEADER_BYTES as u8,
-                        fresh,
-                    );
+                    self.open_record(header.content_type, header.length, record::HEADER_BYTES as u8, fresh);
                 }
-                None => self.lose(
-                    "what should have been a record header is none",
-                    piece.time_ns,
-                ),
+                None => self.lose("what should have been a record header is none", piece.time_ns),
             }
         }
         rest
     }
 
-    fn open_record(
-        &mut self,
-        content_type: ContentType,
-        length: u16,
-        header_bytes: u8,
-        header_fresh: u8,
-    ) {
+    fn open_record(&mut self, content_type: ContentType, length: u16, header_bytes: u8, header_fresh: u8) {
         let start_ns = self.header_start_ns;
-        let sealed = Sealed {
-            length,
-            header_bytes,
-            header_fresh,
-            start_ns,
-            end_ns: start_ns,
-            ..Sealed::default()
-        };
+        let sealed = Sealed { length, header_bytes, header_fresh, start_ns, end_ns: start_ns, ..Sealed::default() };
         if content_type == ContentType::Handshake {
             self.assembler.record_start(self.cipher_changed);
         }
-        self.open = Some(Open {
-            content_type,
-            head: [0; 2],
-            sealed,
-        });
+        self.open = Some(Open { content_type, head: [0; 2], sealed });
         self.close_if_complete();
     }
 
@@ -245,12 +212,7 @@ impl Side {
         };
         let left = usize::from(open.sealed.length - open.sealed.passed);
         let (now, rest) = bytes.split_at(bytes.len().min(left));
-        for (slot, byte) in open
-            .head
-            .iter_mut()
-            .skip(usize::from(open.sealed.passed))
-            .zip(now)
-        {
+        for (slot, byte) in open.head.iter_mut().skip(usize::from(open.sealed.passed)).zip(now) {
             *slot = *byte;
         }
         pass(&mut open.sealed, now.len() as u16, piece);
@@ -299,10 +261,7 @@ impl Side {
     }
 
     fn close_if_complete(&mut self) {
-        let Some(open) = self
-            .open
-            .filter(|open| open.sealed.passed == open.sealed.length)
-        else {
+        let Some(open) = self.open.filter(|open| open.sealed.passed == open.sealed.length) else {
             return;
         };
         self.open = None;
@@ -339,11 +298,7 @@ impl Side {
         if self.alerts.len() < MAX_ALERTS {
             // Protection makes an alert longer than its two bytes, whatever the cipher.
             let [_, description] = open.head;
-            self.alerts.push(if open.sealed.length == 2 {
-                Alert::Plain(description)
-            } else {
-                Alert::Encrypted
-            });
+            self.alerts.push(if open.sealed.length == 2 { Alert::Plain(description) } else { Alert::Encrypted });
         }
     }
 

@@ -54,12 +54,7 @@ pub(super) struct InOrder {
 
 impl InOrder {
     pub(super) fn new() -> Self {
-        Self {
-            next_offset: 0,
-            clock_ns: i64::MIN,
-            held_bytes: 0,
-            held: None,
-        }
+        Self { next_offset: 0, clock_ns: i64::MIN, held_bytes: 0, held: None }
     }
 
     /// Offset of the first byte not yet delivered.
@@ -123,13 +118,8 @@ impl InOrder {
             return; // The caller broke its promise to pass each byte once: the first copy stays.
         }
         self.held_bytes += bytes.len();
-        let kept = Held {
-            bytes: bytes.into(),
-            blind_bytes,
-            time_ns: piece.time_ns,
-            frame: piece.frame,
-            origin: piece.origin,
-        };
+        let kept =
+            Held { bytes: bytes.into(), blind_bytes, time_ns: piece.time_ns, frame: piece.frame, origin: piece.origin };
         held.insert(offset, kept);
     }
 
@@ -143,23 +133,14 @@ impl InOrder {
     fn deliver_hole(&mut self, up_to: u64, deliver: &mut impl FnMut(u64, Piece<'_>)) {
         let blind_bytes = up_to.saturating_sub(self.next_offset);
         if blind_bytes > 0 {
-            let piece = Piece {
-                bytes: &[],
-                blind_bytes,
-                time_ns: self.clock_ns,
-                frame: 0,
-                origin: Origin::Unseen,
-            };
+            let piece = Piece { bytes: &[], blind_bytes, time_ns: self.clock_ns, frame: 0, origin: Origin::Unseen };
             self.deliver(self.next_offset, piece, deliver);
         }
     }
 
     fn drain(&mut self, deliver: &mut impl FnMut(u64, Piece<'_>)) {
         while let Some(held) = self.held.as_mut() {
-            let Some(entry) = held
-                .first_entry()
-                .filter(|entry| *entry.key() <= self.next_offset)
-            else {
+            let Some(entry) = held.first_entry().filter(|entry| *entry.key() <= self.next_offset) else {
                 break;
             };
             let (offset, kept) = entry.remove_entry();
@@ -167,24 +148,8 @@ impl InOrder {
                 self.held = None;
             }
             self.held_bytes -= kept.bytes.len();
-            let Held {
-                bytes,
-                blind_bytes,
-                time_ns,
-                frame,
-                origin,
-            } = kept;
-            self.deliver(
-                offset,
-                Piece {
-                    bytes: &bytes,
-                    blind_bytes,
-                    time_ns,
-                    frame,
-                    origin,
-                },
-                deliver,
-            );
+            let Held { bytes, blind_bytes, time_ns, frame, origin } = kept;
+            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, frame, origin }, deliver);
         }
     }
 
@@ -199,13 +164,7 @@ impl InOrder {
         let blind_bytes = piece.blind_bytes - (stale - stale_bytes);
         self.clock_ns = self.clock_ns.max(piece.time_ns);
         let start = self.next_offset;
-        let rest = Piece {
-            bytes,
-            blind_bytes,
-            time_ns: self.clock_ns,
-            frame: piece.frame,
-            origin: piece.origin,
-        };
+        let rest = Piece { bytes, blind_bytes, time_ns: self.clock_ns, frame: piece.frame, origin: piece.origin };
         self.next_offset = self.next_offset.saturating_add(rest.length());
         deliver(start, rest);
     }
@@ -216,13 +175,7 @@ mod tests {
     use super::*;
 
     fn piece(bytes: &[u8], time_ns: i64) -> Piece<'_> {
-        Piece {
-            bytes,
-            blind_bytes: 0,
-            time_ns,
-            frame: 1,
-            origin: Origin::Fresh,
-        }
+        Piece { bytes, blind_bytes: 0, time_ns, frame: 1, origin: Origin::Fresh }
     }
 
     #[test]
@@ -233,11 +186,7 @@ mod tests {
         stream.segment(3, piece(b"def", 10), true, &mut push);
         stream.segment(0, piece(b"abc", 20), true, &mut push);
         stream.segment(6, piece(b"g", 15), true, &mut push);
-        let expected = [
-            (0, b"abc".to_vec(), 20),
-            (3, b"def".to_vec(), 20),
-            (6, b"g".to_vec(), 20),
-        ];
+        let expected = [(0, b"abc".to_vec(), 20), (3, b"def".to_vec(), 20), (6, b"g".to_vec(), 20)];
         assert_eq!(seen, expected);
     }
 
@@ -248,14 +197,7 @@ mod tests {
         let mut push = |offset, p: Piece<'_>| seen.push((offset, p.length(), p.origin));
         stream.segment(5, piece(b"xyz", 1), true, &mut push);
         stream.skip(10, &mut push);
-        assert_eq!(
-            seen,
-            [
-                (0, 5, Origin::Unseen),
-                (5, 3, Origin::Fresh),
-                (8, 2, Origin::Unseen)
-            ]
-        );
+        assert_eq!(seen, [(0, 5, Origin::Unseen), (5, 3, Origin::Fresh), (8, 2, Origin::Unseen)]);
         assert_eq!(stream.next_offset(), 10);
     }
 
@@ -265,9 +207,7 @@ mod tests {
         let block = vec![0; 1 << 10];
         let mut delivered = 0;
         for i in 0..2000_u64 {
-            stream.segment(1 + (i << 10), piece(&block, 0), true, |_, p| {
-                delivered += p.length()
-            });
+            stream.segment(1 + (i << 10), piece(&block, 0), true, |_, p| delivered += p.length());
             assert!(stream.held_bytes <= MAX_HELD_BYTES);
         }
         assert!(delivered > 1 << 20);

@@ -73,17 +73,11 @@ impl Tally {
     pub(super) fn application_was_control(&mut self, record: &Sealed) {
         let whole = record.passed == record.length;
         self.application_records = self.application_records.saturating_sub(u64::from(whole));
-        self.application_body_bytes = self
-            .application_body_bytes
-            .saturating_sub(u64::from(record.passed));
+        self.application_body_bytes = self.application_body_bytes.saturating_sub(u64::from(record.passed));
         self.application_header_bytes = self.application_header_bytes.saturating_sub(HEADER_BYTES);
-        self.header_fresh = self
-            .header_fresh
-            .saturating_sub(u64::from(record.header_fresh));
+        self.header_fresh = self.header_fresh.saturating_sub(u64::from(record.header_fresh));
         self.body_fresh = self.body_fresh.saturating_sub(u64::from(record.body_fresh));
-        self.tails_fresh = self
-            .tails_fresh
-            .saturating_sub(u64::from(whole && record.tail_fresh));
+        self.tails_fresh = self.tails_fresh.saturating_sub(u64::from(whole && record.tail_fresh));
         self.add_control(record);
     }
 
@@ -103,20 +97,12 @@ impl Tally {
 
     /// Splits `passed_fresh` bytes. What protection adds shares the fate of its record's last byte: a record whose end
     /// was retransmitted has none among the fresh bytes.
-    pub(super) fn stream_bytes(
-        &self,
-        passed_fresh: u64,
-        overhead: Option<Overhead>,
-    ) -> StreamBytes {
+    pub(super) fn stream_bytes(&self, passed_fresh: u64, overhead: Option<Overhead>) -> StreamBytes {
         let per_record = overhead.map_or(0, |overhead| u64::from(overhead.bytes));
         let protection = (self.tails_fresh * per_record).min(self.body_fresh);
         let tls_handshake = self.handshake_fresh;
         let tls_record = self.control_fresh + self.header_fresh + protection;
         let application = passed_fresh.saturating_sub(tls_handshake + tls_record);
-        StreamBytes {
-            tls_handshake,
-            tls_record,
-            application,
-        }
+        StreamBytes { tls_handshake, tls_record, application }
     }
 }

@@ -41,9 +41,7 @@ impl Default for TlsTracker {
 impl TlsTracker {
     /// A tracker that has seen nothing.
     pub fn new() -> Self {
-        Self {
-            lanes: [Lane::new(), Lane::new()],
-        }
+        Self { lanes: [Lane::new(), Lane::new()] }
     }
 
     /// Takes payload bytes of one direction, each byte of the stream at most once and in any order.
@@ -71,27 +69,15 @@ impl TlsTracker {
         }
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
-        let origin = if by_retransmission {
-            Origin::Repeated
-        } else {
-            Origin::Fresh
-        };
-        let piece = Piece {
-            bytes,
-            blind_bytes,
-            time_ns,
-            frame,
-            origin,
-        };
+        let origin = if by_retransmission { Origin::Repeated } else { Origin::Fresh };
+        let piece = Piece { bytes, blind_bytes, time_ns, frame, origin };
         lane.segment(stream_offset, piece);
         self.after_change(direction);
     }
 
     /// False once neither direction can tell anything more; all bytes from then on are application data.
     pub fn is_watching(&self) -> bool {
-        self.lanes
-            .iter()
-            .any(|lane| !matches!(lane.state, State::Plain))
+        self.lanes.iter().any(|lane| !matches!(lane.state, State::Plain))
     }
 
     /// Says that bytes before `up_to_offset` which have not come were never captured (acknowledged, but unseen).
@@ -118,11 +104,7 @@ impl TlsTracker {
             Direction::ClientToServer => (client_lane, true),
             Direction::ServerToClient => (server_lane, false),
         };
-        let tally = if first == self.is_swapped() {
-            conclusion.server
-        } else {
-            conclusion.client
-        };
+        let tally = if first == self.is_swapped() { conclusion.server } else { conclusion.client };
         let overhead = pair.negotiated().as_ref().and_then(Negotiated::overhead);
         tally.stream_bytes(lane.passed_fresh, overhead)
     }
@@ -130,12 +112,8 @@ impl TlsTracker {
     /// True if the hellos run against the directions: the capture took the server for the client.
     fn is_swapped(&self) -> bool {
         let [first, second] = &self.lanes;
-        let server_speaks_first = first
-            .side()
-            .is_some_and(|side| side.assembler.messages.server_hello.is_some());
-        let client_speaks_second = second
-            .side()
-            .is_some_and(|side| side.assembler.messages.client_hello.is_some());
+        let server_speaks_first = first.side().is_some_and(|side| side.assembler.messages.server_hello.is_some());
+        let client_speaks_second = second.side().is_some_and(|side| side.assembler.messages.client_hello.is_some());
         server_speaks_first || client_speaks_second
     }
 
@@ -145,22 +123,15 @@ impl TlsTracker {
         let first = first.side().filter(|_| first_proved);
         let second = second.side().filter(|_| second_proved);
         match self.is_swapped() {
-            false => Pair {
-                client: first,
-                server: second,
-            },
-            true => Pair {
-                client: second,
-                server: first,
-            },
+            false => Pair { client: first, server: second },
+            true => Pair { client: second, server: first },
         }
     }
 
     fn proved(&self) -> [bool; 2] {
         let [first, second] = &self.lanes;
         let alone = |lane: &Lane| lane.side().is_some_and(|side| side.is_proved(false));
-        let beside =
-            |lane: &Lane, other: bool| lane.side().is_some_and(|side| side.is_proved(other));
+        let beside = |lane: &Lane, other: bool| lane.side().is_some_and(|side| side.is_proved(other));
         [beside(first, alone(second)), beside(second, alone(first))]
     }
 
@@ -168,11 +139,7 @@ impl TlsTracker {
         if self.lanes.iter().any(|lane| lane.order.is_waiting()) {
             return Some("bytes within the stream have not come");
         }
-        let unrecognised = self
-            .lanes
-            .iter()
-            .zip(self.proved())
-            .any(|(lane, proved)| lane.passed_any && !proved);
+        let unrecognised = self.lanes.iter().zip(self.proved()).any(|(lane, proved)| lane.passed_any && !proved);
         unrecognised.then_some("TLS was recognised in one direction only")
     }
 
@@ -194,11 +161,7 @@ impl TlsTracker {
 
     /// A connection one of whose directions is plain for certain is not searched any further in the other.
     fn give_up_together(&mut self) {
-        if self
-            .lanes
-            .iter()
-            .any(|lane| matches!(lane.state, State::Tls(_)))
-        {
+        if self.lanes.iter().any(|lane| matches!(lane.state, State::Tls(_))) {
             return;
         }
         self.lanes.iter_mut().for_each(Lane::give_up);
@@ -206,16 +169,11 @@ impl TlsTracker {
 
     fn settle(&mut self) {
         let swapped = match &self.lanes {
-            [
-                Lane {
-                    state: State::Tls(first),
-                    ..
-                },
-                Lane {
-                    state: State::Tls(second),
-                    ..
-                },
-            ] if first.has_undecided() || second.has_undecided() => self.is_swapped(),
+            [Lane { state: State::Tls(first), .. }, Lane { state: State::Tls(second), .. }]
+                if first.has_undecided() || second.has_undecided() =>
+            {
+                self.is_swapped()
+            }
             _ => return,
         };
         let [first, second] = &mut self.lanes;
@@ -228,12 +186,7 @@ impl TlsTracker {
 
 impl Lane {
     fn new() -> Self {
-        Self {
-            order: InOrder::new(),
-            state: State::Searching(Search::default()),
-            passed_fresh: 0,
-            passed_any: false,
-        }
+        Self { order: InOrder::new(), state: State::Searching(Search::default()), passed_fresh: 0, passed_any: false }
     }
 
     fn side(&self) -> Option<&Side> {
@@ -268,10 +221,7 @@ impl Lane {
             }
         };
         let state = &mut self.state;
-        self.order
-            .segment(offset, piece, content_needed, |at, piece| {
-                state.piece(at, piece)
-            });
+        self.order.segment(offset, piece, content_needed, |at, piece| state.piece(at, piece));
         self.forget_if_plain();
     }
 
@@ -309,32 +259,17 @@ impl State {
             Self::Searching(search) => match search.piece(offset, &piece) {
                 Found::Nothing => {}
                 Found::GiveUp => *self = Self::Plain,
-                Found::Start {
-                    candidate,
-                    before,
-                    index,
-                } => {
-                    let rest = Piece {
-                        bytes: piece.bytes.get(index..).unwrap_or_default(),
-                        ..piece
-                    };
-                    let start_offset =
-                        (offset + index as u64).saturating_sub(before.length() as u64);
-                    let start_ns = before
-                        .pieces(piece.frame)
-                        .next()
-                        .map_or(piece.time_ns, |first| first.time_ns);
+                Found::Start { candidate, before, index } => {
+                    let rest = Piece { bytes: piece.bytes.get(index..).unwrap_or_default(), ..piece };
+                    let start_offset = (offset + index as u64).saturating_sub(before.length() as u64);
+                    let start_ns = before.pieces(piece.frame).next().map_or(piece.time_ns, |first| first.time_ns);
                     let mut side = Box::new(match candidate {
                         Candidate::Record => Side::new(start_offset, start_ns),
                         Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
                     });
                     before.pieces(piece.frame).for_each(|kept| side.piece(kept));
                     side.piece(rest);
-                    *self = if side.is_refuted() {
-                        Self::Searching(Search::default())
-                    } else {
-                        Self::Tls(side)
-                    };
+                    *self = if side.is_refuted() { Self::Searching(Search::default()) } else { Self::Tls(side) };
                 }
             },
         }

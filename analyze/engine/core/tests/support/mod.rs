@@ -15,10 +15,7 @@ pub fn trace(name: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("VMTRACE_TRACES").map_or(beside, PathBuf::from);
     let path = folder.join(name);
     if !path.exists() {
-        println!(
-            "skipped: {name} is not in {} (set VMTRACE_TRACES)",
-            folder.display()
-        );
+        println!("skipped: {name} is not in {} (set VMTRACE_TRACES)", folder.display());
         return None;
     }
     if Command::new("tshark").arg("--version").output().is_err() {
@@ -31,19 +28,14 @@ pub fn trace(name: &str) -> Option<PathBuf> {
 /// One row for each packet that passes `filter`: the values of `fields`, several of one field joined by commas.
 pub fn tshark(path: &Path, options: &[&str], filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
-    command
-        .arg("-r")
-        .arg(path)
-        .args(["-n", "-o", "tcp.reassemble_out_of_order:TRUE"]);
+    command.arg("-r").arg(path).args(["-n", "-o", "tcp.reassemble_out_of_order:TRUE"]);
     command.args(options).args(["-Y", filter, "-T", "fields"]);
     for field in fields {
         command.args(["-e", field]);
     }
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| line.split('\t').map(str::to_owned).collect())
-        .collect()
+    text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 /// A payload segment of a connection.
@@ -85,19 +77,7 @@ pub fn connections(path: &Path) -> BTreeMap<u32, Connection> {
     let mut connections: BTreeMap<u32, Connection> = BTreeMap::new();
     // Segments quoted in ICMP errors are no segments of a connection.
     for row in tshark(path, &[], "tcp && !icmp && !icmpv6", &fields) {
-        let [
-            stream,
-            frame,
-            time,
-            ip4,
-            ip6,
-            port,
-            sequence,
-            length,
-            flags,
-            payload,
-        ] = row.as_slice()
-        else {
+        let [stream, frame, time, ip4, ip6, port, sequence, length, flags, payload] = row.as_slice() else {
             panic!("{row:?}")
         };
         let source = format!("{ip4}{ip6}:{port}");
@@ -130,9 +110,7 @@ impl Connection {
     ) {
         let (syn, ack) = (flags & 2 != 0, flags & 16 != 0);
         let client = self.client.get_or_insert_with(|| source.to_owned());
-        let index = usize::from(
-            (client != source) != (syn && ack && self.segments.is_empty() && client == source),
-        );
+        let index = usize::from((client != source) != (syn && ack && self.segments.is_empty() && client == source));
         let first = sequence.wrapping_add(u32::from(syn));
         if syn || (self.first_sequence[index].is_none() && length > 0) {
             self.first_sequence[index] = Some(first);
@@ -198,15 +176,7 @@ pub fn track(segments: &[Segment]) -> TlsTracker {
     let mut tracker = TlsTracker::new();
     let mut ends = [0_u64; 2];
     for s in segments {
-        tracker.segment(
-            s.direction,
-            s.offset,
-            &s.captured,
-            s.length,
-            s.time_ns,
-            s.frame,
-            s.retransmitted,
-        );
+        tracker.segment(s.direction, s.offset, &s.captured, s.length, s.time_ns, s.frame, s.retransmitted);
         let end = &mut ends[usize::from(s.direction == Direction::ServerToClient)];
         *end = (*end).max(s.offset + u64::from(s.length));
     }
@@ -219,16 +189,11 @@ pub fn track(segments: &[Segment]) -> TlsTracker {
 /// Facts and bytes of both directions.
 pub fn read(segments: &[Segment]) -> (Option<TlsFacts>, [StreamBytes; 2]) {
     let tracker = track(segments);
-    (
-        tracker.facts(),
-        DIRECTIONS.map(|direction| tracker.stream_bytes(direction)),
-    )
+    (tracker.facts(), DIRECTIONS.map(|direction| tracker.stream_bytes(direction)))
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
-        .collect()
+    (0..text.len() / 2).map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap()).collect()
 }
 
 /// Unix nanoseconds of "1.5".
@@ -236,22 +201,14 @@ pub fn nanoseconds(text: &str) -> i64 {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let nanoseconds = format!("{fraction:0<9}")[..9].parse::<i64>().unwrap();
     let seconds = seconds.parse::<i64>().unwrap();
-    seconds
-        .saturating_mul(1_000_000_000)
-        .saturating_add(nanoseconds)
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
 /// Asserts that the three parts of each direction are all its first-time bytes.
 pub fn assert_bytes_sum(segments: &[Segment], bytes: [StreamBytes; 2]) {
     for (direction, parts) in DIRECTIONS.into_iter().zip(bytes) {
-        let fresh = segments
-            .iter()
-            .filter(|s| s.direction == direction && !s.retransmitted);
+        let fresh = segments.iter().filter(|s| s.direction == direction && !s.retransmitted);
         let passed: u64 = fresh.map(|s| u64::from(s.length)).sum();
-        assert_eq!(
-            parts.tls_handshake + parts.tls_record + parts.application,
-            passed,
-            "{direction:?}"
-        );
+        assert_eq!(parts.tls_handshake + parts.tls_record + parts.application, passed, "{direction:?}");
     }
 }

@@ -95,7 +95,7 @@ impl Interface {
         Some((interface, well_formed))
     }
 
-    /// Unix nanoseconds of a time stamp; no time where it lies beyond what 64 bits hold.
+    /// Unix nanoseconds of a time stamp; no time where it lies beyond [`Record::FARTHEST_TIME_NS`].
     #[inline]
     pub(super) fn time_ns(&self, stamp: u64) -> i64 {
         let since_offset_ns = match self.scale {
@@ -106,6 +106,7 @@ impl Interface {
         since_offset_ns
             .and_then(|time_ns| i64::try_from(time_ns).ok())
             .and_then(|time_ns| time_ns.checked_add(self.offset_ns))
+            .filter(|time_ns| (-Record::FARTHEST_TIME_NS..Record::FARTHEST_TIME_NS).contains(time_ns))
             .unwrap_or(Record::NO_TIME)
     }
 
