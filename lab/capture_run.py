@@ -17,7 +17,7 @@ DEFAULT_SNAPLEN_BYTES = 128
 WHOLE_PACKETS_BYTES = 262_144
 _BUFFER_KIB = 65_536
 _COUNTS = re.compile(
-    r"(\d+) packets? captured.*?(\d+) packets? received by filter.*?(\d+) packets? dropped by kernel", re.S
+    r"(\d+) packets? captured.*?(\d+) packets? received by filter.*?(\d+) packets? dropped by kernel", re.DOTALL
 )
 _INTERFACE_DROPS = re.compile(r"(\d+) packets? dropped by interface")
 

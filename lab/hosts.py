@@ -265,7 +265,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 def _sigterm_unwinds() -> Iterator[None]:
     """Turn SIGTERM into an exception while hosts exist, so that context managers tear them down."""
 
-    def unwind(number: int, frame: FrameType | None) -> None:
+    def unwind(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
     try:

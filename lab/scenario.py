@@ -74,11 +74,11 @@ def run(scenario: Scenario, folder: Path, attempts: int = 1) -> Run:
     """Run a scenario into a folder. A run that is not good is repeated up to `attempts` times; the last one stays."""
     namespaces.require()
     folder.mkdir(parents=True, exist_ok=True)
-    for _ in range(attempts):
-        _clear(folder)
-        result = _run_once(scenario, folder)
+    result = _run_afresh(scenario, folder)
+    for _ in range(attempts - 1):
         if result.good:
             break
+        result = _run_afresh(scenario, folder)
     return result
 
 
@@ -86,6 +86,11 @@ def _clear(folder: Path) -> None:
     """Remove an earlier run's files, and nothing that is not one."""
     for name in (*_RESULT_FILES, *_WORKING_FILES):
         (folder / name).unlink(missing_ok=True)
+
+
+def _run_afresh(scenario: Scenario, folder: Path) -> Run:
+    _clear(folder)
+    return _run_once(scenario, folder)
 
 
 def _run_once(scenario: Scenario, folder: Path) -> Run:

@@ -69,6 +69,7 @@ class TcpInfoSampler(threading.Thread):
                 watched.socket.detach()
 
     def run(self) -> None:
+        """Sample until `finish`."""
         due_s = time.monotonic()
         while not self._ending.is_set():
             with self._lock:

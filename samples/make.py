@@ -337,10 +337,14 @@ def _section(entries: list[dict[str, Any]]) -> list[str]:
         "",
         textwrap.fill(f"{first['story']} {first['look_for']}", 118),
         "",
-        f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
-        f"{true['data_segments_arrived']} arrived;",
-        f"  {true['retransmissions_sent']} retransmissions sent ({true['unnecessary_retransmissions']} needlessly), "
-        f"{true['retransmissions_arrived']} arrived;",
+        (
+            f"* True: {true['data_segments_sent']} data segments sent, {true['data_segments_lost']} lost, "
+            f"{true['data_segments_arrived']} arrived;"
+        ),
+        (
+            f"  {true['retransmissions_sent']} retransmissions sent "
+            f"({true['unnecessary_retransmissions']} needlessly), {true['retransmissions_arrived']} arrived;"
+        ),
         f"  {true['reordered_originals']} originals overtaken, {true['duplicates_made']} copies made by the path.",
         f"* Made by `{first['command']}`.",
     ]

@@ -17,6 +17,7 @@ _DEEP_QUEUE_BYTES = 8_000_000  # holds whatever the receive window lets a sender
 def path(
     rtt_ms: float, rate_bps: float = 40e6, queue_bytes: int = _DEEP_QUEUE_BYTES
 ) -> tuple[Impairments, Impairments]:
+    """Both directions of a path with half the round trip each; the bottleneck is on the way to the receiver."""
     one_way_s = rtt_ms / 2000
     return Impairments(delay_s=one_way_s, rate_bps=rate_bps, queue_bytes=queue_bytes), Impairments(delay_s=one_way_s)
 

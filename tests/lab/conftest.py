@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from lab import namespaces
+
+# For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
+sys.path.append(str(Path(__file__).parents[2]))
 
 
 @pytest.fixture(scope="session")

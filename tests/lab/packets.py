@@ -1,8 +1,9 @@
-"""Packets and fates that tests build in the open."""
+"""Packets and fates that tests build in the open, and the namespaces a process still has."""
 
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 from lab.fate_log import PacketFate
 
@@ -63,3 +64,8 @@ def fate(
         0,
         0,
     )
+
+
+def own_namespaces(process_id: int) -> list[str]:
+    folder = Path("/run/netns")
+    return sorted(path.name for path in folder.glob(f"vmt{process_id}-*")) if folder.exists() else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +38,8 @@ def test_nothing_is_missing_at_either_end(host: str, tmp_path: Path) -> None:
             sock.close()
         health = captures["only"].stop()
     packets = list(read_packets(tmp_path / "a.pcap"))
-    assert health.whole and health.captured == len(packets) == 20
+    assert health.whole
+    assert health.captured == len(packets) == 20
     assert all(packet.flags == FLAG_SYN for packet in packets)
 
 
@@ -50,13 +50,5 @@ def test_a_device_that_is_not_there_is_named(host: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("counts", [(9, 10, 0, 0), (10, 10, 1, 0), (10, 10, 0, 1)])
 def test_any_missing_packet_makes_a_capture_not_whole(counts: tuple[int, int, int, int]) -> None:
-    assert CaptureHealth(10, 10, 0, 0).whole and not CaptureHealth(*counts).whole
-
-
-def test_microsecond_files_and_torn_ends_are_read(tmp_path: Path) -> None:
-    ip = bytes.fromhex("45000028000000004006000001020304050607080001000200000007000000005002ffff00000000")
-    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 101)
-    record = struct.pack("<IIII", 5, 7, len(ip), len(ip)) + ip
-    (tmp_path / "a.pcap").write_bytes(head + record + record[:10])
-    (packet,) = read_packets(tmp_path / "a.pcap")
-    assert (packet.time_ns, packet.seq, packet.flags, packet.payload_bytes) == (5_000_007_000, 7, 2, 0)
+    assert CaptureHealth(10, 10, 0, 0).whole
+    assert not CaptureHealth(*counts).whole

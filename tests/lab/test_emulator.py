@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import statistics
@@ -44,7 +43,8 @@ def carry(
     ]
     process = subprocess.Popen(command, pass_fds=descriptors, stdout=subprocess.PIPE, env=module_environment())
     try:
-        assert process.stdout and process.stdout.readline() == b"ready\n"
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
         send(near, far)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
@@ -91,7 +91,8 @@ def test_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
         folder.mkdir()
         rows, _, _ = carry(folder, EmulatorSettings(LOSSY, Impairments(), 5), paced(300, 0.0005 * (turn + 1)))
         lost.append([(row.number, row.fate) for row in rows if row.fate != "delivered"])
-    assert lost[0] == lost[1] and len(lost[0]) > 30
+    assert lost[0] == lost[1]
+    assert len(lost[0]) > 30
 
 
 def test_log_has_every_packet_once_and_says_what_arrived(tmp_path: Path) -> None:
@@ -108,7 +109,8 @@ def test_delay_error_is_below_a_millisecond(tmp_path: Path) -> None:
     rows, _, _ = carry(tmp_path, EmulatorSettings(Impairments(delay_s=0.01), Impairments(), 1), paced(1000, 0.0005))
     errors_s = sorted(abs(row.time_out_ns - row.time_in_ns - 10_000_000) / 1e9 for row in rows)
     assert len(errors_s) == 1000
-    assert statistics.median(errors_s) < 0.0005 and errors_s[980] < 0.001
+    assert statistics.median(errors_s) < 0.0005
+    assert errors_s[980] < 0.001
 
 
 def test_directions_do_not_mix(tmp_path: Path) -> None:
@@ -117,7 +119,8 @@ def test_directions_do_not_mix(tmp_path: Path) -> None:
         far.send(tcp_packet(2, 20))
         far.settimeout(2)
         near.settimeout(2)
-        assert far.recv(2000) == tcp_packet(1, 10) and near.recv(2000) == tcp_packet(2, 20)
+        assert far.recv(2000) == tcp_packet(1, 10)
+        assert near.recv(2000) == tcp_packet(2, 20)
 
     rows, report, _ = carry(tmp_path, EmulatorSettings(Impairments(), Impairments(delay_s=0.01), 1), both)
     assert sorted((row.direction, row.seq) for row in rows) == [("forward", 1), ("reverse", 2)]
@@ -128,7 +131,9 @@ def test_packets_on_their_way_at_the_end_are_delivered_or_marked(tmp_path: Path)
     forward = Impairments(delay_s=0.1, reorder=0.5, reorder_delay_s=30.0)
     rows, _, arrived = carry(tmp_path, EmulatorSettings(forward, Impairments(), 3), paced(20, 0.001))
     kept = [row for row in rows if row.fate == "undelivered"]
-    assert len(rows) == 20 and len(arrived) == 20 - len(kept) and 0 < len(kept) < 20
+    assert len(rows) == 20
+    assert len(arrived) == 20 - len(kept)
+    assert 0 < len(kept) < 20
     assert all(row.lost for row in kept)
 
 
@@ -148,4 +153,4 @@ def test_a_closed_device_does_not_end_the_emulator_silently(tmp_path: Path) -> N
 
     _, report, _ = carry(tmp_path, EmulatorSettings(Impairments(), Impairments(), 1), send)
     assert report["refused_writes"] == 1
-    assert os.path.getsize(tmp_path / "log") > 0
+    assert (tmp_path / "log").stat().st_size > 0

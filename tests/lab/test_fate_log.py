@@ -37,7 +37,8 @@ def test_other_protocols_are_kept_without_ports(tmp_path: Path) -> None:
     packet[9] = 17
     (tmp_path / "log").write_bytes(record(bytes(packet)))
     (row,) = read_binary(tmp_path / "log", 0)
-    assert row.source_port == 0 and row.ip_bytes == len(packet)
+    assert row.source_port == 0
+    assert row.ip_bytes == len(packet)
 
 
 @pytest.mark.parametrize("name", ["fates.csv", "fates.csv.gz"])

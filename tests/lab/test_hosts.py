@@ -16,14 +16,10 @@ from lab import namespaces
 from lab.emulator import EmulatorSettings
 from lab.hosts import EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
 from lab.impairments import Impairments
+from tests.lab.packets import own_namespaces
 
 HOSTS = {"sender": HostSettings(), "receiver": HostSettings(sack=False)}
 PATH = EmulatorSettings(Impairments(delay_s=0.005), Impairments(delay_s=0.005), 1)
-
-
-def own_namespaces(process_id: int) -> list[str]:
-    folder = Path("/run/netns")
-    return sorted(path.name for path in folder.glob(f"vmt{process_id}-*")) if folder.exists() else []
 
 
 def round_trip_s(path: EmulatedPath) -> float:
@@ -65,6 +61,7 @@ def programs_naming(folder: str) -> list[str]:
     return lines
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 @pytest.mark.parametrize("topology", list(Topology))
 @pytest.mark.parametrize("ip_version", [4, 6])
@@ -76,9 +73,11 @@ def test_hosts_reach_each_other_over_the_path_and_are_gone_afterwards(
         assert path.device_drops() == 0
         emulator = path.emulator.pid
     assert 0.010 <= took_s < 0.013
-    assert own_namespaces(os.getpid()) == [] and not Path(f"/proc/{emulator}").exists()
+    assert own_namespaces(os.getpid()) == []
+    assert not Path(f"/proc/{emulator}").exists()
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_settings_are_the_host_s_own(tmp_path: Path) -> None:
     with joined_hosts(Topology.TUN, 4, 1500, HOSTS, PATH, tmp_path) as path:
@@ -89,6 +88,7 @@ def test_settings_are_the_host_s_own(tmp_path: Path) -> None:
     assert values == {"sender": "1", "receiver": "0"}
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_failure_inside_tears_everything_down(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), joined_hosts(Topology.OFFLOAD, 4, 1500, HOSTS, PATH, tmp_path):
@@ -96,6 +96,7 @@ def test_failure_inside_tears_everything_down(tmp_path: Path) -> None:
     assert own_namespaces(os.getpid()) == []
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_failure_while_building_tears_everything_down(tmp_path: Path) -> None:
     refused = {"sender": HostSettings(), "receiver": HostSettings(sysctls={"net.ipv4.no_such_thing": "1"})}
@@ -107,6 +108,7 @@ def test_failure_while_building_tears_everything_down(tmp_path: Path) -> None:
     assert own_namespaces(os.getpid()) == []
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_sigterm_tears_everything_down(tmp_path: Path) -> None:
     process = start_run(tmp_path)
@@ -116,6 +118,7 @@ def test_sigterm_tears_everything_down(tmp_path: Path) -> None:
     assert own_namespaces(process.pid) == []
 
 
+@pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
 def test_a_killed_run_leaves_no_program_behind(tmp_path: Path) -> None:
     process = start_run(tmp_path)
@@ -128,18 +131,3 @@ def test_a_killed_run_leaves_no_program_behind(tmp_path: Path) -> None:
         time.sleep(0.05)
     assert programs_naming(folder) == []
     assert namespaces.delete_stale() != [] or own_namespaces(process.pid) == []
-
-
-@pytest.mark.usefixtures("real_hosts")
-def test_leftovers_of_a_killed_process_are_removed_and_a_living_one_s_are_not() -> None:
-    died = subprocess.Popen([sys.executable, "-c", ""])
-    died.wait()
-    abandoned, living = f"vmt{died.pid}-1sender", namespaces.namespace_name("kept", 0)
-    for name in (abandoned, living):
-        namespaces.create(name)
-    try:
-        namespaces.delete_stale()
-        assert own_namespaces(died.pid) == [] and own_namespaces(os.getpid()) == [living]
-    finally:
-        namespaces.delete(living)
-        namespaces.delete(abandoned)

@@ -83,14 +83,16 @@ def test_policer_passes_its_burst_then_its_rate() -> None:
 def test_shaper_delays_instead_and_keeps_order() -> None:
     decisions = decide(Impairments(token_bucket=TokenBucket(12e6, 15_000, 1_000_000)), 500, spacing_ns=MS // 2)
     due = [decision.due_ns for decision in decisions]
-    assert not lost_numbers(decisions) and due == sorted(due)
+    assert not lost_numbers(decisions)
+    assert due == sorted(due)
     assert due[-1] == pytest.approx((500 - 10) * MS, abs=2 * MS)
 
 
 def test_jitter_keeps_order_when_asked() -> None:
     kept = [decision.due_ns for decision in decide(Impairments(delay_s=0.01, jitter_s=0.02), 500)]
     free = [d.due_ns for d in decide(Impairments(delay_s=0.01, jitter_s=0.02, jitter_keeps_order=False), 500)]
-    assert kept == sorted(kept) and free != sorted(free)
+    assert kept == sorted(kept)
+    assert free != sorted(free)
 
 
 def test_held_back_packets_are_late_by_the_set_time_and_do_not_hold_others() -> None:
@@ -104,7 +106,8 @@ def test_held_back_packets_are_late_by_the_set_time_and_do_not_hold_others() -> 
 def test_hold_releases_at_its_end_in_order() -> None:
     decisions = decide(Impairments(rate_bps=120e6, holds=(Hold(0.1, 0.05),)), 300)
     due = [decision.due_ns for decision in decisions]
-    assert due == sorted(due) and not any(102 * MS < at < 150 * MS for at in due)
+    assert due == sorted(due)
+    assert not any(102 * MS < at < 150 * MS for at in due)
 
 
 def test_blackout_loses_everything_inside_it() -> None:
@@ -116,7 +119,8 @@ def test_corruption_flips_one_bit_behind_the_headers() -> None:
     for dice in (0.0, 0.3, 0.999999):
         damaged = corrupted(packet, dice)
         changed = [at for at, (a, b) in enumerate(zip(packet, damaged, strict=True)) if a != b]
-        assert len(changed) == 1 and changed[0] >= 72
+        assert len(changed) == 1
+        assert changed[0] >= 72
         assert (packet[changed[0]] ^ damaged[changed[0]]).bit_count() == 1
 
 

@@ -15,6 +15,7 @@ from lab.pcap_file import read_packets
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 SAMPLES: list[dict[str, Any]] = json.loads((FOLDER / "manifest.json").read_text())["samples"]
+PLAIN = [sample for sample in SAMPLES if sample["file"] not in {"damaged.pcap", "ipv6.pcapng"}]  # for a plain reader
 _NAMES = [sample["file"] for sample in SAMPLES]
 
 
@@ -29,13 +30,12 @@ def test_sample_is_unchanged_small_and_told(sample: dict[str, Any]) -> None:
     assert hashlib.sha256(content).hexdigest() == sample["sha256"]
     assert len(content) == sample["bytes"] < 300_000
     readme = (FOLDER / "README.md").read_text()
-    assert sample["file"] in readme and sample["sha256"] in readme
+    assert sample["file"] in readme
+    assert sample["sha256"] in readme
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=_NAMES)
+@pytest.mark.parametrize("sample", PLAIN, ids=[sample["file"] for sample in PLAIN])
 def test_packets_in_the_file_are_those_of_the_truth(sample: dict[str, Any], tmp_path: Path) -> None:
-    if sample["file"] == "damaged.pcap" or sample["file"].endswith(".pcapng"):
-        pytest.skip("not a plain pcap file: this check has only a plain reader")
     packets = []
     for part in sample["parts"]:
         content = (FOLDER / part).read_bytes()

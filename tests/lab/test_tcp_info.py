@@ -27,7 +27,9 @@ def test_fields_lie_where_the_kernel_puts_them() -> None:
 
 def test_an_older_kernel_s_shorter_answer_leaves_zeroes() -> None:
     values = decode(bytes([1]) + bytes(103))
-    assert values["state"] == 1 and values["min_rtt_us"] == 0 and tuple(values) == FIELDS
+    assert values["state"] == 1
+    assert values["min_rtt_us"] == 0
+    assert tuple(values) == FIELDS
 
 
 def test_sampler_keeps_a_table_and_does_not_hold_the_connection_open(tmp_path: Path) -> None:
@@ -46,5 +48,6 @@ def test_sampler_keeps_a_table_and_does_not_hold_the_connection_open(tmp_path: P
         far.close()
     sampler.finish(tmp_path / "table.csv")
     rows = read_table(tmp_path / "table.csv")
-    assert len(rows) >= 4 and tuple(rows[0]) == COLUMNS
+    assert len(rows) >= 4
+    assert tuple(rows[0]) == COLUMNS
     assert last_rows(rows)[0]["bytes_sent"] == 1000

@@ -25,7 +25,8 @@ def test_nothing_repeated_is_no_retransmission() -> None:
 def test_repeat_of_a_lost_segment_is_needed_and_of_an_arrived_one_is_not() -> None:
     seen = flow(fate(0, 0, arrives_ms=None), fate(1, 100), fate(2, 0), fate(3, 100))
     assert (seen.retransmissions_sent, seen.retransmissions_arrived, seen.unnecessary_retransmissions) == (2, 2, 1)
-    assert seen.unique_payload_bytes == 200 and seen.retransmitted_bytes_sent == 200
+    assert seen.unique_payload_bytes == 200
+    assert seen.retransmitted_bytes_sent == 200
 
 
 def test_repeat_is_needed_when_the_first_copy_arrived_corrupted() -> None:
@@ -71,7 +72,8 @@ def test_handshake_and_probe_repeats_are_told_apart() -> None:
         fate(6, 101, 0, flags=FLAG_FIN),
     )
     assert (seen.syn_repeats_sent, seen.fin_repeats_sent, seen.window_probes_sent, seen.pure_acks_sent) == (1, 1, 1, 1)
-    assert truth.retransmit_count([seen], "forward") == 2 and truth.retransmit_count([seen], "reverse") == 0
+    assert truth.retransmit_count([seen], "forward") == 2
+    assert truth.retransmit_count([seen], "reverse") == 0
 
 
 def test_each_end_sees_its_own_side_of_the_losses() -> None:
