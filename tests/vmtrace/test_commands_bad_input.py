@@ -151,10 +151,10 @@ def test_a_full_disk_behind_standard_output(capture: Path, options: list[str]) -
 
 def test_a_disk_that_fills_up_leaves_no_half_written_file(capture: Path, tmp_path: Path) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
-    code = f"import signal, sys; {limited}; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    code = f"import signal, sys; {limited}; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    code += "from vmtrace.cli import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", f"{code}; from vmtrace.cli import run; sys.exit(run(sys.argv[1:]))"]
-        + ["analyze", "x.pcap", "--json", "out.json", "--csv", "csv", "-q"],
+        [sys.executable, "-P", "-c", code, "analyze", "x.pcap", "--json", "out.json", "--csv", "csv", "-q"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::UInt16Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
-    StructArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray, StructArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::IntoPyObjectExt;
@@ -37,7 +37,8 @@ impl Columns {
         }
         let rows = arrays.first().map_or(0, |array| array.len());
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(defect)?;
+        let batch =
+            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(defect)?;
         Ok(Self { batch })
     }
 

@@ -46,7 +46,9 @@ fn append_rows(all: &mut Rows, mut next: Rows) {
 pub fn moved(error: ReadError, first_input: u16) -> ReadError {
     match error {
         ReadError::Io { input, source } => ReadError::Io { input: input.saturating_add(first_input), source },
-        ReadError::NotACapture { input, what } => ReadError::NotACapture { input: input.saturating_add(first_input), what },
+        ReadError::NotACapture { input, what } => {
+            ReadError::NotACapture { input: input.saturating_add(first_input), what }
+        }
         ReadError::Decompression { input, what } => {
             ReadError::Decompression { input: input.saturating_add(first_input), what }
         }

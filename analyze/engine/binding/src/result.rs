@@ -1,6 +1,5 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
-
 use pyo3::prelude::*;
 use vmtrace_core::analysis;
 use vmtrace_core::output::json::JsonHeader;

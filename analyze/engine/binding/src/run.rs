@@ -126,12 +126,7 @@ fn analyze_groups(
 }
 
 /// Waits for the engine, passing progress to Python and interruption to the engine.
-fn wait(
-    py: Python<'_>,
-    receiver: Receiver<Outcome>,
-    watch: &Watch,
-    progress: Option<&Py<PyAny>>,
-) -> PyResult<Outcome> {
+fn wait(py: Python<'_>, receiver: Receiver<Outcome>, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<Outcome> {
     // `detach` takes only what threads may share; a `Receiver` is that behind a mutex, which nobody else ever locks.
     let receiver = Mutex::new(receiver);
     let mut failure = None;
@@ -148,9 +143,9 @@ fn wait(
             Err(RecvTimeoutError::Timeout) => {}
         }
         let consumed_bytes = watch.consumed_bytes.load(Ordering::Relaxed);
-        let told = progress.filter(|_| failure.is_none()).map_or(Ok(()), |callable| {
-            callable.call1(py, (consumed_bytes,)).map(|_| ())
-        });
+        let told = progress
+            .filter(|_| failure.is_none())
+            .map_or(Ok(()), |callable| callable.call1(py, (consumed_bytes,)).map(|_| ()));
         // Ctrl-C shows here, or within the callable if Python was running that just then.
         let Err(error) = py.check_signals().and(told) else { continue };
         let asked_before = watch.stop.swap(true, Ordering::Relaxed);
@@ -193,7 +188,8 @@ struct PythonFilter(Py<PyAny>);
 impl FilterCompiler for PythonFilter {
     fn compile(&self, link_type: u16, snap_length: u32) -> Result<Vec<u8>, String> {
         Python::attach(|py| {
-            let program = self.0.bind(py).call1((link_type, snap_length)).map_err(|error| error.value(py).to_string())?;
+            let program =
+                self.0.bind(py).call1((link_type, snap_length)).map_err(|error| error.value(py).to_string())?;
             let bytes = program.cast::<PyBytes>().map_err(|error| error.to_string())?;
             Ok(bytes.as_bytes().to_vec())
         })
