@@ -6,6 +6,9 @@ use std::io::{BufWriter, Write, stdout};
 use vmtrace_core::analysis::{NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let path = arguments.get(1).ok_or("usage: analyze FILE [THREADS]")?;

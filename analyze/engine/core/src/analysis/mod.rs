@@ -98,7 +98,7 @@ pub struct Analysis {
     /// Inputs in the order given.
     pub inputs: Vec<InputSummary>,
     /// Connections in order of their first packet.
-    pub connections: Vec<ConnectionSummary>,
+    pub connections: Vec<Box<ConnectionSummary>>,
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Packets of the connections asked for.
@@ -151,7 +151,7 @@ pub fn analyze_source(source: Box<dyn ChunkSource>, options: &Options, observer:
 }
 
 /// Brings the shards' connections into the order of their first packets and numbers them.
-fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<ConnectionSummary>, Environment) {
+fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<Box<ConnectionSummary>>, Environment) {
     let mut all = Vec::new();
     let mut together = Environment::default();
     for shard in shards {
@@ -164,14 +164,14 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<ConnectionSummary>, Env
         together.openings.merge(environment.openings);
         together.clock_steps.extend(environment.clock_steps);
     }
-    all.sort_by_key(|summary: &ConnectionSummary| summary.order);
+    all.sort_by_key(|summary: &Box<ConnectionSummary>| summary.order);
     for (summary, number) in all.iter_mut().zip(1..) {
         summary.id = number;
     }
     (all, together)
 }
 
-fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, connections: &[ConnectionSummary], steps: &[ClockStep]) -> InputSummary {
+fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, connections: &[Box<ConnectionSummary>], steps: &[ClockStep]) -> InputSummary {
     let mut summary = InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),

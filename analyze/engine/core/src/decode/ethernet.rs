@@ -57,7 +57,7 @@ pub(super) fn payload(view: &mut View<'_>, kind: u16) -> Result<Layer, Undecoded
         ether_type::NSH => super::tunnel::service_header(view),
         ether_type::JUMBO_LLC => Ok(Layer::Llc),
         0..=LONGEST_LENGTH => {
-            view.limit(u32::from(kind));
+            view.declare(u32::from(kind));
             Ok(Layer::Llc)
         }
         _ => Err(Undecoded::NotIp),

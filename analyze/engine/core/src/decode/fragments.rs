@@ -17,8 +17,10 @@ use crate::read::Record;
 const MAXIMUM_AGE_NS: i64 = 30_000_000_000;
 /// Datagrams collected at a time.
 const MAXIMUM_DATAGRAMS: usize = 4096;
-/// Captured bytes held for all of them.
+/// Memory held for all of them, bytes.
 const MAXIMUM_BYTES: usize = 16 << 20;
+/// What a piece takes apart from its captured bytes: itself and the allocator's share, rounded up.
+const PIECE_BYTES: usize = 64;
 /// Pieces of one datagram; the smallest MTU of IPv4, 68 bytes, makes 1366 of a full one.
 const MAXIMUM_PIECES: usize = 2048;
 /// Greatest length of an IP datagram, bytes.
@@ -151,7 +153,7 @@ impl Partial {
             let (skip, length) = ((from - start) as usize, (to - from) as usize);
             let data = fragment.payload.data.get(skip..).unwrap_or_default();
             let data = data.get(..length).unwrap_or(data).to_vec();
-            self.held_bytes += data.len();
+            self.held_bytes += data.len() + PIECE_BYTES;
             self.pieces.push(Piece { start: from, end: to, data });
         }
         self.pieces.sort_by_key(|piece| piece.start);

@@ -98,14 +98,13 @@ fn v4<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     let fixed = view.head::<20>(Part::Ip)?;
     let [first, _, l0, l1, i0, i1, f0, f1, ttl, protocol, _, _, addresses @ ..] = fixed;
     let header_length = u16::from(first & 15) * 4;
-    let length = match u16::from_be_bytes([*l0, *l1]) {
-        0 => view.wire,
-        length => u32::from(length),
-    };
-    if header_length < 20 || length < u32::from(header_length) {
+    let length = u32::from(u16::from_be_bytes([*l0, *l1]));
+    if length != 0 {
+        view.declare(length);
+    }
+    if header_length < 20 || view.wire < u32::from(header_length) {
         return Err(Undecoded::BadIpHeader);
     }
-    view.set_length(length);
     view.skip(usize::from(header_length), Part::Ip)?;
 
     let identification = u16::from_be_bytes([*i0, *i1]);
@@ -139,8 +138,8 @@ fn v6<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {
     let destination = addresses.last_chunk().ok_or_else(missing)?;
     match u16::from_be_bytes([*l0, *l1]) {
         // As long as the frame, or as the jumbo payload option says.
-        0 => view.set_length(view.wire),
-        length => view.set_length(u32::from(length)),
+        0 => {}
+        length => view.declare(u32::from(length)),
     }
     let mut header = IpHeader {
         addresses: Addresses::V6(source, destination),
@@ -200,7 +199,7 @@ impl Extensions {
             && self.may_be_jumbo
             && let Some(jumbo) = view.data.get(2..length).and_then(jumbo_length)
         {
-            view.set_length(jumbo);
+            view.declare(jumbo);
         }
         view.skip(length, Part::Ip)?;
         *self = Self { next, next_at: self.length, length: self.length + length, may_be_jumbo: false };

@@ -53,18 +53,43 @@ pub enum Decoded {
 #[inline]
 #[must_use]
 pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
-    match fast::packet(bytes, record) {
-        Some(packet) => Decoded::Tcp(packet),
-        None => decode_any(bytes, record),
+    let mut packet = Packet::default();
+    match decode_into(bytes, record, &mut packet) {
+        Outcome::Tcp => Decoded::Tcp(packet),
+        Outcome::Fragment => Decoded::Fragment,
+        Outcome::None(reason) => Decoded::None(reason),
+    }
+}
+
+/// [`Decoded`] without the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A TCP segment was written.
+    Tcp,
+    /// One fragment of a datagram.
+    Fragment,
+    /// No TCP segment, and why.
+    None(Undecoded),
+}
+
+/// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`].
+#[inline]
+pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    match fast::packet(bytes, record, packet) {
+        Some(()) => Outcome::Tcp,
+        None => decode_any(bytes, record, packet),
     }
 }
 
 /// Decodes one frame of any shape.
 #[inline(never)]
-fn decode_any(bytes: &[u8], record: &Record) -> Decoded {
+fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
     match walk::frame(bytes, record) {
-        Ok(walk::Found::Tcp(packet)) => Decoded::Tcp(packet),
-        Ok(walk::Found::Fragment(_)) => Decoded::Fragment,
-        Err(reason) => Decoded::None(reason),
+        Ok(walk::Found::Tcp(found)) => {
+            *packet = found;
+            Outcome::Tcp
+        }
+        Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
+        Err(reason) => Outcome::None(reason),
     }
 }

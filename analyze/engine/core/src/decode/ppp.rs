@@ -40,7 +40,7 @@ pub(super) fn session(view: &mut View<'_>) -> Result<Layer, Undecoded> {
     // Offloaded superpackets leave the field 0.
     match u16::from_be_bytes([l0, l1]) {
         0 => {}
-        length => view.limit(u32::from(length)),
+        length => view.declare(u32::from(length)),
     }
     Ok(Layer::Ppp)
 }

@@ -35,6 +35,8 @@ pub enum Undecoded {
     EncryptedWifi,
     /// An IEEE 802.11 data frame in pieces (fragmented MSDU) or bundled (A-MSDU).
     WifiAggregate,
+    /// A frame that the capturing hardware marked as received with errors (802.11 in monitor mode).
+    CorruptFrame,
     /// IPsec ESP.
     EncryptedIpsec,
     /// Part of a fragmented datagram that was put together: its TCP segment counts at the fragment that completed it.
@@ -45,7 +47,7 @@ pub enum Undecoded {
 
 impl Undecoded {
     /// Number of reasons.
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = 18;
 
     /// One reason of each kind, in the order of their index.
     pub const ALL: [Self; Self::COUNT] = [
@@ -63,6 +65,7 @@ impl Undecoded {
         Self::TunnelTooDeep,
         Self::EncryptedWifi,
         Self::WifiAggregate,
+        Self::CorruptFrame,
         Self::EncryptedIpsec,
         Self::FragmentJoined,
         Self::FragmentIncomplete,
@@ -85,9 +88,10 @@ impl Undecoded {
             Self::TunnelTooDeep => (11, "tunnel_too_deep"),
             Self::EncryptedWifi => (12, "encrypted_wifi"),
             Self::WifiAggregate => (13, "wifi_aggregate"),
-            Self::EncryptedIpsec => (14, "encrypted_ipsec"),
-            Self::FragmentJoined => (15, "fragment_joined"),
-            Self::FragmentIncomplete => (16, "fragment_incomplete"),
+            Self::CorruptFrame => (14, "corrupt_frame"),
+            Self::EncryptedIpsec => (15, "encrypted_ipsec"),
+            Self::FragmentJoined => (16, "fragment_joined"),
+            Self::FragmentIncomplete => (17, "fragment_incomplete"),
         }
     }
 

@@ -193,5 +193,9 @@ fn gtp(view: &mut View<'_>) -> Result<Layer, Undecoded> {
             view.skip(length, Part::Tunnel)?;
         }
     }
-    if ip::plausible(view) { Ok(Layer::Ip) } else { Err(Undecoded::NotTcp) }
+    // Ethernet and unstructured sessions have no mark of their own.
+    match view.head::<1>(Part::Ip)?[0] >> 4 {
+        4 | 6 => Ok(Layer::Ip),
+        _ => Err(Undecoded::NotTcp),
+    }
 }

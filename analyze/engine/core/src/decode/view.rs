@@ -41,13 +41,15 @@ pub(super) struct View<'a> {
     pub(super) offset: u32,
     /// Bytes from here to the end of the enclosing layer on the wire (at least `data.len()`).
     pub(super) wire: u32,
+    /// `wire` comes from a header and not from the frame's own length.
+    declared: bool,
 }
 
 impl<'a> View<'a> {
     /// The whole frame but its frame check sequence. Empty if the record lies outside of `bytes`.
     pub(super) fn of_frame(bytes: &'a [u8], record: &Record) -> Self {
         let frame = bytes.get(record.offset as usize..).and_then(|rest| rest.get(..record.captured_length as usize));
-        let mut view = Self { data: frame.unwrap_or_default(), offset: record.offset, wire: 0 };
+        let mut view = Self { data: frame.unwrap_or_default(), offset: record.offset, wire: 0, declared: false };
         view.wire = record.original_length.max(record.captured_length);
         view.drop_tail(u32::from(record.fcs_length));
         view
@@ -77,21 +79,22 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Sets the length on the wire to what a header says, which may be more than the frame's (a rewritten capture).
+    /// Sets the length on the wire to what a header says. That may be more than the frame's own length, which programs
+    /// that cut frames lose, but not more than an enclosing header allows (padding that a router took for payload).
     #[inline]
-    pub(super) fn set_length(&mut self, wire: u32) {
+    pub(super) fn declare(&mut self, wire: u32) {
+        self.clip(if self.declared { wire.min(self.wire) } else { wire });
+        self.declared = true;
+    }
+
+    fn clip(&mut self, wire: u32) {
         self.wire = wire;
         self.data = self.data.get(..wire as usize).unwrap_or(self.data);
     }
 
-    /// Sets the length on the wire to what a header says, unless the enclosing layer is shorter.
-    pub(super) fn limit(&mut self, wire: u32) {
-        self.set_length(wire.min(self.wire));
-    }
-
     /// Takes `length` bytes off the end on the wire.
     pub(super) fn drop_tail(&mut self, length: u32) {
-        self.set_length(self.wire.saturating_sub(length));
+        self.clip(self.wire.saturating_sub(length));
     }
 
     /// Byte at `index`, if captured.

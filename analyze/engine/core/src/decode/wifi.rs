@@ -69,9 +69,9 @@ pub(super) fn radiotap(view: &mut View<'_>) -> Result<Layer, Undecoded> {
     if flags & 0x10 != 0 {
         view.drop_tail(4);
     }
-    // Bad frame check sequence: nothing in such a frame can be believed.
+    // Bad frame check sequence: nothing in such a frame can be believed, and the sender repeats it.
     if flags & 0x40 != 0 {
-        return Err(Undecoded::BadLinkHeader);
+        return Err(Undecoded::CorruptFrame);
     }
     mac(view, flags & 0x20 != 0)
 }

@@ -51,30 +51,30 @@ pub(super) enum Condition {
 /// A: accumulator, X: index register, M: scratch memory, P: packet, k: constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// A = P[k]
+    /// `A = P[k]`
     LoadAbsolute(Size),
-    /// A = P[X + k]
+    /// `A = P[X + k]`
     LoadIndirect(Size),
-    /// A = length on the wire
+    /// `A = length on the wire`
     LoadLength,
-    /// A = k
+    /// `A = k`
     LoadImmediate,
-    /// A = M[k]
+    /// `A = M[k]`
     LoadMemory,
-    /// X = k
+    /// `X = k`
     IndexImmediate,
-    /// X = M[k]
+    /// `X = M[k]`
     IndexMemory,
-    /// X = length on the wire
+    /// `X = length on the wire`
     IndexLength,
-    /// X = 4 * (P[k] & 15): the length of an IPv4 header
+    /// `X = 4 * (P[k] & 15)`: the length of an IPv4 header
     IndexHeaderLength,
-    /// M[k] = A
+    /// `M[k] = A`
     Store,
-    /// M[k] = X
+    /// `M[k] = X`
     StoreIndex,
     Arithmetic(Arithmetic, Operand),
-    /// A = -A
+    /// `A = -A`
     Negate,
     /// Skip k instructions.
     Jump,
@@ -82,9 +82,9 @@ pub(super) enum Operation {
     Branch(Condition, Operand),
     ReturnConstant,
     ReturnAccumulator,
-    /// X = A
+    /// `X = A`
     ToIndex,
-    /// A = X
+    /// `A = X`
     FromIndex,
 }
 

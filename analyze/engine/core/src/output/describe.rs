@@ -5,7 +5,7 @@ use crate::tcp::connection::Close;
 use crate::tcp::loss::Trigger;
 use crate::tcp::moments::Moments;
 use crate::tcp::rtt::REJECTED_NAMES;
-use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary, WindowSummary};
+use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
 
 /// Takes the description. Every method is called for every connection in the same order, whatever is known of it, except
@@ -124,7 +124,7 @@ pub fn direction(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     loss(summary, visitor);
     round_trips(summary, visitor);
     spacing(&summary.spacing, visitor);
-    window(&summary.window, visitor);
+    window(summary, visitor);
     visitor.object("flight", true);
     visitor.number("mean_bytes", summary.flight.map(|(mean, _)| mean));
     visitor.integer("max_bytes", summary.flight.map(|(_, max)| max));
@@ -180,7 +180,7 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.seconds("max_s", moments.map(|moments| moments.max_ns as f64));
     visitor.object("rejected", true);
     for (name, &count) in REJECTED_NAMES.into_iter().zip(&summary.rejected) {
-        visitor.integer(name, Some(count));
+        visitor.integer(name, Some(u64::from(count)));
     }
     visitor.end();
     visitor.end();
@@ -204,7 +204,8 @@ fn spacing(summary: &SpacingSummary, visitor: &mut impl Visitor) {
     visitor.end();
 }
 
-fn window(summary: &WindowSummary, visitor: &mut impl Visitor) {
+fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {
+    let summary = &direction.window;
     visitor.object("window", true);
     visitor.integer("scale", summary.scale.map(u64::from));
     visitor.integer("min_bytes", summary.extremes.map(|(min, _, _)| min));
@@ -213,7 +214,7 @@ fn window(summary: &WindowSummary, visitor: &mut impl Visitor) {
     visitor.integer("zero_windows", Some(summary.zero_windows));
     visitor.exact_seconds("zero_window_time_s", Some(summary.zero_time_ns as i64));
     visitor.exact_seconds("limited_time_s", summary.limited_ns.map(|time| time as i64));
-    visitor.number("limited_fraction", summary.limited_fraction);
+    visitor.number("limited_fraction", direction.limited_fraction());
     visitor.end();
 }
 

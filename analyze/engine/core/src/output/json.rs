@@ -6,7 +6,7 @@ use super::describe::{self, Visitor};
 use super::fixed::{push_fixed, push_float, push_signed, push_unsigned};
 use crate::analysis::{Analysis, InputSummary};
 use super::link_names::link_type_name;
-use crate::tcp::summary::SpacingSummary;
+use crate::tcp::summary::{REASONS, SpacingSummary};
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -36,6 +36,7 @@ impl Analysis {
         json.text("schema", Some(SCHEMA));
         json.text("vmtrace", Some(&header.vmtrace_version));
         json.flag("interrupted", Some(self.interrupted));
+        json.reasons("reasons", &mut REASONS.into_iter());
         json.key("inputs");
         json.array(self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
@@ -137,8 +138,18 @@ impl Json {
 
     /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
     fn string(&mut self, text: &str) {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
         self.out.push(b'"');
+        if text.bytes().all(plain) {
+            self.out.extend_from_slice(text.as_bytes());
+        } else {
+            self.escaped(text);
+        }
+        self.out.push(b'"');
+    }
+
+    fn escaped(&mut self, text: &str) {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
         for character in text.chars() {
             match character {
                 '"' => self.out.extend_from_slice(b"\\\""),
@@ -152,7 +163,6 @@ impl Json {
                 _ => self.out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
-        self.out.push(b'"');
     }
 
     fn list<T>(&mut self, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {

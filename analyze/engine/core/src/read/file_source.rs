@@ -6,8 +6,9 @@
 
 use super::compression::{self, Trouble, Unpacker};
 use super::ledger::Ledger;
+use super::records::{pcap, snoop};
 use super::walk::{Walk, Window};
-use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, pcap, pcapng, snoop};
+use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, pcapng};
 use std::io::ErrorKind;
 
 /// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache.
@@ -15,6 +16,8 @@ pub const CHUNK_BYTES: usize = 256 << 10;
 
 /// Buffers larger than this are given back once the large record that needed them has passed.
 const KEPT_BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
+
+const LEAST_ASK_BYTES: usize = 4 << 10;
 
 /// Where the bytes come from.
 enum Stream {
@@ -58,6 +61,8 @@ pub struct FileSource {
     tail: Vec<u8>,
     /// Offset of the first of them in the (decompressed) file.
     offset: u64,
+    /// Bytes that the next read asks for: less of a pipe that gives little at a time, for room has to be zeroed.
+    ask_bytes: usize,
     /// The stream has ended.
     at_end: bool,
     /// Why it has ended, until this has been told.
@@ -76,6 +81,7 @@ impl FileSource {
             walk: None,
             tail: Vec::new(),
             offset: 0,
+            ask_bytes: CHUNK_BYTES,
             at_end: false,
             trouble: None,
             finished: false,
@@ -132,7 +138,10 @@ impl FileSource {
         let mut needed = filled + 1;
         loop {
             while filled < needed && !self.at_end {
-                filled += self.read_into(bytes, filled, read_bytes);
+                let asked = self.ask_bytes.min(read_bytes);
+                let count = self.read_into(bytes, filled, asked);
+                self.ask_bytes = (2 * count).clamp(LEAST_ASK_BYTES, CHUNK_BYTES);
+                filled += count;
             }
             let window = Window { bytes: bytes.get(..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
             let walked = walk.walk(window, &mut chunk.records, &mut self.ledger);
@@ -227,7 +236,8 @@ impl FileSource {
         } else if pcap::is_magic(&self.tail) {
             self.read_head(pcap::FILE_HEADER_BYTES)?;
             let walk = pcap::open(&self.tail, self.input, &mut self.ledger);
-            let walk = walk.ok_or_else(|| self.refuse("a pcap file that is cut short in its file header".to_owned()))?;
+            let walk =
+                walk.ok_or_else(|| self.refuse("a pcap file that is cut short in its file header".to_owned()))?;
             (walk, pcap::FILE_HEADER_BYTES)
         } else if self.tail.starts_with(snoop::MAGIC) {
             self.read_head(snoop::FILE_HEADER_BYTES)?;

@@ -63,42 +63,49 @@ impl Ledger {
         self.unlisted_bytes += skipped_bytes;
     }
 
-    /// Counts the records of a chunk.
+    /// Counts the records of a chunk. Runs once for every record: times that go on as they should cost one comparison.
     pub fn count(&mut self, records: &[Record]) {
-        let facts = &mut self.facts;
         let (mut captured, mut wire) = (0_u64, 0_u64);
-        let mut start_ns = facts.start_ns.unwrap_or(i64::MAX);
-        let mut end_ns = facts.end_ns.unwrap_or(i64::MIN);
         let mut interface = records.first().map_or(0, |record| record.interface);
-        let mut last_ns = last_time(&mut self.last_ns, interface);
+        let mut last_ns = i64::MAX;
         for record in records {
             captured += u64::from(record.captured_length);
             wire += u64::from(record.original_length);
-            if record.time_ns == Record::NO_TIME {
-                continue;
-            }
-            if record.interface != interface {
-                if let Some(last) = self.last_ns.get_mut(usize::from(interface)) {
-                    *last = last_ns;
-                }
+            if record.time_ns < last_ns || record.interface != interface {
+                self.leave(interface, last_ns);
                 interface = record.interface;
-                last_ns = last_time(&mut self.last_ns, interface);
+                last_ns = self.enter(record);
+            } else {
+                last_ns = record.time_ns;
             }
-            facts.clock_steps_back += u64::from(record.time_ns < last_ns - CLOCK_STEP_NS);
-            last_ns = record.time_ns.max(NEVER);
-            start_ns = start_ns.min(record.time_ns);
-            end_ns = end_ns.max(record.time_ns);
         }
+        self.leave(interface, last_ns);
+        self.facts.packets += records.len() as u64;
+        self.facts.captured_bytes += captured;
+        self.facts.wire_bytes += wire;
+    }
+
+    /// A run of records with rising times ends: `last_ns` is its latest, or `i64::MAX` for none.
+    fn leave(&mut self, interface: u16, last_ns: i64) {
+        if last_ns == i64::MAX || last_ns == Record::NO_TIME {
+            return;
+        }
+        self.facts.end_ns = self.facts.end_ns.max(Some(last_ns));
         if let Some(last) = self.last_ns.get_mut(usize::from(interface)) {
-            *last = last_ns;
+            *last = last_ns.max(NEVER);
         }
-        facts.packets += records.len() as u64;
-        facts.captured_bytes += captured;
-        facts.wire_bytes += wire;
-        if start_ns <= end_ns {
-            facts.start_ns = Some(start_ns);
-            facts.end_ns = Some(end_ns);
+    }
+
+    /// A run of records with rising times begins with this one: its time, or `i64::MAX` if it has none.
+    fn enter(&mut self, record: &Record) -> i64 {
+        let time_ns = record.time_ns;
+        if time_ns == Record::NO_TIME {
+            return i64::MAX;
         }
+        let last_ns = last_time(&mut self.last_ns, record.interface);
+        self.facts.clock_steps_back += u64::from(time_ns < last_ns - CLOCK_STEP_NS);
+        self.facts.start_ns = Some(self.facts.start_ns.map_or(time_ns, |start_ns| start_ns.min(time_ns)));
+        time_ns
     }
 
     /// Notes what an interface (or a pcap file) declares; a snap length or resolution of `None` says nothing.

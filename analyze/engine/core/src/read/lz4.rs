@@ -1,5 +1,6 @@
 //! lz4 frames, any number. Decoding is lz4_flex's, which takes the end of the file in front of a block for the end of
-//! the frame; what is added here is to tell a cut stream from a whole one.
+//! the frame; what is added here is to tell a cut stream from a whole one. Blocks (up to 4 MiB) are decoded whole: what
+//! the last block before a cut holds is lost.
 
 use super::compression::{Packed, Unpack};
 use lz4_flex::frame::FrameDecoder;

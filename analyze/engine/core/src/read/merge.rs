@@ -80,13 +80,7 @@ impl MergedSource {
             reached_ns: i64::MIN,
         };
         let lanes = readers.into_iter().zip(0..=u16::MAX).map(lane).collect();
-        Self {
-            lanes,
-            started: false,
-            waiting: VecDeque::new(),
-            running: BinaryHeap::new(),
-            errors: VecDeque::new(),
-        }
+        Self { lanes, started: false, waiting: VecDeque::new(), running: BinaryHeap::new(), errors: VecDeque::new() }
     }
 
     /// Reads the start of every input.

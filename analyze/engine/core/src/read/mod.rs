@@ -5,8 +5,8 @@
 //! file_source    one input: big reads, the tail of one chunk carried to the next
 //!   compression  gzip, zstd, xz, lz4 found by their magic numbers, unpacked on the way
 //!   walk         what a format does: from a window of bytes to records
-//!     record_walk  pcap and snoop: fixed record headers; finds its way again after damage
-//!     pcapng       blocks with a trailer
+//!     records    pcap and snoop: fixed record headers; finds its way again after damage
+//!     pcapng     blocks with a trailer
 //!   ledger       what was learnt of the input: counts, times, damage
 //! ```
 
@@ -17,12 +17,9 @@ mod gzip;
 mod ledger;
 mod lz4;
 mod merge;
-mod pcap;
 mod pcapng;
-mod pcapng_blocks;
-mod record_walk;
+mod records;
 mod same_point;
-mod snoop;
 mod walk;
 mod xz;
 mod zstd;

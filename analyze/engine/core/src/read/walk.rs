@@ -8,6 +8,9 @@ use super::ledger::Ledger;
 /// length from making the reader buffer without end.
 pub(super) const MAX_FRAME_BYTES: u32 = 16 << 20;
 
+/// What is said of a file that ends within a record, or within a block.
+pub(super) const CUT_SHORT: &str = "cut short in the middle of a packet";
+
 /// The bytes at hand.
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {

@@ -1,4 +1,5 @@
-//! xz, any number of streams and blocks. Decoding is lzma-rust2's.
+//! xz, any number of streams and blocks. Decoding is lzma-rust2's, which takes compressed chunks (up to 64 KiB) whole:
+//! what the last chunk before a cut holds is lost.
 
 use super::compression::{MAX_WINDOW_BYTES, Packed, Unpack};
 use lzma_rust2::XzReader;

@@ -60,8 +60,9 @@ impl Zstd {
     /// Decodes one block more. After a break the decoder is made to give away the window it held back.
     fn decode(&mut self) {
         let one = || BlockDecodingStrategy::UptoBlocks(1);
-        if let Err(error) = self.decoder.decode_blocks(&mut self.source, one()) {
-            self.broken = Some(error.to_string());
+        if self.decoder.decode_blocks(&mut self.source, one()).is_err() {
+            let at_end = self.source.fill_buf().map_or(true, <[u8]>::is_empty);
+            self.broken = Some(if at_end { "it ends too early" } else { "a block is malformed" }.to_owned());
             if self.decoder.decode_blocks(END_OF_FRAME, one()).is_err() {
                 self.in_frame = false;
             }

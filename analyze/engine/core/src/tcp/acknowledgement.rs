@@ -42,12 +42,13 @@ impl Half {
             unseen = true;
             self.acknowledge_unseen(packet, position);
         }
+        let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
         if packet.options & option_bits::OTHERS != 0 {
             self.selective(packet, bytes, position, around);
         }
         let mut answer = Answer::default();
         if position > self.una {
-            answer.round_trip = self.advance(packet, position, unseen, around);
+            answer.round_trip = self.advance(packet, position, unseen, reported_before, around);
         } else if position == self.una {
             self.repeated(packet, around);
         }
@@ -65,7 +66,14 @@ impl Half {
     }
 
     #[inline]
-    fn advance(&mut self, packet: &Packet, position: u64, unseen: bool, around: &Surroundings<'_>) -> Option<(u64, u32)> {
+    fn advance(
+        &mut self,
+        packet: &Packet,
+        position: u64,
+        unseen: bool,
+        reported_before: u64,
+        around: &Surroundings<'_>,
+    ) -> Option<(u64, u32)> {
         let before = self.una;
         self.una = position;
         if let Some(fin) = self.fin
@@ -75,8 +83,7 @@ impl Half {
         }
         let later_fin_ns = self.fin_ns.filter(|_| self.fin.is_some_and(|fin| position > fin));
         let live = self.live.as_deref_mut()?;
-        let highest_sacked = live.scoreboard.highest().unwrap_or(0);
-        let mut acknowledged = live.segments.acknowledge(position, highest_sacked);
+        let mut acknowledged = live.segments.acknowledge(position, reported_before);
         if let Some(fin_ns) = later_fin_ns {
             acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
         }
@@ -118,9 +125,9 @@ impl Half {
             return;
         }
         let (max, base) = (self.max, self.base);
-        let segment_size = self.segment_size(packet, around.peer);
         let loss = &mut self.loss;
         let live = self.live.get_or_insert_default();
+        let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
         let mut news = false;
@@ -129,7 +136,7 @@ impl Half {
                 continue;
             }
             if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
-                live.retransmissions.duplicate_reported(start, end, segment_size, loss);
+                live.retransmissions.duplicate_reported(start, end, segment_size, around.beside_sender, loss);
             } else if end > position {
                 let segments = &mut live.segments;
                 live.scoreboard.insert(start.max(position), end, |from, to| {

@@ -18,6 +18,8 @@ pub const FARTHEST_JUMP: u64 = 1 << 30;
 /// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
 /// order (methods, section 6.0 rule 4).
 const RECORDING_DISORDER_NS: i64 = 2_000_000;
+/// The least a retransmission timeout waits beyond the round trip in common stacks.
+const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 /// A retransmission cannot answer a hole sooner than this share of the round trip.
 const FASTEST_ANSWER: f64 = 0.8;
 
@@ -63,6 +65,10 @@ pub struct Surroundings<'a> {
     pub sender_loop_ns: i64,
     /// The capture point is beside the sender.
     pub beside_sender: bool,
+    /// The capture point is beside the receiver.
+    pub beside_receiver: bool,
+    /// Highest position the other side has sent.
+    pub peer_max: u64,
     /// User's limit of oversize spacing.
     pub fixed_spacing_limit_ns: Option<u64>,
     /// Round trip of the handshake, if it was measured.
@@ -83,12 +89,44 @@ pub struct Arrived {
 }
 
 /// New stream bytes: from, to, whether they crossed in a retransmission.
-pub type Delivery<'a> = &'a mut dyn FnMut(u64, u64, bool);
+pub type NewBytes = (u64, u64, bool);
+
+/// The new stream bytes of one packet: nearly always one range.
+#[derive(Debug, Clone, Default)]
+pub enum Delivered {
+    /// None.
+    #[default]
+    Nothing,
+    /// One range.
+    Range(NewBytes),
+    /// What several holes were filled with.
+    Ranges(Vec<NewBytes>),
+}
+
+impl Delivered {
+    fn add(&mut self, from: u64, to: u64, by_retransmission: bool) {
+        let range = (from, to, by_retransmission);
+        match self {
+            Self::Nothing => *self = Self::Range(range),
+            Self::Range(first) => *self = Self::Ranges(vec![*first, range]),
+            Self::Ranges(ranges) => ranges.push(range),
+        }
+    }
+
+    /// The ranges.
+    pub fn ranges(&self) -> &[NewBytes] {
+        match self {
+            Self::Nothing => &[],
+            Self::Range(range) => std::slice::from_ref(range),
+            Self::Ranges(ranges) => ranges,
+        }
+    }
+}
 
 impl Half {
     /// Takes a data packet (not one captured twice).
     #[inline]
-    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, deliver: Delivery<'_>) -> Arrived {
+    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, delivered: &mut Delivered) -> Arrived {
         let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
@@ -97,21 +135,34 @@ impl Half {
         self.count_data(packet, segments);
         let live = self.live.get_or_insert_default();
         let spacing_ns = live.spacing.last_time_ns();
+        let recovering = live.recovery.is_some_and(|recovery| self.una < recovery.point);
         let mut arrived = if start >= self.max {
             if start - self.max > FARTHEST_JUMP {
                 return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
             }
-            self.new_data(packet, start, end, segment_size, deliver);
-            Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
+            if !around.beside_sender && packet.ip_version == 4 && self.was_sent_unseen(packet, start, end, segment_size, around) {
+                self.unseen_again(packet, start, end, segment_size, around, spacing_ns, delivered)
+            } else {
+                self.new_data(packet, start, end, segment_size, delivered);
+                Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
+            }
         } else {
-            self.late_data(packet, start, end, segment_size, around, spacing_ns, deliver)
+            self.late_data(packet, start, end, segment_size, around, spacing_ns, delivered)
         };
         let live = self.live.get_or_insert_default();
+        live.segment_size = segment_size;
         if packet.ip_version == 4 {
+            if end < self.max && start <= self.una && !recovering {
+                live.note_unseen_tail(packet, self.max, segment_size, around);
+            }
             live.identifications.add(packet.ip_id, segments, contiguous);
+            if end == self.max {
+                live.highest_identification = live.identifications.next_position();
+                live.peer_max_then = around.peer_max;
+            }
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
-        live.view.sent(packet.time_ns, end, u64::from(segment_size), u64::from(self.largest_payload));
+        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
     }
@@ -130,7 +181,7 @@ impl Half {
     }
 
     #[inline]
-    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, deliver: Delivery<'_>) {
+    fn new_data(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, delivered: &mut Delivered) {
         let live = self.live.get_or_insert_default();
         if start > self.max {
             let exposure = Exposure { time_ns: packet.time_ns, tsval: tsval_of(packet), ip_id: packet.ip_id, by_acknowledgement: false };
@@ -139,7 +190,51 @@ impl Half {
         live.segments.push(record(packet, start, end, segment_size, 0));
         self.unique_payload_bytes += end - start;
         self.max = end;
-        deliver(start, end, false);
+        delivered.add(start, end, false);
+    }
+
+    /// Data the capture point has not seen, though it crossed the sender's network card before: a tail that was lost
+    /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
+    /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
+    #[inline]
+    fn was_sent_unseen(&self, packet: &Packet, start: u64, end: u64, segment_size: u16, around: &Surroundings<'_>) -> bool {
+        let Some(live) = self.live.as_deref() else { return false };
+        if end <= live.sent_unseen {
+            return true;
+        }
+        let Some(missing @ 1..) = live.identifications.missing_before(packet.ip_id) else { return false };
+        let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        missing > passed_over && live.holes.is_empty() && live.highest_is_newest(around) && live.identifications.missing().is_some()
+    }
+
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    fn unseen_again(
+        &mut self,
+        packet: &Packet,
+        start: u64,
+        end: u64,
+        segment_size: u16,
+        around: &Surroundings<'_>,
+        last_data_ns: Option<i64>,
+        delivered: &mut Delivered,
+    ) -> Arrived {
+        let before = self.max;
+        let live = self.live.get_or_insert_default();
+        let silence = packet.time_ns.saturating_sub(last_data_ns.unwrap_or(packet.time_ns));
+        let copies = lost_copies(silence, around);
+        let missing = live.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
+        live.sent_unseen = live.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
+        if start > before {
+            let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
+            live.holes.push(Hole { start: before, end: start, exposure });
+        }
+        live.segments.push(record(packet, start, end, segment_size, state::RETRANSMITTED));
+        self.unique_payload_bytes += end - start;
+        self.max = end;
+        let trigger = self.count_retransmission(packet, start, end, segment_size, None, false, around, last_data_ns);
+        delivered.add(start, end, true);
+        Arrived { kind: Kind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
     }
 
     #[cold]
@@ -152,7 +247,7 @@ impl Half {
         segment_size: u16,
         around: &Surroundings<'_>,
         last_data_ns: Option<i64>,
-        deliver: Delivery<'_>,
+        delivered: &mut Delivered,
     ) -> Arrived {
         if let Some(kind) = self.probe_kind(packet, start) {
             self.loss.probes += 1;
@@ -173,9 +268,9 @@ impl Half {
             arrived.first_transmission_bytes += missing as u32;
         } else {
             arrived.kind = Kind::Retransmission;
-            arrived.trigger = Some(self.count_retransmission(packet, start, late_end, segment_size, exposure, around, last_data_ns));
+            arrived.trigger = Some(self.count_retransmission(packet, start, late_end, segment_size, exposure, missing == 0, around, last_data_ns));
         }
-        self.take_late_bytes(packet, start, end, segment_size, original, deliver);
+        self.take_late_bytes(packet, start, end, segment_size, original, delivered);
         arrived
     }
 
@@ -210,12 +305,14 @@ impl Half {
         end: u64,
         segment_size: u16,
         exposure: Option<Exposure>,
+        repeats_seen: bool,
         around: &Surroundings<'_>,
         last_data_ns: Option<i64>,
     ) -> Trigger {
         let segments = wire_segments((end - start) as u32, segment_size);
         let live = self.live.get_or_insert_default();
-        let reported_received = end <= self.una || live.scoreboard.contains(start, end);
+        let seen_here = around.beside_receiver && repeats_seen;
+        let reported_received = seen_here || end <= self.una || live.scoreboard.contains(start, end);
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval_of(packet).unwrap_or(0));
         let trigger = live.trigger(&Evidence {
             time_ns: packet.time_ns,
@@ -240,7 +337,7 @@ impl Half {
                 ip_id: packet.ip_id,
                 spurious: reported_received,
                 reported: false,
-                filled_hole: exposure.is_some(),
+                on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
             });
             position = stop;
         }
@@ -254,7 +351,7 @@ impl Half {
     }
 
     /// Brings the bytes of a late packet that were not seen before into the records.
-    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, deliver: Delivery<'_>) {
+    fn take_late_bytes(&mut self, packet: &Packet, start: u64, end: u64, segment_size: u16, original: bool, delivered: &mut Delivered) {
         let live = self.live.get_or_insert_default();
         let state = if original { state::LATE } else { state::RETRANSMITTED };
         let (mut unique, una) = (0, self.una);
@@ -264,12 +361,12 @@ impl Half {
             if to > una {
                 segments.insert(record(packet, from.max(una), to, segment_size, state));
             }
-            deliver(from, to, !original);
+            delivered.add(from, to, !original);
         });
         if end > self.max {
             unique += end - self.max;
             live.segments.push(record(packet, self.max, end, segment_size, 0));
-            deliver(self.max, end, false);
+            delivered.add(self.max, end, false);
             self.max = end;
         }
         self.unique_payload_bytes += unique;
@@ -287,6 +384,36 @@ fn record(packet: &Packet, start: u64, end: u64, segment_size: u16, state: u8) -
 #[inline]
 fn tsval_of(packet: &Packet) -> Option<u32> {
     (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval)
+}
+
+/// How many of the packets lost in a silence repeat others: a tail loss probe, and the timeouts before the one that got
+/// through (each waits twice as long as the one before, RFC 6298 section 5.5).
+fn lost_copies(silence_ns: i64, around: &Surroundings<'_>) -> u64 {
+    let timeout = (around.sender_loop_ns + SMALLEST_TIMEOUT_NS).max(1);
+    if silence_ns < timeout {
+        return 0;
+    }
+    let timeouts = u64::from((silence_ns / timeout + 1).ilog2());
+    timeouts - 1 + u64::from(around.sack)
+}
+
+impl Live {
+    /// The newest identification is that of the highest data, and the other side has sent nothing since.
+    fn highest_is_newest(&self, around: &Surroundings<'_>) -> bool {
+        self.highest_identification == self.identifications.next_position() && self.peer_max_then == around.peer_max
+    }
+
+    /// The first retransmission of a recovery, of the lowest hole, whose identification leaves a gap right after that of
+    /// the highest data: what was sent in between lies above and was lost.
+    fn note_unseen_tail(&mut self, packet: &Packet, max: u64, segment_size: u16, around: &Surroundings<'_>) {
+        if !around.beside_sender
+            && self.highest_is_newest(around)
+            && self.identifications.missing().is_some()
+            && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
+        {
+            self.sent_unseen = self.sent_unseen.max(max + missing * u64::from(segment_size));
+        }
+    }
 }
 
 /// Decides about a segment that fills a hole: retransmission, or the original come late?

@@ -3,7 +3,7 @@
 //! The client's data is half 0, the server's half 1. A packet is first compared with what was captured just before
 //! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
 
-use super::arrival::{Arrived, Kind, Surroundings};
+use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::signature;
 use super::half::{Half, Offer};
 use super::handshake::Handshake;
@@ -66,25 +66,11 @@ pub struct Connection {
     tls_settled: bool,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
+    /// The capture point is beside client, server; follows from the loops.
+    beside: [bool; 2],
     suspected_step: Option<(u8, ClockStep)>,
     /// Per-packet rows are wanted.
     pub detailed: bool,
-}
-
-/// Ranges of new stream bytes in one packet.
-#[derive(Default)]
-struct NewBytes {
-    ranges: [(u64, u64, bool); 8],
-    count: usize,
-}
-
-impl NewBytes {
-    fn add(&mut self, from: u64, to: u64, by_retransmission: bool) {
-        if let Some(slot) = self.ranges.get_mut(self.count) {
-            *slot = (from, to, by_retransmission);
-            self.count += 1;
-        }
-    }
 }
 
 /// What a packet said, for per-packet rows.
@@ -135,6 +121,7 @@ impl Connection {
             tls: None,
             tls_settled: false,
             loops_ns: [None; 2],
+            beside: [false; 2],
             suspected_step: None,
             detailed: false,
         }
@@ -267,21 +254,24 @@ impl Connection {
         if packet.payload_length == 0 {
             return self.take_empty(packet, side);
         }
-        let mut new_bytes = NewBytes::default();
+        let mut delivered = Delivered::default();
         let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
-        let beside_sender = self.is_beside(side);
+        let beside_sender = self.beside[side];
+        let beside_receiver = self.beside[1 - side];
         let handshake_rtt_ns = self.handshake.rtt_ns();
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
             peer: &peer.offer,
+            beside_receiver,
+            peer_max: peer.max,
             sack: half.offer.sack_permitted && peer.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,
             fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
             handshake_rtt_ns,
         };
-        let arrived = half.data(packet, &around, &mut |from, to, again| new_bytes.add(from, to, again));
+        let arrived = half.data(packet, &around, &mut delivered);
         match arrived.kind {
             Kind::Data => half.ledger.add_first_transmission(packet),
             Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => half.ledger.add_first_transmission(packet),
@@ -291,7 +281,7 @@ impl Connection {
             self.take_fin(packet, side);
         }
         if !self.tls_settled {
-            self.feed_tls(packet, bytes, side, &new_bytes);
+            self.feed_tls(packet, bytes, side, &delivered);
         }
         arrived
     }
@@ -351,11 +341,13 @@ impl Connection {
         }
         let sender = 1 - side;
         let window_shift = self.advertised_shift(side);
-        let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.is_beside(sender));
+        let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.beside[sender]);
         let [client, server] = &mut self.halves;
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
             peer: &own.offer,
+            beside_receiver: false,
+            peer_max: own.max,
             sack: own.offer.sack_permitted && half.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,
@@ -366,8 +358,9 @@ impl Connection {
         seen.round_trip = answer.round_trip;
         seen.window_bytes = answer.window_bytes;
         if let Some((rtt_ns, _)) = answer.round_trip {
-            let known = self.loops_ns[side].unwrap_or(i64::MAX);
-            self.loops_ns[side] = Some(known.min(rtt_ns as i64));
+            if self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known) {
+                self.set_loop(side, rtt_ns as i64);
+            }
         }
         if !self.tls_settled && self.tls.is_some() {
             self.skip_tls_holes(packet, sender);
@@ -388,8 +381,12 @@ impl Connection {
         }
     }
 
+    fn set_loop(&mut self, side: usize, loop_ns: i64) {
+        self.loops_ns[side] = Some(loop_ns);
+        self.beside = [self.is_beside(0), self.is_beside(1)];
+    }
+
     /// The capture point is beside this side.
-    #[inline]
     fn is_beside(&self, side: usize) -> bool {
         match (self.loops_ns[side], self.loops_ns[1 - side]) {
             (Some(near), Some(far)) => near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64,
@@ -407,12 +404,12 @@ impl Connection {
         let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
         for (side, measured) in loops.into_iter().enumerate() {
             if let Some(loop_ns) = measured {
-                self.loops_ns[side] = Some(self.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
+                self.set_loop(side, self.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
             }
         }
         let rtt_ns = self.handshake.rtt_ns();
         for side in 0..2 {
-            let away = !self.is_beside(side);
+            let away = !self.beside[side];
             let live = self.halves[side].live();
             if let Some(rtt_ns) = rtt_ns {
                 live.round_trips.smooth(rtt_ns as f64);
@@ -493,14 +490,14 @@ impl Connection {
         Arrived { kind: Kind::Syn, ..arrived }
     }
 
-    fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, new_bytes: &NewBytes) {
+    fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
         let half = &self.halves[side];
         let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
         let offset = packet.payload_offset as usize;
         let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
         let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
         let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
-        for &(from, to, again) in new_bytes.ranges.iter().take(new_bytes.count) {
+        for &(from, to, again) in delivered.ranges() {
             let skip = from.saturating_sub(first) as usize;
             let length = (to - from) as u32;
             let rest = captured.get(skip..).unwrap_or_default();

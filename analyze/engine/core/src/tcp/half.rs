@@ -146,8 +146,14 @@ pub struct Live {
     pub last_loss_sign_ns: Option<i64>,
     /// Last advertised window in bytes was zero.
     pub window_closed: bool,
-    /// Window shifts that a window filled beyond its unscaled size implies, where no handshake was seen.
-    pub largest_unscaled_window: u16,
+    /// Payload of a full segment with the header of the last data packet.
+    pub segment_size: u16,
+    /// Identification after that of the packet that set `Half::max` (unwrapped), and what the peer had sent by then.
+    pub highest_identification: u64,
+    /// See above.
+    pub peer_max_then: u64,
+    /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
+    pub sent_unseen: u64,
 }
 
 impl Half {

@@ -68,6 +68,16 @@ impl IpIdentifications {
         self.seen[(id / 64 % (WINDOW / 64)) as usize] &= !(1 << (id % 64));
     }
 
+    /// Identifications between the newest one and `ip_id` that have not been seen; none if `ip_id` is not ahead.
+    pub fn missing_before(&self, ip_id: u16) -> Option<u64> {
+        u64::try_from(serial_difference_16(ip_id, self.next as u16)).ok().filter(|_| self.next > 0)
+    }
+
+    /// The position after the newest identification.
+    pub fn next_position(&self) -> u64 {
+        self.next
+    }
+
     /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
     pub fn missing(&self) -> Option<u64> {
         let proven = self.compared >= FEWEST_COMPARED && u64::from(self.consecutive) * 100 >= u64::from(self.compared) * 95;

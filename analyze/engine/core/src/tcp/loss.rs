@@ -72,8 +72,8 @@ pub struct Retransmission {
     pub spurious: bool,
     /// The receiver has reported a duplicate of this range for it (RFC 2883).
     pub reported: bool,
-    /// It filled a hole at the capture point.
-    pub filled_hole: bool,
+    /// Signs of loss triggered it, not a timer.
+    pub on_loss_signs: bool,
 }
 
 /// A data frame left out as captured twice, until the receiver's reaction says whether the network made the copy.
@@ -119,7 +119,10 @@ impl RecentRetransmissions {
     /// Applies a report of duplicate data `start..end` (D-SACK, RFC 2883) to the counters: for each byte range the
     /// oldest retransmission without a report was unnecessary (RFC 3708); where nothing was retransmitted, the network
     /// made the copy.
-    pub fn duplicate_reported(&mut self, start: u64, end: u64, segment_size: u16, counters: &mut LossCounters) {
+    ///
+    /// Beside the sender, an original that must have come late (something later had been reported, yet the
+    /// retransmission was one too many) is reordering.
+    pub fn duplicate_reported(&mut self, start: u64, end: u64, segment_size: u16, beside_sender: bool, counters: &mut LossCounters) {
         let mut position = start;
         while position < end {
             let unreported = self.list.iter_mut().find(|known| !known.reported && known.start <= position && position < known.end);
@@ -129,6 +132,7 @@ impl RecentRetransmissions {
                     if !known.spurious {
                         known.spurious = true;
                         counters.spurious += 1;
+                        counters.reordered += u32::from(beside_sender && known.on_loss_signs);
                     }
                     position = known.end;
                 }
@@ -157,7 +161,7 @@ mod tests {
     use super::*;
 
     fn retransmission(start: u64, end: u64) -> Retransmission {
-        Retransmission { start, end, tsval: 0, ip_id: 0, spurious: false, reported: false, filled_hole: false }
+        Retransmission { start, end, tsval: 0, ip_id: 0, spurious: false, reported: false, on_loss_signs: false }
     }
 
     #[test]
@@ -165,11 +169,11 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         recent.push(retransmission(0, 1000));
         recent.push(retransmission(0, 1000));
-        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
-        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 0));
-        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 1));
     }
 
@@ -178,9 +182,9 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         counters.capture_duplicates = 1;
         recent.push_duplicate(0, 1000, 1);
-        recent.duplicate_reported(0, 1000, 1000, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
         assert_eq!((counters.network_duplicates, counters.capture_duplicates), (1, 0));
-        recent.duplicate_reported(5000, 7000, 1000, &mut counters);
+        recent.duplicate_reported(5000, 7000, 1000, false, &mut counters);
         assert_eq!(counters.network_duplicates, 3);
     }
 }

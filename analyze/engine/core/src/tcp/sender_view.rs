@@ -26,6 +26,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub struct SenderView {
     loop_ns: i64,
+    begun: bool,
     waiting: VecDeque<Waiting>,
     /// Highest position sent, acknowledged, and allowed by the window.
     sent: u64,
@@ -51,25 +52,18 @@ impl SenderView {
         self.loop_ns = if loop_ns < SHORTEST_LOOP_NS { 0 } else { loop_ns };
     }
 
-    /// Data up to `end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
+    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
     #[inline]
-    pub fn sent(&mut self, time_ns: i64, end: u64, segment_size: u64, largest_send: u64) {
+    pub fn sent(&mut self, time_ns: i64, start: u64, end: u64, segment_size: u64, largest_send: u64) {
         self.advance(time_ns);
-        self.sent = self.sent.max(end);
-        if self.acknowledged == 0 {
-            self.acknowledged = end;
+        if !self.begun {
+            self.begun = true;
+            self.acknowledged = start;
         }
+        self.sent = self.sent.max(end);
         self.segment_size = segment_size;
         self.largest_send = largest_send;
         self.refresh();
-    }
-
-    /// Where acknowledging starts, once known.
-    pub fn begin(&mut self, position: u64) {
-        if self.acknowledged == 0 || self.sent == 0 {
-            self.acknowledged = position;
-            self.sent = self.sent.max(position);
-        }
     }
 
     /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
@@ -94,7 +88,8 @@ impl SenderView {
 
     #[inline]
     fn apply(&mut self, acknowledged: u64, edge: Option<u64>, relief: u64) {
-        if acknowledged >= self.acknowledged {
+        if acknowledged >= self.acknowledged || !self.begun {
+            self.begun = true;
             self.acknowledged = acknowledged;
             self.sent = self.sent.max(acknowledged);
             self.relief = relief;
@@ -200,11 +195,10 @@ mod tests {
     #[test]
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
-        view.begin(0);
         view.acknowledged(0, 0, Some(10_000), 0);
-        view.sent(0, 10_000, 1000, 1000);
+        view.sent(0, 0, 10_000, 1000, 1000);
         view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, 10_500, 1000, 1000);
+        view.sent(50 * MILLISECOND, 10_000, 10_500, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, 10_000)));
     }
@@ -212,12 +206,11 @@ mod tests {
     #[test]
     fn away_from_the_sender_acknowledgements_count_one_loop_later() {
         let mut view = SenderView::default();
-        view.begin(0);
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, 10_000, 1000, 1000);
+        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
         view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, 20_000, 1000, 1000);
+        view.sent(80 * MILLISECOND, 10_000, 20_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
     }
@@ -225,8 +218,15 @@ mod tests {
     #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
-        view.sent(0, 10_000, 1000, 1000);
+        view.sent(0, 0, 10_000, 1000, 1000);
         view.acknowledged(40 * MILLISECOND, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
+    }
+
+    #[test]
+    fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
+        let mut view = SenderView::default();
+        view.sent(0, 5000, 6000, 1000, 1000);
+        assert_eq!(view.flight_bytes(), 1000);
     }
 }

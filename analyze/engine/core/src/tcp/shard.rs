@@ -15,8 +15,11 @@ use crate::packet::{Packet, tcp_flags};
 
 /// Finished connections are kept in full for this long,
 const STRAGGLER_TIME_NS: i64 = 5_000_000_000;
-/// and at most this many of them.
-const MOST_CLOSING: usize = 2048;
+/// but at most this many of those that were reset (data under way still comes),
+const MOST_RESET: usize = 2048;
+/// and this many of those whose every byte was acknowledged (a repeated FIN may still come, which a summary can count):
+/// few enough to be still in the processor's cache when they are put away.
+const MOST_ACKNOWLEDGED: usize = 64;
 
 /// A step of the capture clock against the hosts' clocks.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +93,9 @@ impl Slot {
 pub struct Shard {
     table: HashTable<u32>,
     slots: Vec<Slot>,
-    closing: VecDeque<(i64, u32)>,
+    /// Closed connections by closing time and slot.
+    acknowledged: VecDeque<(i64, u32)>,
+    reset: VecDeque<(i64, u32)>,
     last: u32,
     detail: Vec<u32>,
     /// Shared by its connections.
@@ -133,7 +138,8 @@ impl Shard {
                 }
                 if !slot.closing && connection.is_over() {
                     slot.closing = true;
-                    self.closing.push_back((packet.time_ns, index));
+                    let queue = if connection.reset.is_some() { &mut self.reset } else { &mut self.acknowledged };
+                    queue.push_back((packet.time_ns, index));
                 }
             }
             State::Done(summary) => {
@@ -202,37 +208,40 @@ impl Shard {
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
         }
-        self.finish(old);
+        finish(&mut self.slots, old, self.environment.fixed_spacing_limit_ns);
         self.last = index;
         self.packet(packet, bytes, order);
     }
 
     #[inline]
     fn put_away(&mut self, now_ns: i64) {
-        while let Some(&(closed_ns, index)) = self.closing.front()
-            && (now_ns.saturating_sub(closed_ns) > STRAGGLER_TIME_NS || self.closing.len() > MOST_CLOSING)
-        {
-            self.closing.pop_front();
-            self.finish(index);
-        }
-    }
-
-    fn finish(&mut self, index: u32) {
-        if let Some(slot) = self.slots.get_mut(index as usize)
-            && let State::Live(connection) = &mut slot.state
-        {
-            let summary = ConnectionSummary::of(connection, self.environment.fixed_spacing_limit_ns);
-            slot.state = State::Done(Box::new(summary));
+        for (queue, most) in [(&mut self.acknowledged, MOST_ACKNOWLEDGED), (&mut self.reset, MOST_RESET)] {
+            while let Some(&(closed_ns, index)) = queue.front()
+                && (now_ns.saturating_sub(closed_ns) > STRAGGLER_TIME_NS || queue.len() > most)
+            {
+                queue.pop_front();
+                finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+            }
         }
     }
 
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
-    pub fn finish_all(mut self) -> (Vec<ConnectionSummary>, Environment) {
+    pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
         let limit = self.environment.fixed_spacing_limit_ns;
         let summaries = self.slots.drain(..).map(|slot| match slot.state {
-            State::Live(mut connection) => ConnectionSummary::of(&mut connection, limit),
-            State::Done(summary) => *summary,
+            State::Live(mut connection) => Box::new(ConnectionSummary::of(&mut connection, limit)),
+            State::Done(summary) => summary,
         });
         (summaries.collect(), self.environment)
+    }
+}
+
+/// Leaves only the summary of a connection.
+fn finish(slots: &mut [Slot], index: u32, fixed_limit_ns: Option<u64>) {
+    if let Some(slot) = slots.get_mut(index as usize)
+        && let State::Live(connection) = &mut slot.state
+    {
+        let summary = Box::new(ConnectionSummary::of(connection, fixed_limit_ns));
+        slot.state = State::Done(summary);
     }
 }

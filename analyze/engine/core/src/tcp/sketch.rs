@@ -87,7 +87,13 @@ impl DurationSketch {
         }
     }
 
-    /// The values at the given ranks (each 0..=1, ascending), linearly interpolated; none without samples.
+    /// Prepares for questions. To be called once, after the last sample.
+    pub fn settle(&mut self) {
+        self.exact.sort_unstable();
+    }
+
+    /// The values at the given ranks (each 0..=1, ascending), linearly interpolated; none without samples. As all questions,
+    /// to be asked after [`Self::settle`].
     pub fn quantiles<const N: usize>(&self, ranks: [f64; N]) -> Option<[f64; N]> {
         if self.counts.is_empty() { self.exact_quantiles(ranks) } else { self.histogram_quantiles(ranks) }
     }
@@ -96,8 +102,7 @@ impl DurationSketch {
         if self.exact.is_empty() {
             return None;
         }
-        let mut sorted = self.exact.clone();
-        sorted.sort_unstable();
+        let sorted = &self.exact;
         Some(ranks.map(|rank| {
             let position = rank * (sorted.len() - 1) as f64;
             let low = sorted[position.floor() as usize] as f64;
@@ -124,32 +129,29 @@ impl DurationSketch {
 
     /// Non-empty buckets as (floor, width, count), ascending; exact samples come one by one with width 0.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        let mut exact = self.exact.clone();
-        exact.sort_unstable();
         let histogram = self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, &count)| {
             let bucket = self.first_bucket + index as u32;
             (bucket_floor(bucket), bucket_floor(bucket + 1) - bucket_floor(bucket), u64::from(count))
         });
-        exact.into_iter().map(|value| (value, 0, 1)).chain(histogram)
+        self.exact.iter().map(|&value| (value, 0, 1)).chain(histogram)
     }
 
-    /// Median of the samples above `floor_ns`, none if there are none.
-    pub fn median_above(&self, floor_ns: u64) -> Option<u64> {
-        let above = |&(floor, _, _): &(u64, u64, u64)| floor > floor_ns;
-        let total: u64 = self.buckets().filter(above).map(|(_, _, count)| count).sum();
+    /// Median and number of the samples above `floor_ns` and up to `ceiling_ns`; none if there are none.
+    pub fn median_between(&self, floor_ns: u64, ceiling_ns: u64) -> Option<(u64, u64)> {
+        let between = |&(floor, _, _): &(u64, u64, u64)| floor > floor_ns && floor <= ceiling_ns;
+        let total: u64 = self.buckets().filter(between).map(|(_, _, count)| count).sum();
         let mut seen = 0;
-        self.buckets().filter(above).find_map(|(floor, width, count)| {
+        let median = self.buckets().filter(between).find_map(|(floor, width, count)| {
             seen += count;
             (2 * seen >= total).then_some(floor + width / 2)
-        })
+        })?;
+        Some((median, total))
     }
 
     /// Median absolute deviation from `centre_ns`, nanoseconds (to bucket resolution); none without samples.
     pub fn median_absolute_deviation(&self, centre_ns: f64) -> Option<f64> {
-        let mut deviations: Vec<(f64, u64)> = self
-            .buckets()
-            .map(|(floor, width, count)| ((floor as f64 + width as f64 / 2.0 - centre_ns).abs(), count))
-            .collect();
+        let mut deviations = Vec::with_capacity(self.exact.len() + self.counts.len());
+        deviations.extend(self.buckets().map(|(floor, width, count)| ((floor as f64 + width as f64 / 2.0 - centre_ns).abs(), count)));
         deviations.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let total: u64 = deviations.iter().map(|(_, count)| count).sum();
         let mut seen = 0;
@@ -176,6 +178,7 @@ mod tests {
         fn quantiles_are_within_one_percent(mut values in proptest::collection::vec(1_000u64..10_000_000_000, 200..2000)) {
             let mut sketch = DurationSketch::default();
             values.iter().for_each(|&value| sketch.add(value));
+            sketch.settle();
             values.sort_unstable();
             let [median, p99] = sketch.quantiles([0.5, 0.99]).expect("samples");
             for (rank, estimate) in [(0.5, median), (0.99, p99)] {
@@ -191,6 +194,7 @@ mod tests {
     fn few_samples_give_exact_quantiles() {
         let mut sketch = DurationSketch::default();
         [4, 1, 3, 2].into_iter().for_each(|value| sketch.add(value));
+        sketch.settle();
         assert_eq!(sketch.quantiles([0.5, 1.0]), Some([2.5, 4.0]));
     }
 

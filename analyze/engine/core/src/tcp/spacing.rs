@@ -1,6 +1,6 @@
 //! Packet spacing: the time between consecutive data packets of one direction (EC2 packet study, section 4.3).
 //!
-//! A gap is *oversize* if it is longer than max(10 ms, 5 x the median gap between bursts, median + 6 x MAD), or longer
+//! A gap is *oversize* if it is longer than max(10 ms, 5 x the median gap between bursts, median + 6 x MAD) (methods 6.7), or longer
 //! than a fixed time the user gives. The adaptive limit is known only at the end, so gaps above 10 ms are kept in
 //! buckets (with exact sums) and the longest ones one by one; the limit is then rounded up to a bucket's border, which
 //! makes the count exact for the limit that is printed.
@@ -10,6 +10,8 @@ use super::sketch::DurationSketch;
 
 /// No gap shorter than this is ever an anomaly (methods, section 6.7).
 pub const SHORTEST_ANOMALY_NS: u64 = 10_000_000;
+/// Gaps between bursts that make them a habit.
+const FEWEST_BURSTS: u64 = 5;
 /// Anomalies listed one by one for each direction.
 pub const MOST_ANOMALIES: usize = 256;
 
@@ -106,18 +108,28 @@ impl Spacing {
         }
     }
 
-    /// The adaptive limit, nanoseconds. A burst ends at a gap longer than a quarter of the shortest RTT (ten times the
-    /// median gap where no RTT is known).
+    /// The adaptive limit, nanoseconds. The gaps between the bursts of an ACK-clocked sender last between a quarter of the
+    /// round trip and two of them, and there are several; where no round trip is known, a burst ends at ten times the
+    /// median gap.
     fn adaptive_limit_ns(&self, min_rtt_ns: Option<u64>) -> u64 {
         let Some([median]) = self.sketch.quantiles([0.5]) else { return SHORTEST_ANOMALY_NS };
-        let burst_end = min_rtt_ns.map_or((10.0 * median) as u64, |rtt| rtt / 4);
-        let between_bursts = self.sketch.median_above(burst_end).unwrap_or(0);
+        let (burst_end, longest) = match min_rtt_ns {
+            Some(rtt) => (rtt / 4, rtt.saturating_mul(2)),
+            None => ((10.0 * median) as u64, u64::MAX),
+        };
+        let between_bursts = self.sketch.median_between(burst_end, longest).filter(|&(_, count)| count >= FEWEST_BURSTS);
+        let by_bursts = between_bursts.map_or(0, |(gap, _)| gap.saturating_mul(5));
         let deviation = self.sketch.median_absolute_deviation(median).unwrap_or(0.0);
-        SHORTEST_ANOMALY_NS.max(between_bursts.saturating_mul(5)).max((median + 6.0 * deviation) as u64)
+        SHORTEST_ANOMALY_NS.max(by_bursts).max((median + 6.0 * deviation) as u64)
     }
 
     /// The oversize gaps under the fixed limit if there is one, else under the adaptive one.
-    pub fn oversize(&self, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> Oversize {
+    pub fn oversize(&mut self, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> Oversize {
+        self.sketch.settle();
+        // The longest gap decides at once in nearly all short connections.
+        if fixed_limit_ns.is_none() && self.long.is_empty() {
+            return Oversize { threshold_ns: ceiling_of(self.adaptive_limit_ns(min_rtt_ns)), ..Oversize::default() };
+        }
         let mut result = match fixed_limit_ns {
             Some(threshold_ns) => {
                 Oversize { count: self.fixed_count, time_ns: self.fixed_sum_ns, threshold_ns, gaps: Vec::new() }

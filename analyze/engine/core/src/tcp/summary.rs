@@ -1,16 +1,30 @@
 //! What stays of a connection when it is over: plain numbers, nothing that grows.
 //!
-//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`].
+//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
 use super::connection::{Close, Connection};
 use super::half::{Half, Offer};
 use super::ledger::ByteLedger;
-use super::loss::LossCounters;
+use super::loss::{LossCounters, Trigger};
 use super::moments::Moments;
 use super::spacing::Gap;
 use super::vantage::{Clues, Side, Vantage};
-use crate::packet::Packet;
+use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, StreamBytes, TlsFacts};
+
+/// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::loss_caveat`] mean.
+pub const REASONS: [(&str, &str); 10] = [
+    ("no_data", "no data was seen in this direction"),
+    ("no_acknowledgement", "no acknowledgement of the data was seen"),
+    ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
+    ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
+    ("identification_unproven", "the sender does not number its packets one by one, or too few were seen, or the vantage point is unknown"),
+    ("scale_unknown", "the handshake was not captured, so the window scale is unknown"),
+    ("no_advertisement", "the receiver advertised no window within the capture"),
+    ("one_moment", "all data passed at one moment"),
+    ("one_data_packet", "fewer than two data packets"),
+    ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
+];
 
 /// Mean, extremes, deviation and quantiles of durations.
 #[derive(Debug, Clone, Copy)]
@@ -51,8 +65,6 @@ pub struct WindowSummary {
     pub zero_time_ns: u64,
     /// Time the window left no room for a segment; none if the scale is unknown.
     pub limited_ns: Option<u64>,
-    /// Share of the time from the first data to the last data or acknowledgement.
-    pub limited_fraction: Option<f64>,
 }
 
 /// Measurements of one direction.
@@ -85,7 +97,7 @@ pub struct DirectionSummary {
     /// Round trips with median, 95th and 99th percentile.
     pub round_trips: Option<Durations<3>>,
     /// Segments without a sample, by reason.
-    pub rejected: [u64; 5],
+    pub rejected: [u32; 5],
     /// Spacing.
     pub spacing: SpacingSummary,
     /// Window.
@@ -118,6 +130,12 @@ impl DirectionSummary {
         Some(self.unique_payload_bytes as f64 * 8e9 / time_ns as f64)
     }
 
+    /// Share of the data time in which the window left no room.
+    pub fn limited_fraction(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
+        self.window.limited_ns.map(|limited| (limited as f64 / time_ns as f64).min(1.0))
+    }
+
     /// Retransmitted share of data segments.
     pub fn retransmission_rate(&self) -> Option<f64> {
         (self.data_segments > 0).then(|| f64::from(self.loss.retransmitted) / self.data_segments as f64)
@@ -134,30 +152,28 @@ impl DirectionSummary {
         })
     }
 
-    /// Reasons for what is none, field by field.
+    /// Reasons for what is none, field by field, as keys of [`REASONS`].
     pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
         let no_data = self.data_packets == 0;
-        let rejected: u64 = self.rejected.iter().sum();
-        let rtt = match (no_data, rejected) {
-            (true, _) => "no data was seen in this direction",
-            (false, 0) => "no acknowledgement of the data was seen",
-            (false, _) => "no acknowledgement gives a clean sample, see rejected",
+        let rtt = match (no_data, self.rejected.iter().any(|count| *count > 0)) {
+            (true, _) => "no_data",
+            (false, false) => "no_acknowledgement",
+            (false, true) => "no_clean_sample",
         };
-        let identification = if self.beside_sender {
-            "the capture is beside the sender: what is lost on the way still shows here"
-        } else {
-            "the sender does not number its packets one by one (or it is IPv6, or too few packets, or the vantage point is unknown)"
+        let identification = match (no_data, self.beside_sender) {
+            (true, _) => "no_data",
+            (false, true) => "beside_sender",
+            (false, false) => "identification_unproven",
         };
-        let scale = "the handshake was not captured, so the window scale is unknown";
+        let window = if self.window.scale.is_none() { "scale_unknown" } else { "no_advertisement" };
         [
             (self.round_trips.is_none(), "rtt", rtt),
-            (self.goodput_bps().is_none(), "goodput_bps", "fewer than two moments with data"),
+            (self.goodput_bps().is_none(), "goodput_bps", if no_data { "no_data" } else { "one_moment" }),
             (self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
-            (self.loss_rate().is_none(), "loss.loss_rate", "no data was seen in this direction"),
-            (self.spacing.durations.is_none(), "spacing", "fewer than two data packets"),
-            (self.window.extremes.is_none() && self.window.scale.is_none(), "window", scale),
-            (self.window.extremes.is_none() && self.window.scale.is_some(), "window", "the receiver advertised none within the capture"),
-            (self.flight.is_none(), "flight", "no data was seen in this direction"),
+            (self.loss_rate().is_none(), "loss.loss_rate", "no_data"),
+            (self.spacing.durations.is_none(), "spacing", if no_data { "no_data" } else { "one_data_packet" }),
+            (self.window.extremes.is_none(), "window", window),
+            (self.flight.is_none(), "flight", "no_data"),
         ]
         .into_iter()
         .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
@@ -167,7 +183,7 @@ impl DirectionSummary {
     pub fn loss_caveat(&self) -> Option<&'static str> {
         let unseen = self.unseen_acknowledged_bytes;
         (unseen > 0 && unseen * 1000 > self.unique_payload_bytes)
-            .then_some("the capture itself missed packets: loss numbers are upper bounds")
+            .then_some("capture_loss")
     }
 }
 
@@ -229,7 +245,7 @@ impl ConnectionSummary {
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            settle_acknowledgement_copies(half);
+            settle_copies(half);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context { end_ns, shift: shifts[side], min_rtt_ns, fixed_limit_ns, beside_sender: beside, vantage_known: vantage.side != Side::Unknown };
             summarise(half, &peer.offer, &context)
@@ -267,9 +283,18 @@ impl ConnectionSummary {
         let direction = &mut self.directions[side];
         direction.packets += 1;
         direction.wire_bytes += u64::from(packet.wire_length);
-        if packet.payload_length == 0 {
+        if packet.has(tcp_flags::FIN) {
+            direction.loss.fin += u32::from(packet.payload_length == 0);
+            direction.ledger.add_first_transmission(packet);
+        } else if packet.payload_length == 0 {
             direction.ledger.add_acknowledgement(packet);
         } else {
+            let segments = super::segments::wire_segments(packet.payload_length, direction.segment_size);
+            direction.data_segments += u64::from(segments);
+            direction.loss.retransmitted += segments;
+            direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
+            direction.loss.by_trigger[Trigger::Unknown as usize] += segments;
+            direction.loss.spurious += segments;
             direction.data_packets += 1;
             direction.payload_bytes += u64::from(packet.payload_length);
             direction.ledger.add_retransmission(packet, 0);
@@ -283,11 +308,14 @@ impl ConnectionSummary {
     }
 }
 
-/// Copies of pure acknowledgements leave no trace at the receiver. A capture point that sees packets twice sees most of
-/// them twice; a network that copies does so now and then: below a fifth they are the network's.
-fn settle_acknowledgement_copies(half: &mut Half) {
+/// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
+/// the network to copy, the rest are taken for its work too. Without any report: a capture point that sees packets twice
+/// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
+/// network's.
+fn settle_copies(half: &mut Half) {
     let copies = u64::from(half.loss.capture_duplicates);
-    if copies > 0 && half.data_packets == 0 && copies * 5 < half.packets {
+    let proven = half.loss.network_duplicates >= half.loss.capture_duplicates;
+    if copies > 0 && (proven || (half.data_packets == 0 && copies * 5 < half.packets)) {
         half.loss.network_duplicates += half.loss.capture_duplicates;
         half.loss.capture_duplicates = 0;
     }
@@ -330,15 +358,15 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         zero_windows: half.window.zero_windows,
         zero_time_ns: half.window.zero_time_ns(context.end_ns),
         limited_ns: None,
-        limited_fraction: None,
     };
-    if let Some(live) = half.live.take() {
+    if let Some(mut live) = half.live.take() {
+        live.round_trips.sketch.settle();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = trips.sketch.quantiles([0.5, 0.95, 0.99]).map(|quantiles_ns| Durations { moments: trips.moments, quantiles_ns });
-        summary.rejected = trips.rejected;
+        summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let oversize = live.spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
         let spacing = &live.spacing;
-        let oversize = spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
         summary.spacing = SpacingSummary {
             durations: spacing.sketch.quantiles([0.5, 0.99]).map(|quantiles_ns| Durations { moments: spacing.moments, quantiles_ns }),
             oversize: oversize.count,
@@ -350,8 +378,6 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
             summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns());
-            let share = |limited: u64| data_time_ns.filter(|time| *time > 0).map(|time| (limited as f64 / time as f64).min(1.0));
-            summary.window.limited_fraction = summary.window.limited_ns.and_then(share);
         }
         if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
             summary.lost_by_identification = live.identifications.missing();

@@ -3,7 +3,7 @@
 use super::hello::ServerHello;
 use super::names;
 use super::overhead::{self, Overhead};
-use super::phase::{self, ClientSplit, Context, ServerSplit};
+use super::phase::{self, ClientSplit, ClientTimes, Context, ServerSplit};
 use super::record::ContentType;
 use super::side::{ClientOutcome, Side};
 use super::tally::{Sealed, Tally};
@@ -77,11 +77,21 @@ impl Pair<'_> {
                 .map_or(USUAL_TLS13_OVERHEAD, |overhead| overhead.bytes),
             hash_bytes: overhead::tls13_hash_bytes(negotiated.cipher).unwrap_or(32),
             early_data_offered: hello.is_some_and(|hello| hello.early_data),
+            ticket_bytes: hello
+                .and_then(|hello| hello.ticket_bytes)
+                .filter(|_| self.resumed()),
+            client_speaks_first: hello.is_some_and(|hello| hello.offers_http()),
             server_hello_ns: self
                 .server
                 .and_then(|server| server.server_hello_ns)
                 .unwrap_or(i64::MIN),
         })
+    }
+
+    fn resumed(&self) -> bool {
+        self.server
+            .and_then(|server| server.assembler.messages.server_hello.as_ref())
+            .is_some_and(|hello| hello.psk)
     }
 
     /// Reads the records as they stand.
@@ -242,6 +252,9 @@ fn fold_client(
         finished_ns: split
             .finished(records)
             .map(|record| (record.start_ns, record.end_ns)),
+        application_ns: records
+            .get(split.handshake_end)
+            .map(|record| record.start_ns),
         early_data_sent: context.early_data_offered && split.handshake_start > 0,
         early_data_accepted: split.early_data_accepted,
     };
@@ -254,8 +267,11 @@ fn fold_server(
     context: &Context,
     tally: &mut Tally,
 ) -> ServerSplit {
-    let finished_start_ns = outcome.finished_ns.map(|(start_ns, _)| start_ns);
-    let split = phase::split_server(records, finished_start_ns, context);
+    let times = ClientTimes {
+        finished_ns: outcome.finished_ns.map(|(start_ns, _)| start_ns),
+        application_ns: outcome.application_ns,
+    };
+    let split = phase::split_server(records, times, context);
     for (index, record) in records.iter().enumerate() {
         match split.is_handshake(index, record, context) {
             true => tally.add_handshake(record),

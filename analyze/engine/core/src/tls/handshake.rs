@@ -43,6 +43,13 @@ pub(super) struct Messages {
     pub(super) incomplete: bool,
 }
 
+impl Messages {
+    /// True once a hello of either side was read.
+    pub(super) fn has_hello(&self) -> bool {
+        self.client_hello.is_some() || self.server_hello.is_some()
+    }
+}
+
 /// Cuts the handshake stream into messages.
 pub(super) struct Assembler {
     header: [u8; 4],
@@ -86,12 +93,10 @@ impl Assembler {
         self.position == Position::Lost
     }
 
-    /// An SSLv2 ClientHello was seen.
+    /// An SSLv2 ClientHello was seen: it has no extensions, and nothing else in it is of use.
     pub(super) fn v2_client_hello(&mut self) {
         self.hello_begun = true;
-        self.messages
-            .client_hello
-            .get_or_insert_with(hello::v2_client_hello);
+        self.messages.client_hello.get_or_insert_default();
     }
 
     /// Takes captured bytes of a record body.

@@ -22,8 +22,19 @@ pub(super) struct ClientHello {
     pub(super) sni: Option<String>,
     pub(super) alpn: Vec<String>,
     pub(super) early_data: bool,
+    /// Length of the first pre-shared key identity: the ticket of an earlier session.
+    pub(super) ticket_bytes: Option<u16>,
     /// The end of the message was not captured: what is missing here may have been said there.
     pub(super) cut: bool,
+}
+
+impl ClientHello {
+    /// True if the client offers a version of HTTP, in which the server has nothing to say before a request.
+    pub(super) fn offers_http(&self) -> bool {
+        self.alpn
+            .iter()
+            .any(|name| name == "h2" || name.starts_with("http/"))
+    }
 }
 
 /// What is kept of a ServerHello or HelloRetryRequest.
@@ -62,15 +73,13 @@ pub(super) fn client_hello(body: &[u8], cut: bool) -> ClientHello {
                 hello.alpn = protocols.into_iter().filter_map(protocol).collect()
             }
             Ok((_, TlsExtension::EarlyData(_))) => hello.early_data = true,
+            Ok((_, TlsExtension::PreSharedKey(&[_, _, high, low, ..]))) => {
+                hello.ticket_bytes = Some(u16::from_be_bytes([high, low]));
+            }
             _ => {}
         }
     }
     hello
-}
-
-/// Reads the ClientHello of SSLv2 clothing: it has no extensions, and its session id is all that is of use.
-pub(super) fn v2_client_hello() -> ClientHello {
-    ClientHello::default()
 }
 
 /// Reads a ServerHello's body, or as much of it as there is; none if its cipher suite is not in it.

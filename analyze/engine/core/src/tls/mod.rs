@@ -8,7 +8,7 @@
 //! phase        TLS 1.3 records     -> which are handshake, by position
 //! overhead     version and suite   -> what protection adds to a record
 //! conclusion   both directions     -> settled classes
-//! facts, tally                     -> TlsFacts, StreamBytes
+//! reader, tally                    -> TlsFacts (facts), StreamBytes
 //! tracker      all of it for one connection
 //! ```
 
@@ -20,6 +20,7 @@ mod hello;
 mod names;
 mod overhead;
 mod phase;
+mod reader;
 mod record;
 mod side;
 mod stream;

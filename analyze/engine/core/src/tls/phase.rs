@@ -15,9 +15,11 @@
 //!   session ticket if it is [`TICKET_BYTES`] long, else application data sent early (an HTTP/2 server's settings).
 //!   Without the client's Finished, its own Finished ends the flight; if that is not found either, the first record alone
 //!   is taken.
-//! * **Tickets.** After the client's Finished, records that open with at least two of ticket length which differ by no
-//!   more than one cipher block are session tickets (stacks send them in pairs). A single ticket cannot be told from a
-//!   short answer and counts as application data.
+//! * **Tickets.** Directly after the client's Finished, records of ticket length are session tickets as far as there are at
+//!   least two that differ by no more than one cipher block (stacks send them in pairs), or as they fit a ticket of the
+//!   length of the one that resumed this session, or as they began before the client's first application data and the
+//!   client offers HTTP, where the server does not speak first. Another single ticket cannot be told from a short answer
+//!   and counts as application data.
 
 use super::tally::Sealed;
 
@@ -30,6 +32,8 @@ const MAX_TICKETS: usize = 8;
 /// Lengths of a NewSessionTicket message without protection: a 32-byte ticket with the shortest frame to a large one
 /// with certificates inside.
 const TICKET_BYTES: std::ops::RangeInclusive<u16> = 57..=4096;
+/// What a NewSessionTicket message holds besides the ticket (RFC 8446 section 4.6.1): 17 bytes, a nonce, extensions.
+const TICKET_FRAME_BYTES: std::ops::RangeInclusive<u16> = 17..=64;
 /// Tickets of one pair may differ by one block of the cipher that seals them.
 const TICKET_DIFFERENCE_BYTES: u16 = 16;
 /// EndOfEarlyData is a bare handshake header.
@@ -45,6 +49,10 @@ pub(super) struct Context {
     /// Length of the suite's hash.
     pub(super) hash_bytes: u16,
     pub(super) early_data_offered: bool,
+    /// Length of the ticket that resumed the session.
+    pub(super) ticket_bytes: Option<u16>,
+    /// The protocols offered let the server say nothing before the client.
+    pub(super) client_speaks_first: bool,
     /// When the ServerHello had passed.
     pub(super) server_hello_ns: i64,
 }
@@ -142,7 +150,7 @@ fn after_early_data(records: &[Sealed], context: &Context) -> Option<ClientSplit
         handshake_start: end,
         handshake_end: end + 2,
         early_data_accepted: true,
-        settled: true,
+        settled: records.len() > end + 2,
     })
 }
 
@@ -167,13 +175,21 @@ impl ServerSplit {
     }
 }
 
-/// Divides the server's encrypted records; `client_finished_ns` is when the client's Finished began to pass.
+/// When the client's records began to pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ClientTimes {
+    pub(super) finished_ns: Option<i64>,
+    /// The first application data after the Finished.
+    pub(super) application_ns: Option<i64>,
+}
+
+/// Divides the server's encrypted records.
 pub(super) fn split_server(
     records: &[Sealed],
-    client_finished_ns: Option<i64>,
+    times: ClientTimes,
     context: &Context,
 ) -> ServerSplit {
-    let early_end = match client_finished_ns {
+    let early_end = match times.finished_ns {
         Some(time_ns) => records
             .iter()
             .position(|record| record.start_ns > time_ns)
@@ -186,21 +202,63 @@ pub(super) fn split_server(
         .skip(1)
         .position(|record| context.is_finished(record))
         .map(|index| index + 2);
-    let (flight_end, early_end) = match (finished, client_finished_ns) {
+    let (flight_end, early_end) = match (finished, times.finished_ns) {
         (Some(end), Some(_)) => (end, early_end),
         (None, Some(_)) => (early_end, early_end),
         (Some(end), None) => (end, end),
         (None, None) => (records.len().min(1), records.len().min(1)),
     };
     let after = records.get(early_end..).unwrap_or_default();
-    let tickets = leading_tickets(after, context);
+    let tickets = leading_tickets(after, context)
+        .max(quiet_tickets(after, times, context))
+        .max(renewed_tickets(after, context));
     ServerSplit {
         flight_end,
         early_end,
         tickets_end: early_end + tickets,
-        settled: client_finished_ns.is_some()
-            && (tickets < after.len() || after.len() > MAX_TICKETS),
+        settled: times.finished_ns.is_some()
+            && (times.application_ns.is_some() || !context.client_speaks_first)
+            && tickets < after.len()
+            && !may_begin_pair(after, context),
     }
+}
+
+/// True if the next record decides whether the only one is a ticket.
+fn may_begin_pair(records: &[Sealed], context: &Context) -> bool {
+    matches!(records, [only] if context.is_ticket(only))
+}
+
+/// Records of ticket length before a client that has to speak first did.
+fn quiet_tickets(records: &[Sealed], times: ClientTimes, context: &Context) -> usize {
+    if !context.client_speaks_first || times.finished_ns.is_none() {
+        return 0;
+    }
+    let quiet = |record: &&Sealed| {
+        times
+            .application_ns
+            .is_none_or(|time_ns| record.start_ns <= time_ns)
+    };
+    records
+        .iter()
+        .take(MAX_TICKETS)
+        .take_while(quiet)
+        .take_while(|record| context.is_ticket(record))
+        .count()
+}
+
+/// Records that fit a ticket as long as the one that resumed the session.
+fn renewed_tickets(records: &[Sealed], context: &Context) -> usize {
+    let Some(ticket_bytes) = context.ticket_bytes else {
+        return 0;
+    };
+    let fits = |record: &&Sealed| {
+        let frame = record
+            .length
+            .checked_sub(context.overhead)
+            .and_then(|length| length.checked_sub(ticket_bytes));
+        frame.is_some_and(|frame| TICKET_FRAME_BYTES.contains(&frame))
+    };
+    records.iter().take(MAX_TICKETS).take_while(fits).count()
 }
 
 fn leading_tickets(records: &[Sealed], context: &Context) -> usize {

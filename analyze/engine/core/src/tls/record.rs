@@ -86,6 +86,7 @@ pub(super) fn v2_client_hello(bytes: &[u8]) -> Option<u16> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

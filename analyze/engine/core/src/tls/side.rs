@@ -43,6 +43,8 @@ pub(super) struct Lost {
 pub(super) struct ClientOutcome {
     /// When the first and the last byte of the Finished record passed.
     pub(super) finished_ns: Option<(i64, i64)>,
+    /// When the client's first application data after it began to pass.
+    pub(super) application_ns: Option<i64>,
     pub(super) early_data_sent: bool,
     pub(super) early_data_accepted: bool,
 }
@@ -66,8 +68,11 @@ pub(super) struct Side {
     pub(super) start_ns: i64,
     /// When the first ServerHello that is no retry had passed.
     pub(super) server_hello_ns: Option<i64>,
+    /// Frame that completed the first hello (no retry) of this direction.
+    pub(super) hello_frame: Option<u32>,
+    headers: u64,
+    /// Records that have passed completely.
     pub(super) records: u64,
-    complete_records: u64,
     pub(super) alerts: Vec<Alert>,
     pub(super) last_application: Option<Sealed>,
     pub(super) tally: Tally,
@@ -93,8 +98,9 @@ impl Side {
             start_offset,
             start_ns,
             server_hello_ns: None,
+            hello_frame: None,
+            headers: 0,
             records: 0,
-            complete_records: 0,
             alerts: Vec::new(),
             last_application: None,
             tally: Tally::default(),
@@ -107,7 +113,7 @@ impl Side {
     pub(super) fn new_v2(length: u16, start_offset: u64, start_ns: i64) -> Self {
         let mut side = Self::new(start_offset, start_ns);
         side.assembler.v2_client_hello();
-        side.records = 1;
+        side.headers = 1;
         // The header's bytes are passed in with the body: they only have to be counted.
         side.open_record(ContentType::V2ClientHello, length + 2, 0, 0);
         side
@@ -138,13 +144,16 @@ impl Side {
         self.lost.is_some() && !self.is_proved(false)
     }
 
-    /// True if this is TLS beyond doubt; `other` if the other direction is.
+    /// True if this is TLS beyond doubt: by a hello, by headers in a row, or by records that fill the stream exactly; with
+    /// `other`, the other direction being TLS, one record is enough.
     pub(super) fn is_proved(&self, other: bool) -> bool {
         let ends_with_record = self.in_step && self.open.is_none() && self.header_have == 0;
         self.assembler.hello_begun
-            || self.records >= PROOF_HEADERS
-            || (ends_with_record && self.complete_records >= PROOF_HEADERS - 1)
-            || (other && self.complete_records >= 1)
+            || self.headers >= PROOF_HEADERS
+            || (ends_with_record
+                && (self.records >= PROOF_HEADERS - 1
+                    || (self.records == 1 && self.start_offset == 0)))
+            || (other && self.records >= 1)
     }
 
     /// True if the next `count` bytes lie within one record whose content does not matter.
@@ -184,7 +193,7 @@ impl Side {
         if usize::from(self.header_have) == self.header.len() {
             match RecordHeader::parse(self.header) {
                 Some(header) => {
-                    self.records += 1;
+                    self.headers += 1;
                     let fresh = self.header_fresh;
                     self.clear_header();
                     self.open_record(
@@ -297,7 +306,7 @@ impl Side {
             return;
         };
         self.open = None;
-        self.complete_records += 1;
+        self.records += 1;
         let sealed = &open.sealed;
         match open.content_type {
             ContentType::V2ClientHello => self.tally.add_handshake(sealed),
@@ -316,6 +325,9 @@ impl Side {
         self.tally.add_handshake(sealed);
         if self.assembler.messages.server_hello.is_some() {
             self.server_hello_ns.get_or_insert(sealed.end_ns);
+        }
+        if self.assembler.messages.has_hello() {
+            self.hello_frame.get_or_insert(sealed.frame);
         }
         if self.cipher_changed && self.assembler.unreadable() {
             self.finished_ns.get_or_insert(sealed.end_ns);
@@ -354,4 +366,5 @@ fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
     sealed.tail_fresh = piece.origin == Origin::Fresh;
     sealed.body_fresh += if sealed.tail_fresh { count } else { 0 };
     sealed.end_ns = piece.time_ns;
+    sealed.frame = piece.frame;
 }

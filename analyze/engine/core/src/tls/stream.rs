@@ -25,6 +25,8 @@ pub(super) struct Piece<'a> {
     pub(super) blind_bytes: u64,
     /// When this stretch and all before it had passed, Unix nanoseconds.
     pub(super) time_ns: i64,
+    /// Frame that carried it.
+    pub(super) frame: u32,
     pub(super) origin: Origin,
 }
 
@@ -38,6 +40,7 @@ struct Held {
     bytes: Box<[u8]>,
     blind_bytes: u64,
     time_ns: i64,
+    frame: u32,
     origin: Origin,
 }
 
@@ -46,7 +49,7 @@ pub(super) struct InOrder {
     next_offset: u64,
     clock_ns: i64,
     held_bytes: usize,
-    held: Option<Box<BTreeMap<u64, Held>>>,
+    held: Option<BTreeMap<u64, Held>>,
 }
 
 impl InOrder {
@@ -115,7 +118,7 @@ impl InOrder {
     fn hold(&mut self, offset: u64, piece: Piece<'_>, content_needed: bool) {
         let bytes: &[u8] = if content_needed { piece.bytes } else { &[] };
         let blind_bytes = piece.length() - bytes.len() as u64;
-        let held = self.held.get_or_insert_with(Box::default);
+        let held = self.held.get_or_insert_default();
         if held.contains_key(&offset) {
             return; // The caller broke its promise to pass each byte once: the first copy stays.
         }
@@ -124,6 +127,7 @@ impl InOrder {
             bytes: bytes.into(),
             blind_bytes,
             time_ns: piece.time_ns,
+            frame: piece.frame,
             origin: piece.origin,
         };
         held.insert(offset, kept);
@@ -143,6 +147,7 @@ impl InOrder {
                 bytes: &[],
                 blind_bytes,
                 time_ns: self.clock_ns,
+                frame: 0,
                 origin: Origin::Unseen,
             };
             self.deliver(self.next_offset, piece, deliver);
@@ -166,6 +171,7 @@ impl InOrder {
                 bytes,
                 blind_bytes,
                 time_ns,
+                frame,
                 origin,
             } = kept;
             self.deliver(
@@ -174,6 +180,7 @@ impl InOrder {
                     bytes: &bytes,
                     blind_bytes,
                     time_ns,
+                    frame,
                     origin,
                 },
                 deliver,
@@ -196,6 +203,7 @@ impl InOrder {
             bytes,
             blind_bytes,
             time_ns: self.clock_ns,
+            frame: piece.frame,
             origin: piece.origin,
         };
         self.next_offset = self.next_offset.saturating_add(rest.length());
@@ -212,6 +220,7 @@ mod tests {
             bytes,
             blind_bytes: 0,
             time_ns,
+            frame: 1,
             origin: Origin::Fresh,
         }
     }

@@ -3,7 +3,8 @@
 use super::Direction;
 use super::conclusion::{self, Negotiated, Pair};
 use super::detect::{Candidate, Found, Search};
-use super::facts::{self, Surroundings, TlsFacts};
+use super::facts::TlsFacts;
+use super::reader;
 use super::side::Side;
 use super::stream::{InOrder, Origin, Piece};
 use super::tally::StreamBytes;
@@ -49,6 +50,10 @@ impl TlsTracker {
     ///
     /// `stream_offset` counts from the direction's first payload byte; `captured` is the beginning of the `length` bytes,
     /// shorter if the snap length cut it; `by_retransmission` says that they crossed in a retransmitted segment.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call for each segment of the TCP analysis, which has them all at hand"
+    )]
     pub fn segment(
         &mut self,
         direction: Direction,
@@ -56,9 +61,14 @@ impl TlsTracker {
         captured: &[u8],
         length: u32,
         time_ns: i64,
-        _frame: u32,
+        frame: u32,
         by_retransmission: bool,
     ) {
+        let lane = self.lane_mut(direction);
+        lane.count(u64::from(length), by_retransmission);
+        if matches!(lane.state, State::Plain) {
+            return;
+        }
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let origin = if by_retransmission {
@@ -66,25 +76,15 @@ impl TlsTracker {
         } else {
             Origin::Fresh
         };
-        let [client_lane, server_lane] = &mut self.lanes;
-        let lane = match direction {
-            Direction::ClientToServer => client_lane,
-            Direction::ServerToClient => server_lane,
+        let piece = Piece {
+            bytes,
+            blind_bytes,
+            time_ns,
+            frame,
+            origin,
         };
-        lane.segment(
-            stream_offset,
-            Piece {
-                bytes,
-                blind_bytes,
-                time_ns,
-                origin,
-            },
-        );
-        if matches!(lane.state, State::Plain) {
-            self.give_up_together();
-        } else {
-            self.settle();
-        }
+        lane.segment(stream_offset, piece);
+        self.after_change(direction);
     }
 
     /// False once neither direction can tell anything more; all bytes from then on are application data.
@@ -96,12 +96,8 @@ impl TlsTracker {
 
     /// Says that bytes before `up_to_offset` which have not come were never captured (acknowledged, but unseen).
     pub fn skip_hole(&mut self, direction: Direction, up_to_offset: u64) {
-        let [client_lane, server_lane] = &mut self.lanes;
-        match direction {
-            Direction::ClientToServer => client_lane.skip(up_to_offset),
-            Direction::ServerToClient => server_lane.skip(up_to_offset),
-        }
-        self.settle();
+        self.lane_mut(direction).skip(up_to_offset);
+        self.after_change(direction);
     }
 
     /// What is known so far; none if no TLS was recognised.
@@ -110,12 +106,7 @@ impl TlsTracker {
         if pair.client.is_none() && pair.server.is_none() {
             return None;
         }
-        Some(facts::read(
-            pair,
-            Surroundings {
-                inexact: self.inexact(),
-            },
-        ))
+        Some(reader::read(pair, self.inexact()))
     }
 
     /// Bytes of one direction passed so far in first transmissions, by what they are.
@@ -185,6 +176,22 @@ impl TlsTracker {
         unrecognised.then_some("TLS was recognised in one direction only")
     }
 
+    fn lane_mut(&mut self, direction: Direction) -> &mut Lane {
+        let [client_lane, server_lane] = &mut self.lanes;
+        match direction {
+            Direction::ClientToServer => client_lane,
+            Direction::ServerToClient => server_lane,
+        }
+    }
+
+    fn after_change(&mut self, direction: Direction) {
+        if matches!(self.lane_mut(direction).state, State::Plain) {
+            self.give_up_together();
+        } else {
+            self.settle();
+        }
+    }
+
     /// A connection one of whose directions is plain for certain is not searched any further in the other.
     fn give_up_together(&mut self) {
         if self
@@ -243,12 +250,15 @@ impl Lane {
         }
     }
 
-    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
-        let length = piece.bytes.len() as u64 + piece.blind_bytes;
+    fn count(&mut self, length: u64, by_retransmission: bool) {
         self.passed_any |= length > 0;
-        if piece.origin == Origin::Fresh {
+        if !by_retransmission {
             self.passed_fresh = self.passed_fresh.saturating_add(length);
         }
+    }
+
+    fn segment(&mut self, offset: u64, piece: Piece<'_>) {
+        let length = piece.bytes.len() as u64 + piece.blind_bytes;
         let content_needed = match &self.state {
             State::Plain => return,
             State::Searching(_) => true,
@@ -311,14 +321,14 @@ impl State {
                     let start_offset =
                         (offset + index as u64).saturating_sub(before.length() as u64);
                     let start_ns = before
-                        .pieces()
+                        .pieces(piece.frame)
                         .next()
                         .map_or(piece.time_ns, |first| first.time_ns);
                     let mut side = Box::new(match candidate {
                         Candidate::Record => Side::new(start_offset, start_ns),
                         Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
                     });
-                    before.pieces().for_each(|kept| side.piece(kept));
+                    before.pieces(piece.frame).for_each(|kept| side.piece(kept));
                     side.piece(rest);
                     *self = if side.is_refuted() {
                         Self::Searching(Search::default())

@@ -1,14 +1,14 @@
 //! The classic pcap file: its header and its record headers (draft-ietf-opsawg-pcap). Walking and damage are
-//! `record_walk`'s.
+//! `records`'.
 
-use super::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
-use super::ledger::Ledger;
-use super::record_walk::{Declared, Header, Layout, RecordWalk};
-use super::walk::{MAX_FRAME_BYTES, Walk};
+use super::super::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
+use super::super::ledger::Ledger;
+use super::super::walk::{MAX_FRAME_BYTES, Walk};
+use super::{Declared, Header, Layout, RecordWalk};
 use std::marker::PhantomData;
 
 /// Bytes of the file header.
-pub(super) const FILE_HEADER_BYTES: usize = 24;
+pub(in super::super) const FILE_HEADER_BYTES: usize = 24;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -54,13 +54,13 @@ impl<E: Endian, const HEADER: usize> Layout for Classic<E, HEADER> {
 }
 
 /// True if a file that starts with these bytes is a classic pcap file.
-pub(super) fn is_magic(head: &[u8]) -> bool {
+pub(in super::super) fn is_magic(head: &[u8]) -> bool {
     let known = |magic| matches!(magic, MICROSECONDS | NANOSECONDS | MODIFIED);
     u32_at::<Little>(head, 0).is_some_and(known) || u32_at::<Big>(head, 0).is_some_and(known)
 }
 
 /// Reads the file header of a file with the right magic; none if it is cut short.
-pub(super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Option<Box<dyn Walk>> {
+pub(in super::super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Option<Box<dyn Walk>> {
     match u32_at::<Little>(header, 0)? {
         MICROSECONDS | NANOSECONDS | MODIFIED => open_ordered::<Little>(header, input, ledger),
         _ => open_ordered::<Big>(header, input, ledger),

@@ -1,8 +1,8 @@
 //! The rarer blocks of pcapng and what they hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks,
-//! drop counters, options. The walk over blocks is `pcapng`'s.
+//! drop counters, options. The walk over blocks is its parent module's.
 
-use super::Record;
-use super::endian::{Endian, u16_at, u32_at, u64_at};
+use super::super::Record;
+use super::super::endian::{Endian, u16_at, u32_at, u64_at};
 
 /// Block type numbers.
 pub(super) mod block {
@@ -13,6 +13,8 @@ pub(super) mod block {
     pub const NAME_RESOLUTION: u32 = 4;
     pub const STATISTICS: u32 = 5;
     pub const ENHANCED_PACKET: u32 = 6;
+    /// systemd journal entry.
+    pub const JOURNAL: u32 = 9;
     pub const SECRETS: u32 = 10;
     pub const CUSTOM: u32 = 0x0bad;
     pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;

@@ -1,14 +1,14 @@
 //! Sun snoop files (RFC 1761): big-endian records with a padded length and a running count of drops.
 
-use super::endian::{Big, array_at, u32_at};
-use super::ledger::Ledger;
-use super::record_walk::{Declared, Header, Layout, RecordWalk};
-use super::walk::Walk;
+use super::super::endian::{Big, array_at, u32_at};
+use super::super::ledger::Ledger;
+use super::super::walk::Walk;
+use super::{Declared, Header, Layout, RecordWalk};
 
 /// The first bytes of the file.
-pub(super) const MAGIC: &[u8; 8] = b"snoop\0\0\0";
+pub(in super::super) const MAGIC: &[u8; 8] = b"snoop\0\0\0";
 /// Bytes of the file header: magic, version, datalink type.
-pub(super) const FILE_HEADER_BYTES: usize = 16;
+pub(in super::super) const FILE_HEADER_BYTES: usize = 16;
 
 const RECORD_HEADER_BYTES: usize = 24;
 
@@ -31,7 +31,7 @@ impl Layout for Snoop {
 }
 
 /// Reads the file header; an error says in one sentence what cannot be read.
-pub(super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box<dyn Walk>, String> {
+pub(in super::super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box<dyn Walk>, String> {
     let (Some(version), Some(datalink)) = (u32_at::<Big>(header, 8), u32_at::<Big>(header, 12)) else {
         return Err("a snoop file that is cut short in its file header".to_owned());
     };
@@ -40,7 +40,9 @@ pub(super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box
         0 | 4 => 1,
         2 => 6,
         8 => 10,
-        _ => return Err(format!("a snoop file (version {version}) of datalink type {datalink}, which is not read")),
+        _ => {
+            return Err(format!("a snoop file (version {version}) of datalink type {datalink}, which is not read"));
+        }
     };
     ledger.facts.format = "snoop";
     ledger.interface(link_type, None, 1000);

@@ -1,36 +1,26 @@
-//! The walk over fixed record headers (pcap, snoop), and the way back after damage. Owns the judgement of what a record
-//! header can be; layouts and file headers are `pcap`'s and `snoop`'s.
+//! The walk over fixed record headers (pcap, snoop), and the way back after damage. `judge` says what a record header
+//! can be, `search` finds the next good one; layouts and file headers are `pcap`'s and `snoop`'s.
 //!
 //! How it works: such a file is a chain in which each header tells where the next one is, with nothing to check it by.
 //! [`RecordWalk::run`] hops along the chain and takes every header that looks ordinary; this loop is the serial part of
 //! the whole engine, so it must stay tiny. A header that is odd in any way is looked at closer, with the help of the
-//! next one. Where the chain is broken, `search` tries byte by byte for the next place where [`CHAIN`] ordinary records
-//! follow each other. A false length shows only at the *next* header, so the search starts within the record before, if
+//! next one. Where the chain is broken, `search` tries byte by byte for the next place where some ordinary records follow
+//! each other. A false length shows only at the *next* header, so the search starts within the record before, if
 //! that one's length is unusual, and that record is taken back if the chain resumes inside it.
 //!
 //! What to check when you change it: every decision may only depend on the file's bytes, not on the window (ask for
 //! more bytes instead); the search must cost a bounded number of header checks per byte; after a search the walk must
 //! stand further on than before it.
 
+mod judge;
+pub(super) mod pcap;
+mod search;
+pub(super) mod snoop;
+
 use super::Record;
 use super::ledger::Ledger;
-use super::walk::{Found, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
-
-/// Ordinary records that must follow each other where the walk resumes.
-const CHAIN: usize = 3;
-/// Seconds between neighbours that are ordinary (48 days); more makes a header odd, not impossible.
-const JUMP_S: u32 = 1 << 22;
-/// Seconds from the last good record within which a search believes a header (10 years).
-const ERA_S: u32 = 315_576_000;
-/// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
-const USUAL_SNAP_BYTES: u32 = 256 << 10;
-/// More padding behind a frame than any writer leaves.
-const MAX_PADDING_BYTES: usize = 64;
-
-/// What is said of a file that ends within a record, or within a block.
-pub(super) const CUT_SHORT: &str = "cut short in the middle of a packet";
-/// What is said when records follow within that stretch after all.
-const BEYOND_END: &str = "a record that claims to go on beyond the end of the file";
+use super::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
+use judge::{Closer, JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
 
 /// One record header.
 #[derive(Clone, Copy)]
@@ -74,15 +64,6 @@ pub(super) struct Declared {
     pub units_per_second: u32,
 }
 
-/// Ways in which a header is unusual without being impossible, as bits.
-mod odd {
-    pub const EMPTY: u8 = 0x01;
-    pub const BEYOND_SNAP: u8 = 0x02;
-    pub const BEYOND_ORIGINAL: u8 = 0x04;
-    pub const FRACTION: u8 = 0x08;
-    pub const JUMP: u8 = 0x10;
-}
-
 /// The chain is broken: what is known of the place until it is found again.
 struct Lost {
     /// Start of the header that cannot be right.
@@ -90,12 +71,6 @@ struct Lost {
     /// Start of the record before, if its length may be what is wrong.
     before: Option<u64>,
     what: String,
-}
-
-enum Closer {
-    Fine,
-    Short(usize),
-    Bad(String),
 }
 
 /// Walks over the records of one file.
@@ -117,10 +92,6 @@ pub(super) struct RecordWalk<L> {
     /// Number of the last frame that jumped in time, and the seconds before the jump.
     jump: Option<(u32, u32)>,
     lost: Option<Lost>,
-}
-
-fn near(a: u32, b: u32, within: u32) -> bool {
-    a.abs_diff(b) <= within
 }
 
 impl<L: Layout> RecordWalk<L> {
@@ -210,59 +181,6 @@ impl<L: Layout> RecordWalk<L> {
         }
     }
 
-    /// The ways in which a header is unusual beside a record of `neighbour_s`.
-    fn oddities(&self, header: &Header, neighbour_s: u32) -> u8 {
-        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
-        bit(header.captured == 0, odd::EMPTY)
-            | bit(header.captured > self.snap, odd::BEYOND_SNAP)
-            | bit(header.captured > header.original, odd::BEYOND_ORIGINAL)
-            | bit(header.fraction >= self.declared.units_per_second, odd::FRACTION)
-            | bit(!near(header.seconds, neighbour_s, JUMP_S), odd::JUMP)
-    }
-
-    /// Why a header cannot be right whatever follows it.
-    fn impossible(&self, header: &Header) -> Option<String> {
-        let Header { seconds, fraction, captured, original, record_bytes } = *header;
-        if captured > self.longest {
-            Some(format!("a record that claims {captured} captured bytes"))
-        } else if original > MAX_FRAME_BYTES {
-            Some(format!("a record that claims {original} bytes on the wire"))
-        } else if L::padding(header) > MAX_PADDING_BYTES {
-            Some(format!("a record of {record_bytes} bytes that claims {captured} captured bytes"))
-        } else if (seconds, fraction, captured, original) == (0, 0, 0, 0) {
-            Some("zeros in place of a record".to_owned())
-        } else {
-            None
-        }
-    }
-
-    /// Judges an unusual header with the help of the next one.
-    fn look_closer(&mut self, window: Window<'_>, at: usize, header: &Header, last_s: u32) -> Closer {
-        if let Some(what) = self.impossible(header) {
-            return Closer::Bad(what);
-        }
-        let Some(next) = self.layout.header_at(window.bytes, at + header.record_bytes) else {
-            return if window.at_end { Closer::Fine } else { Closer::Short(header.record_bytes + L::HEADER_BYTES) };
-        };
-        let odd_here = self.oddities(header, last_s);
-        let odd_next = self.oddities(&next, header.seconds);
-        let follows = odd_next & !(odd_here & !odd::JUMP) == 0;
-        let steps_back = near(next.seconds, last_s, JUMP_S) && odd_next & !odd_here & !odd::JUMP == 0;
-        let jumped = odd_here & odd::JUMP != 0;
-        if self.impossible(&next).is_some() || !(follows || jumped && steps_back) {
-            return Closer::Bad("a record whose length leads to nothing like a record".to_owned());
-        }
-        if jumped && !follows {
-            return Closer::Bad("a record of a time far from both its neighbours".to_owned());
-        }
-        let carried = header.fraction / 2 < self.declared.units_per_second;
-        if odd_here & odd::FRACTION != 0 && odd_next & odd::FRACTION == 0 && !carried {
-            return Closer::Bad(format!("a record whose fraction of a second is {}", header.fraction));
-        }
-        self.snap = self.snap.max(header.captured);
-        Closer::Fine
-    }
-
     /// Start of the last record if its length is not what its frame or the snap length makes it: then it may be false.
     fn unusual_start(&self, records: &[Record]) -> Option<usize> {
         let last = records.last()?;
@@ -277,95 +195,6 @@ impl<L: Layout> RecordWalk<L> {
                 Some(record) => Some((record.time_ns / 1_000_000_000) as u32),
                 None => self.entry_s,
             };
-        }
-    }
-
-    /// True if a header found in a search is believable next to `neighbour_s`.
-    fn believable(&self, header: &Header, neighbour_s: Option<u32>) -> bool {
-        let longest = self.snap.min(USUAL_SNAP_BYTES);
-        header.captured.wrapping_sub(1) < longest
-            && header.captured <= header.original
-            && header.original <= MAX_FRAME_BYTES
-            && header.fraction < self.declared.units_per_second
-            && L::padding(header) <= MAX_PADDING_BYTES
-            && match neighbour_s {
-                Some(neighbour_s) => near(header.seconds, neighbour_s, JUMP_S),
-                None => self.era_s().is_none_or(|era_s| near(header.seconds, era_s, ERA_S)),
-            }
-    }
-
-    /// Whether a chain of records starts at `start`: `Err` tells how many bytes it takes to say.
-    fn chain_starts(&self, window: Window<'_>, start: usize) -> Result<bool, usize> {
-        let bytes = window.bytes;
-        let (mut at, mut neighbour_s) = (start, None);
-        for link in 0..CHAIN {
-            let Some(header) = self.layout.header_at(bytes, at) else {
-                let exact = at == bytes.len() && link > 0;
-                return if window.at_end { Ok(exact || link > 1) } else { Err(at - start + L::HEADER_BYTES) };
-            };
-            if !self.believable(&header, neighbour_s) {
-                return Ok(false);
-            }
-            neighbour_s = Some(header.seconds);
-            at += header.record_bytes;
-            if at > bytes.len() && window.at_end {
-                return Ok(link > 1);
-            }
-        }
-        Ok(true)
-    }
-
-    fn search(&self, window: Window<'_>, from: usize) -> Found {
-        for at in from..window.bytes.len() {
-            match self.chain_starts(window, at) {
-                Ok(true) => return Found::At(at),
-                Ok(false) => {}
-                Err(needed) => return Found::Undecided(at, needed),
-            }
-        }
-        if window.at_end { Found::Nowhere } else { Found::Undecided(window.bytes.len().max(from), L::HEADER_BYTES) }
-    }
-
-    /// Looks for the place where the chain goes on; the position to walk on from, or where the walk must pause.
-    fn recover(
-        &mut self,
-        window: Window<'_>,
-        from: usize,
-        records: &mut Vec<Record>,
-        ledger: &mut Ledger,
-    ) -> Result<usize, Walked> {
-        let Some(lost) = self.lost.take() else {
-            return Ok(from);
-        };
-        match self.search(window, from) {
-            Found::At(at) => {
-                let found = window.base + at as u64;
-                let since = lost.before.filter(|_| found < lost.bad_at);
-                if since.is_some() {
-                    self.take_back(records);
-                }
-                let since = since.unwrap_or(lost.bad_at);
-                let what = if lost.what == CUT_SHORT { BEYOND_END } else { &lost.what };
-                ledger.damage(since, found.saturating_sub(since), what);
-                self.last_s = self.layout.header_at(window.bytes, at).map(|header| header.seconds);
-                Ok(at)
-            }
-            Found::Undecided(at, needed) => {
-                let undecided = window.base + at as u64;
-                if let Some(before) = lost.before.filter(|_| undecided < lost.bad_at) {
-                    // The record before is still in doubt: come back to it with more bytes.
-                    self.take_back(records);
-                    let consumed = (before - window.base) as usize;
-                    return Err(Walked { consumed, needed: at - consumed + needed });
-                }
-                self.lost = Some(Lost { before: None, ..lost });
-                Err(Walked { consumed: at.min(window.bytes.len()), needed })
-            }
-            Found::Nowhere => {
-                let end = window.base + window.bytes.len() as u64;
-                ledger.damage(lost.bad_at, end.saturating_sub(lost.bad_at), &lost.what);
-                Err(Walked { consumed: window.bytes.len(), needed: 0 })
-            }
         }
     }
 
@@ -404,12 +233,15 @@ impl<L: Layout> Walk for RecordWalk<L> {
             };
             let (stopped, stop) = self.run(window, at, records);
             at = match stop {
-                Stop::Short(needed) if !window.at_end => return self.pause(stopped, needed, records),
-                Stop::Short(_) if stopped == length => return Walked { consumed: length, needed: 0 },
+                Stop::Short(needed) if !window.at_end => {
+                    return self.pause(stopped, needed, records);
+                }
+                Stop::Short(_) if stopped == length => {
+                    return Walked { consumed: length, needed: 0 };
+                }
                 Stop::Short(_) => self.lose(window, stopped, CUT_SHORT.to_owned(), records),
                 Stop::Bad(what) => self.lose(window, stopped, what, records),
             };
         }
     }
 }
-

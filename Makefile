@@ -1,0 +1,133 @@
+# Everything one does with this repository. `make help` lists the targets; plain `make` does what CI does.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := test
+MAKEFLAGS += --no-print-directory
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+# The first Python of 3.11 or newer; override with `make PYTHON=...`.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+OUT := build/demo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+
+# The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
+PROFILE ?= release
+# Seconds for each fuzz target; 20 is what CI spends.
+FUZZ_SECONDS ?= 20
+# What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
+BENCH ?=
+
+PYTHON_SOURCES := $(wildcard analyze vmtrace lab bench tools tests)
+RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -o -name Cargo.toml -not -path '*/fuzz/*') \
+    Cargo.toml Cargo.lock
+
+export PYTHON
+
+.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
+    check-tools system-demo system-test clean
+
+help: ## list the targets
+	@echo 'make          what CI does: the same as make test'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- what a newcomer runs ---
+
+demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, analyse the captures in samples/, end with a report to open
+	@mkdir -p $(OUT)
+	@echo '== vmtrace analyze samples --report $(OUT)/report.html --figures $(OUT)/figures'
+	@$(BIN)/vmtrace analyze samples --report $(OUT)/report.html --figures $(OUT)/figures
+	@echo
+	@echo 'What each sample is about: samples/README.md'
+	@echo 'Figures:  $(CURDIR)/$(OUT)/figures'
+	@echo 'Report, to open in a browser:'
+	@echo '$(CURDIR)/$(OUT)/report.html'
+
+test: $(STAMPS)/system-test $(STAMPS)/install-dev ## set up, then all checks and tests
+	@$(MAKE) lint types test-rust test-python fuzz
+	@echo '== all checks and tests passed'
+
+setup: $(STAMPS)/system-test $(STAMPS)/install-dev ## install all that developing needs: system packages, .venv, build
+	@echo 'ready: source $(BIN)/activate'
+
+# --- the parts ---
+
+install: $(STAMPS)/install ## build and install vmtrace into .venv (editable)
+
+lint: $(STAMPS)/install-dev ## rustfmt, clippy, ruff
+	@echo '== lint'
+	@tools/cargo-part fmt fmt --all --check
+	@tools/cargo-part clippy clippy --workspace --all-targets --locked --quiet -- -D warnings
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(STAMPS)/install-dev ## write the code as rustfmt and ruff want it
+	@cargo fmt --all
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: $(STAMPS)/install-dev ## mypy (strict), and the engine's stub against the engine
+	@echo '== types'
+	@$(BIN)/mypy
+	@$(BIN)/python -P -m mypy.stubtest analyze._engine --mypy-config-file pyproject.toml
+
+test-rust: $(STAMPS)/check-tools ## the tests of the engine
+	@echo '== cargo test'
+	@cargo test --workspace --locked --quiet
+
+test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
+	@echo '== pytest'
+	@$(BIN)/pytest $(PYTEST)
+
+fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; docs/fuzzing.md for long runs
+	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'
+	@tools/fuzz --seconds $(FUZZ_SECONDS)
+
+bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes docs/performance.md (BENCH="--quick")
+	@tools/system-packages bench
+	@cargo build --release --locked --examples --package vmtrace-core
+	@$(BIN)/python -m bench.run $(BENCH)
+
+accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
+	@$(BIN)/python -P -m lab.accuracy
+
+docs: $(STAMPS)/install-dev ## check that the documents say what the program does
+	@$(BIN)/pytest -q tests/house
+
+clean: ## remove what was built, but not .venv
+	@rm -rf build $(TARGET_DIR)
+
+# --- set-up; a stamp in build/stamps says that a step is done ---
+
+check-tools: $(STAMPS)/check-tools
+
+$(STAMPS)/check-tools: tools/check-tools Cargo.toml
+	@mkdir -p $(@D)
+	@tools/check-tools
+	@touch $@
+
+$(STAMPS)/system-demo: tools/system-packages $(STAMPS)/check-tools
+	@tools/system-packages demo
+	@touch $@
+
+$(STAMPS)/system-test: tools/system-packages $(STAMPS)/check-tools
+	@tools/system-packages test
+	@touch $@
+
+$(VENV)/bin/python:
+	@echo "Python environment: $(VENV), with $(PYTHON)"
+	@tools/system-packages demo
+	@$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
+	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .'
+	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e .
+	@touch $@
+
+$(STAMPS)/install-dev: pyproject.toml $(STAMPS)/install
+	@echo "Installing what tests and checks need into $(VENV): pip install -e '.[dev]'"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e '.[dev]'
+	@touch $@

@@ -1,0 +1,173 @@
+//! Blocks that hold frames: enhanced, simple and obsolete packet blocks.
+
+use super::super::Record;
+use super::super::endian::{Endian, array_at, u32_at};
+use super::super::ledger::Ledger;
+use super::super::walk::{MAX_FRAME_BYTES, Window};
+use super::blocks::{PacketOptions, block};
+use super::{PcapngWalk, bad_block, interface_at};
+
+/// Fixed part of enhanced and obsolete packet blocks, without the trailer.
+pub(super) const PACKET_HEADER_BYTES: usize = 28;
+const SIMPLE_HEADER_BYTES: usize = 12;
+
+/// The parts of a packet block that all kinds share.
+struct PacketBlock<'a> {
+    interface: u32,
+    stamp: u64,
+    captured: u32,
+    original: u32,
+    options: &'a [u8],
+}
+
+impl PcapngWalk {
+    /// Takes enhanced packet blocks that are sound and have no options; stops at any other block. Nearly all blocks of
+    /// nearly all files end here, so this loop has to be tight.
+    pub(super) fn plain_packets<E: Endian>(&mut self, bytes: &[u8], mut at: usize, records: &mut Vec<Record>) -> usize {
+        let mut frame = self.frame;
+        while let Some(head) = array_at::<PACKET_HEADER_BYTES>(bytes, at) {
+            let [kind, length, index, high, low, captured, original] =
+                std::array::from_fn(|field| u32_at::<E>(head, 4 * field).unwrap_or(0));
+            // The block's length without its packet is 32 to 35 if there are no options.
+            let rest = length.wrapping_sub(captured).wrapping_sub(32);
+            let plain =
+                kind == block::ENHANCED_PACKET && rest < 4 && captured <= original && original <= MAX_FRAME_BYTES;
+            let end = at + length as usize;
+            if !plain || end > bytes.len() || u32_at::<E>(bytes, end - 4) != Some(length) {
+                break;
+            }
+            let Some(interface) = self.interfaces.get(index as usize) else {
+                break;
+            };
+            frame = frame.wrapping_add(1);
+            records.push(Record {
+                time_ns: interface.time_ns(u64::from(high) << 32 | u64::from(low)),
+                offset: (at + PACKET_HEADER_BYTES) as u32,
+                captured_length: captured,
+                original_length: original,
+                frame,
+                link_type: interface.link_type,
+                input: self.input,
+                interface: interface_at(self.first_interface, index),
+                fcs_length: interface.fcs_length,
+            });
+            at = end;
+        }
+        self.frame = frame;
+        at
+    }
+
+    pub(super) fn enhanced_packet<E: Endian>(
+        &mut self,
+        window: Window<'_>,
+        at: usize,
+        body: &[u8],
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) {
+        let Some(packet) = packet_block::<E>(body) else {
+            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        };
+        self.packet::<E>(packet, window, at, body, records, ledger);
+    }
+
+    fn packet<E: Endian>(
+        &mut self,
+        packet: PacketBlock<'_>,
+        window: Window<'_>,
+        at: usize,
+        body: &[u8],
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) {
+        let Some(interface) = self.interfaces.get(packet.interface as usize) else {
+            return bad_block(window, at, body, "a packet of an interface that is not described", ledger);
+        };
+        if packet.original > MAX_FRAME_BYTES {
+            return bad_block(window, at, body, "a packet that claims more than 16 MiB on the wire", ledger);
+        }
+        let options = PacketOptions::parse::<E>(packet.options);
+        self.frame = self.frame.wrapping_add(1);
+        records.push(Record {
+            time_ns: interface.time_ns(packet.stamp),
+            offset: (at + PACKET_HEADER_BYTES) as u32,
+            captured_length: packet.captured,
+            original_length: packet.original.max(packet.captured),
+            frame: self.frame,
+            link_type: interface.link_type,
+            input: self.input,
+            interface: interface_at(self.first_interface, packet.interface),
+            fcs_length: options.fcs_length.unwrap_or(interface.fcs_length),
+        });
+        self.note_drops(options.dropped, ledger);
+    }
+
+    /// Obsolete packet blocks hold a count of drops beside a 16-bit interface number (draft appendix A).
+    pub(super) fn obsolete_packet<E: Endian>(
+        &mut self,
+        window: Window<'_>,
+        at: usize,
+        body: &[u8],
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) {
+        let Some(mut packet) = packet_block::<E>(body) else {
+            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        };
+        let number = |at| array_at(body, at).map_or(0, |number| E::u16(*number));
+        packet.interface = u32::from(number(8));
+        let drops = number(10);
+        // All bits set: unknown.
+        self.note_drops((drops != u16::MAX).then_some(u64::from(drops)), ledger);
+        self.packet::<E>(packet, window, at, body, records, ledger);
+    }
+
+    pub(super) fn simple_packet<E: Endian>(
+        &mut self,
+        window: Window<'_>,
+        at: usize,
+        body: &[u8],
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) {
+        let Some(interface) = self.interfaces.first() else {
+            return bad_block(window, at, body, "a packet of an interface that is not described", ledger);
+        };
+        let original = u32_at::<E>(body, 8).unwrap_or(u32::MAX);
+        let snap = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
+        let captured = original.min(snap);
+        if original > MAX_FRAME_BYTES || captured as usize > body.len().saturating_sub(SIMPLE_HEADER_BYTES) {
+            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        }
+        self.frame = self.frame.wrapping_add(1);
+        records.push(Record {
+            time_ns: Record::NO_TIME,
+            offset: (at + SIMPLE_HEADER_BYTES) as u32,
+            captured_length: captured,
+            original_length: original,
+            frame: self.frame,
+            link_type: interface.link_type,
+            input: self.input,
+            interface: interface_at(self.first_interface, 0),
+            fcs_length: interface.fcs_length,
+        });
+    }
+}
+
+/// The shared layout of enhanced and obsolete packet blocks; none if the packet does not fit.
+fn packet_block<E: Endian>(body: &[u8]) -> Option<PacketBlock<'_>> {
+    let head = body.first_chunk::<PACKET_HEADER_BYTES>()?;
+    let captured = u32_at::<E>(head, 20)?;
+    let room = body.len() - PACKET_HEADER_BYTES;
+    if captured as usize > room {
+        return None;
+    }
+    let padded = (captured as usize).next_multiple_of(4);
+    Some(PacketBlock {
+        interface: u32_at::<E>(head, 8)?,
+        stamp: u64::from(u32_at::<E>(head, 12)?) << 32 | u64::from(u32_at::<E>(head, 16)?),
+        captured,
+        original: u32_at::<E>(head, 24)?,
+        options: body.get(PACKET_HEADER_BYTES + padded..).unwrap_or(&[]),
+    })
+}

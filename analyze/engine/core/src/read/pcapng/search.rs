@@ -1,0 +1,91 @@
+//! The way back after damage: the search for the next sound block.
+
+use super::super::endian::{Big, Endian, Little, u32_at};
+use super::super::ledger::Ledger;
+use super::super::walk::{CUT_SHORT, Found, Walked, Window};
+use super::blocks::block;
+use super::packets::PACKET_HEADER_BYTES;
+use super::{FRAMING_BYTES, MAGIC, Order, PcapngWalk, SECTION_HEADER_BYTES, section_order};
+
+/// Largest block at which a search stops.
+const MAX_FOUND_BLOCK_BYTES: u32 = 512 << 10;
+/// What is said when blocks follow within the last, incomplete one after all.
+const BEYOND_END: &str = "a block that claims to go on beyond the end of the file";
+
+impl PcapngWalk {
+    /// Whether a sound block starts at `at`: `Err` tells how many bytes it takes to say.
+    fn block_starts<E: Endian>(window: Window<'_>, at: usize) -> Result<bool, usize> {
+        let unless_more_comes = |needed| {
+            if window.at_end { Ok(false) } else { Err(needed) }
+        };
+        let Some(kind) = u32_at::<E>(window.bytes, at) else {
+            return unless_more_comes(FRAMING_BYTES);
+        };
+        let least = match kind {
+            block::SECTION_HEADER => SECTION_HEADER_BYTES,
+            block::ENHANCED_PACKET | block::PACKET => PACKET_HEADER_BYTES + 4,
+            block::INTERFACE => 20,
+            block::SIMPLE_PACKET => 16,
+            block::NAME_RESOLUTION | block::STATISTICS | block::SECRETS => FRAMING_BYTES,
+            block::CUSTOM | block::CUSTOM_NOT_COPIED => FRAMING_BYTES,
+            _ => return Ok(false),
+        };
+        let Some(length) = u32_at::<E>(window.bytes, at + 4) else {
+            return unless_more_comes(FRAMING_BYTES);
+        };
+        if (length as usize) < least || length > MAX_FOUND_BLOCK_BYTES {
+            return Ok(false);
+        }
+        match u32_at::<E>(window.bytes, at + length as usize - 4) {
+            Some(trailer) => Ok(trailer == length),
+            None => unless_more_comes(length as usize),
+        }
+    }
+
+    fn search(&self, window: Window<'_>, from: usize) -> Found {
+        for at in from..window.bytes.len() {
+            let rest = window.bytes.get(at..).unwrap_or(&[]);
+            let order = match section_order(rest) {
+                Some(order) if rest.starts_with(MAGIC) => order,
+                None if rest.starts_with(MAGIC) && rest.len() < FRAMING_BYTES && !window.at_end => {
+                    return Found::Undecided(at, FRAMING_BYTES);
+                }
+                _ => self.order,
+            };
+            let starts = match order {
+                Order::Little => Self::block_starts::<Little>(window, at),
+                Order::Big => Self::block_starts::<Big>(window, at),
+            };
+            match starts {
+                Ok(true) => return Found::At(at),
+                Ok(false) => {}
+                Err(needed) => return Found::Undecided(at, needed),
+            }
+        }
+        if window.at_end { Found::Nowhere } else { Found::Undecided(window.bytes.len().max(from), FRAMING_BYTES) }
+    }
+
+    /// Looks for the next sound block if the last one was not; the position to walk on from, or where to pause.
+    pub(super) fn recover(&mut self, window: Window<'_>, from: usize, ledger: &mut Ledger) -> Result<usize, Walked> {
+        let Some((since, what)) = self.lost.take() else {
+            return Ok(from);
+        };
+        match self.search(window, from) {
+            Found::At(at) => {
+                let skipped = (window.base + at as u64).saturating_sub(since);
+                let what = if what == CUT_SHORT { BEYOND_END } else { &what };
+                ledger.damage(since, skipped, what);
+                Ok(at)
+            }
+            Found::Undecided(at, needed) => {
+                self.lost = Some((since, what));
+                Err(Walked { consumed: at.min(window.bytes.len()), needed })
+            }
+            Found::Nowhere => {
+                let end = window.base + window.bytes.len() as u64;
+                ledger.damage(since, end.saturating_sub(since), &what);
+                Err(Walked { consumed: window.bytes.len(), needed: 0 })
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a record header can be: ordinary, odd, or impossible. Owns the bounds; where the walk is and what it does about
+//! it is the business of `records`.
+
+use super::super::walk::{MAX_FRAME_BYTES, Window};
+use super::{Header, Layout, RecordWalk};
+
+/// Seconds between neighbours that are ordinary (48 days); more makes a header odd, not impossible.
+pub(super) const JUMP_S: u32 = 1 << 22;
+/// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
+pub(super) const USUAL_SNAP_BYTES: u32 = 256 << 10;
+/// More padding behind a frame than any writer leaves.
+pub(super) const MAX_PADDING_BYTES: usize = 64;
+
+/// Ways in which a header is unusual without being impossible, as bits.
+mod odd {
+    pub const EMPTY: u8 = 0x01;
+    pub const BEYOND_SNAP: u8 = 0x02;
+    pub const BEYOND_ORIGINAL: u8 = 0x04;
+    pub const FRACTION: u8 = 0x08;
+    pub const JUMP: u8 = 0x10;
+}
+
+/// What a closer look at a header gives.
+pub(super) enum Closer {
+    Fine,
+    Short(usize),
+    Bad(String),
+}
+
+/// True if two times, in seconds, are no further apart than `within`.
+pub(super) fn near(a: u32, b: u32, within: u32) -> bool {
+    a.abs_diff(b) <= within
+}
+
+impl<L: Layout> RecordWalk<L> {
+    /// The ways in which a header is unusual beside a record of `neighbour_s`.
+    fn oddities(&self, header: &Header, neighbour_s: u32) -> u8 {
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        bit(header.captured == 0, odd::EMPTY)
+            | bit(header.captured > self.snap, odd::BEYOND_SNAP)
+            | bit(header.captured > header.original, odd::BEYOND_ORIGINAL)
+            | bit(header.fraction >= self.declared.units_per_second, odd::FRACTION)
+            | bit(!near(header.seconds, neighbour_s, JUMP_S), odd::JUMP)
+    }
+
+    /// Why a header cannot be right whatever follows it.
+    fn impossible(&self, header: &Header) -> Option<String> {
+        let Header { seconds, fraction, captured, original, record_bytes } = *header;
+        if captured > self.longest {
+            Some(format!("a record that claims {captured} captured bytes"))
+        } else if original > MAX_FRAME_BYTES {
+            Some(format!("a record that claims {original} bytes on the wire"))
+        } else if L::padding(header) > MAX_PADDING_BYTES {
+            Some(format!("a record of {record_bytes} bytes that claims {captured} captured bytes"))
+        } else if (seconds, fraction, captured, original) == (0, 0, 0, 0) {
+            Some("zeros in place of a record".to_owned())
+        } else {
+            None
+        }
+    }
+
+    /// Judges an unusual header with the help of the next one.
+    pub(super) fn look_closer(&mut self, window: Window<'_>, at: usize, header: &Header, last_s: u32) -> Closer {
+        if let Some(what) = self.impossible(header) {
+            return Closer::Bad(what);
+        }
+        let Some(next) = self.layout.header_at(window.bytes, at + header.record_bytes) else {
+            return if window.at_end { Closer::Fine } else { Closer::Short(header.record_bytes + L::HEADER_BYTES) };
+        };
+        let odd_here = self.oddities(header, last_s);
+        let odd_next = self.oddities(&next, header.seconds);
+        let follows = odd_next & !(odd_here & !odd::JUMP) == 0;
+        let steps_back = near(next.seconds, last_s, JUMP_S) && odd_next & !odd_here & !odd::JUMP == 0;
+        let jumped = odd_here & odd::JUMP != 0;
+        if self.impossible(&next).is_some() || !(follows || jumped && steps_back) {
+            return Closer::Bad("a record whose length leads to nothing like a record".to_owned());
+        }
+        if jumped && !follows {
+            return Closer::Bad("a record of a time far from both its neighbours".to_owned());
+        }
+        let carried = header.fraction / 2 < self.declared.units_per_second;
+        if odd_here & odd::FRACTION != 0 && odd_next & odd::FRACTION == 0 && !carried {
+            return Closer::Bad(format!("a record whose fraction of a second is {}", header.fraction));
+        }
+        self.snap = self.snap.max(header.captured);
+        Closer::Fine
+    }
+}

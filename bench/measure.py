@@ -1,0 +1,71 @@
+"""What one run of a program costs: wall time, CPU time, peak memory. Knows nothing of captures."""
+
+import os
+import resource
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run cost. `peak_bytes` is the largest resident set of any one of its processes."""
+
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+class ProgramError(Exception):
+    """A measured program ended with an error."""
+
+
+def cost_of(command: Sequence[str | Path], *, cpus: int | None = None, timeout_s: float = 3600) -> Cost:
+    """Runs a command to its end, its output thrown away, on at most `cpus` processors.
+
+    The peak that the kernel reports for a child begins with its parent's size at the fork: keep this process small
+    (no numpy here).
+
+    Raises:
+        ProgramError: it ended with an error, or took longer than `timeout_s`.
+    """
+    words = [str(word) for word in command]
+    allowed = sorted(os.sched_getaffinity(0))
+    started = time.monotonic()
+    os.sched_setaffinity(0, allowed[:cpus])  # inherited by the child
+    try:
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            os.sched_setaffinity(0, allowed)
+            error, usage = _wait(process, timeout_s)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    wall_s = time.monotonic() - started
+    if process.returncode != 0:
+        raise ProgramError(f"{' '.join(words)}: status {process.returncode}: {error.strip()[-300:]}")
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def best_cost_of(command: Sequence[str | Path], *, repeat: int, cpus: int | None = None) -> Cost:
+    """The least of several runs, for each of the three by itself: what disturbs a run only ever adds."""
+    costs = [cost_of(command, cpus=cpus) for _ in range(repeat)]
+    return Cost(
+        wall_s=min(cost.wall_s for cost in costs),
+        cpu_s=min(cost.cpu_s for cost in costs),
+        peak_bytes=min(cost.peak_bytes for cost in costs),
+    )
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> tuple[str, resource.struct_rusage]:
+    """Reads standard error to its end and reaps the process by wait4, which alone gives this child's own usage."""
+    killer = threading.Timer(timeout_s, process.kill)
+    killer.start()
+    try:
+        error = process.stderr.read() if process.stderr else b""
+        _, status, usage = os.wait4(process.pid, 0)
+    finally:
+        killer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return error.decode("utf-8", "replace"), usage

@@ -1,0 +1,58 @@
+"""The programs that are measured, and how each is called. All read the same file and throw their output away."""
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A program to measure. `prefix_packets`: it is so slow that only the first packets are given to it."""
+
+    name: str
+    command: tuple[str, ...]
+    prefix_packets: int | None = None
+    needs: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        """True if its program is there."""
+        return self.needs is None or shutil.which(self.needs) is not None
+
+    def call(self, path: Path) -> list[str]:
+        """The command line that reads `path`."""
+        return [word.replace("FILE", str(path)) for word in self.command]
+
+
+def vmtrace(out: Path) -> Peer:
+    """The program itself: every connection, all measurements on, the summary as JSON to `out`."""
+    script = Path(sys.executable).with_name("vmtrace")
+    return Peer("vmtrace", (str(script), "analyze", "FILE", "--json", str(out)))
+
+
+def walk(walker: Path) -> Peer:
+    """The bare walk over record headers: no reader of pcap can be quicker."""
+    return Peer("bare walk", (str(walker), "FILE"))
+
+
+def read(walker: Path) -> Peer:
+    """The bytes of the file read, and nothing else."""
+    return Peer("read", (str(walker), "--read", "FILE"))
+
+
+def others(prefix_packets: int) -> list[Peer]:
+    """The peers of the field, quick ones on the whole file."""
+    dpkt_loop = str(Path(__file__).with_name("dpkt_loop.py"))
+    return [
+        Peer("capinfos", ("capinfos", "-c", "-u", "-i", "FILE"), needs="capinfos"),
+        Peer("tcptrace -l -r -n", ("tcptrace", "-l", "-r", "-n", "FILE"), needs="tcptrace"),
+        Peer("dpkt loop", (sys.executable, dpkt_loop, "FILE"), prefix_packets),
+        Peer("tshark conv,tcp", ("tshark", "-r", "FILE", "-q", "-z", "conv,tcp"), prefix_packets, "tshark"),
+        Peer(
+            "tshark two-pass ack_rtt",
+            ("tshark", "-r", "FILE", "-2", "-T", "fields", "-e", "tcp.analysis.ack_rtt"),
+            prefix_packets,
+            "tshark",
+        ),
+    ]

@@ -1,0 +1,167 @@
+"""Speed beside peers, in one run on the same files: `make bench`, or `python -m bench.run --help`."""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from bench import captures, peers, results
+from bench.captures import Capture
+from bench.measure import Cost, ProgramError, best_cost_of
+from bench.results import Row
+
+ROOT = Path(__file__).parent.parent
+DOCUMENT = ROOT / "docs/performance.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+# The captures on which all peers run; on the others only vmtrace, and what a promise compares it with.
+WITH_ALL_PEERS = frozenset({"few", "short"})
+WITH_ONE_PROCESSOR = frozenset({"many", "one"})
+# All captures of a full run together.
+NEEDED_BYTES = 8 * 10**9
+
+
+def main() -> int:
+    """Measures, prints the tables, and writes them to docs/performance.md unless the run is a quick one."""
+    arguments = _arguments()
+    folder = ROOT / "build/bench"
+    if not arguments.quick and not captures.room_for(folder, NEEDED_BYTES):
+        print(f"bench: {folder} needs {NEEDED_BYTES / 1e9:.0f} GB free; make room or use --quick", file=sys.stderr)
+        return 1
+    rows, single, wrong = _measure(arguments, folder)
+    promises = results.promises(results.Figures(rows, single))
+    # On small files the start of the interpreter is most of the cost.
+    judged = "Promises are not judged on small files." if arguments.quick else results.promises_table(promises)
+    text = "\n".join([_where(arguments), "", results.table(rows), "", judged, "", *wrong]).rstrip()
+    print(text)
+    (folder / "results.json").write_text(
+        json.dumps({"rows": [asdict(row) for row in rows], "promises": [asdict(p) for p in promises], "wrong": wrong})
+    )
+    if not arguments.quick and arguments.only is None:
+        _write_document(text)
+        print(f"\nwritten to {DOCUMENT.relative_to(ROOT)}")
+    return 1 if wrong else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small files, one run each: for CI")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each quick program, the best counts (3)")
+    parser.add_argument("--prefix", type=int, default=500_000, help="packets given to slow peers (500,000)")
+    parser.add_argument("--only", action="append", choices=[r.name for r in captures.RECIPES], help="these captures")
+    parser.add_argument("--binaries", type=Path, help="folder of the built examples bench_generate and bench_walk")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.repeat, arguments.prefix = 1, min(arguments.prefix, 20_000)
+    return arguments
+
+
+def _binaries(arguments: argparse.Namespace) -> Path:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    folder: Path = arguments.binaries or target / "release/examples"
+    return folder
+
+
+def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], dict[str, Cost], list[str]]:
+    """Rows in the order of the captures, costs on one processor, and every answer that was not the truth."""
+    rows: list[Row] = []
+    single: dict[str, Cost] = {}
+    wrong: list[str] = []
+    generator, walker = (_binaries(arguments) / name for name in ("bench_generate", "bench_walk"))
+    out = folder / "out.json"
+    for recipe in captures.RECIPES:
+        if arguments.only is not None and recipe.name not in arguments.only:
+            continue
+        _say(f"{recipe.title}: making the capture")
+        capture = captures.make(recipe, generator, folder, quick=arguments.quick)
+        for peer in _peers(capture, walker, out, arguments.prefix):
+            row = _row(capture, peer, arguments)
+            if row is not None:
+                rows.append(row)
+        wrong += _check(capture, json.loads(out.read_text()))
+        if recipe.name in WITH_ONE_PROCESSOR:
+            _say(f"{recipe.name}: vmtrace on one processor")
+            own = peers.vmtrace(out).call(capture.path)
+            single[recipe.name] = best_cost_of(own, repeat=arguments.repeat, cpus=1)
+    return rows, single, wrong
+
+
+def _peers(capture: Capture, walker: Path, out: Path, prefix_packets: int) -> Iterator[peers.Peer]:
+    yield peers.vmtrace(out)
+    if capture.name in WITH_ALL_PEERS:
+        yield peers.walk(walker)
+        yield from peers.others(prefix_packets)
+    if capture.name == "full":
+        yield peers.read(walker)
+
+
+def _row(capture: Capture, peer: peers.Peer, arguments: argparse.Namespace) -> Row | None:
+    if not peer.installed:
+        _say(f"{capture.name}: {peer.name} is not installed, its row is left out")
+        return None
+    _say(f"{capture.name}: {peer.name}")
+    path, packets = capture.path, capture.packets
+    if peer.prefix_packets is not None:
+        path, packets = captures.prefix(capture, peer.prefix_packets)
+    try:
+        cost = best_cost_of(peer.call(path), repeat=1 if peer.prefix_packets else arguments.repeat)
+    except ProgramError as failure:
+        if peer.name == "vmtrace":
+            raise
+        _say(f"{capture.name}: {failure}: its row is left out")
+        return None
+    return Row(capture.name, peer.name, packets, packets == capture.packets, cost)
+
+
+def _check(capture: Capture, answer: dict[str, list[dict[str, dict[str, dict[str, int]]]]]) -> list[str]:
+    """A quick answer must also be right: connections and retransmissions against what the generator counted."""
+    directions = [c[way] for c in answer["connections"] for way in ("client_to_server", "server_to_client")]
+    found = {
+        "connections": len(answer["connections"]),
+        "data_segments": sum(_number(direction["data_segments"]) for direction in directions),
+        "retransmitted_segments": sum(_number(d["loss"]["retransmitted_segments"]) for d in directions),
+    }
+    return [
+        f"WRONG: {capture.name}: {name} is {value}, the truth is {getattr(capture, name)}"
+        for name, value in found.items()
+        if value != getattr(capture, name)
+    ]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _where(arguments: argparse.Namespace) -> str:
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
+    )
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    return (
+        f"Measured {date} at commit {commit.stdout.strip() or 'unknown'}, on {cpu[1] if cpu else platform.machine()}, "
+        f"{len(os.sched_getaffinity(0))} processors, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}; "
+        f"best of {arguments.repeat}, slow peers on the first {arguments.prefix:,} packets once. "
+        f"Command: `make bench`{' with `--quick`' if arguments.quick else ''}."
+    )
+
+
+def _write_document(text: str) -> None:
+    document = DOCUMENT.read_text()
+    before, rest = document.split(BEGIN)
+    after = rest.split(END)[1]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def _say(line: str) -> None:
+    print(f"bench: {line}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

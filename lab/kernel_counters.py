@@ -1,0 +1,40 @@
+"""A namespace's own TCP counters (`/proc/net/snmp`, `/proc/net/netstat`) and what a transfer added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab import namespaces
+
+_FILES = ("snmp", "netstat")
+_TIME_WAIT = "06"
+_GROUPS = ("Tcp", "TcpExt")
+
+
+def read(namespace: str) -> dict[str, int]:
+    """Every TCP counter of a namespace by its kernel name (RetransSegs, TCPLossProbes, ...)."""
+    counters: dict[str, int] = {}
+    with namespaces.inside(namespace):
+        texts = [Path(f"/proc/thread-self/net/{name}").read_text() for name in _FILES]
+    for text in texts:
+        lines = text.splitlines()
+        for names, values in zip(lines[::2], lines[1::2], strict=True):
+            group, _, words = names.partition(": ")
+            if group in _GROUPS:
+                numbers = values.partition(": ")[2].split()
+                counters.update(zip(words.split(), map(int, numbers), strict=True))
+    return counters
+
+
+def open_connections(namespace: str) -> int:
+    """TCP connections whose kernel may still send of itself: all but those in TIME_WAIT."""
+    with namespaces.inside(namespace):
+        texts = [Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    states = [line.split()[3] for text in texts for line in text.splitlines()[1:]]
+    return sum(state != _TIME_WAIT for state in states)
+
+
+def added(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Counters that moved, by how much."""
+    return {name: value - before.get(name, 0) for name, value in after.items() if value != before.get(name, 0)}

@@ -1,0 +1,47 @@
+"""The fate log decodes what the emulator stored and survives the way through CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.fate_log import HEADER_BYTES, RECORD, read_binary, read_csv, write_csv
+from lab.impairments import Fate
+from tests.lab.packets import fate, tcp_packet
+
+
+def record(packet: bytes, *, entered: int = 10, out: int = 30, number: int = 0, direction: int = 0) -> bytes:
+    return RECORD.pack(entered, 20, out, number, direction, Fate.DELIVERED, len(packet), packet[:HEADER_BYTES])
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_header_fields_are_read_from_raw_headers(tmp_path: Path, version: int) -> None:
+    packet = tcp_packet(4_000_000_000, 700, ack=5, flags=24, ip_id=77, tsval=123, version=version)
+    (tmp_path / "log").write_bytes(record(packet))
+    (row,) = read_binary(tmp_path / "log", 1000)
+    assert (row.seq, row.ack, row.payload_bytes, row.flags, row.tsval) == (4_000_000_000, 5, 700, 24, 123)
+    assert row.ip_id == (77 if version == 4 else 0)
+    assert (row.time_in_ns, row.time_due_ns, row.time_out_ns) == (1010, 1020, 1030)
+
+
+def test_rows_are_in_order_of_entry_and_a_torn_record_is_left_out(tmp_path: Path) -> None:
+    packet = tcp_packet(1, 10)
+    content = record(packet, entered=50, number=1) + record(packet, entered=10) + record(packet)[:40]
+    (tmp_path / "log").write_bytes(content)
+    assert [row.number for row in read_binary(tmp_path / "log", 0)] == [0, 1]
+
+
+def test_other_protocols_are_kept_without_ports(tmp_path: Path) -> None:
+    packet = bytearray(tcp_packet(1, 10))
+    packet[9] = 17
+    (tmp_path / "log").write_bytes(record(bytes(packet)))
+    (row,) = read_binary(tmp_path / "log", 0)
+    assert row.source_port == 0 and row.ip_bytes == len(packet)
+
+
+@pytest.mark.parametrize("name", ["fates.csv", "fates.csv.gz"])
+def test_csv_gives_back_the_same_rows(tmp_path: Path, name: str) -> None:
+    rows = [fate(0, 1), fate(1, 101, arrives_ms=None), fate(2, 101, what="held_back")]
+    write_csv(rows, tmp_path / name)
+    assert list(read_csv(tmp_path / name)) == rows

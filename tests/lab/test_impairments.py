@@ -1,0 +1,130 @@
+"""The path's decisions: seeded, independent of each other, and true to their settings."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, TokenBucket, corrupted
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+
+def decide(
+    settings: Impairments, count: int, *, seed: str = "7", spacing_ns: int = MS, length: int = 1500
+) -> list[Decision]:
+    state = DirectionState(settings, seed)
+    return [state.admit(number * spacing_ns, length) for number in range(count)]
+
+
+def lost_numbers(decisions: list[Decision]) -> list[int]:
+    return [number for number, decision in enumerate(decisions) if decision.fate.lost]
+
+
+def test_same_seed_makes_same_decisions() -> None:
+    settings = Impairments(loss=0.1, jitter_s=0.01, reorder=0.1, reorder_delay_s=0.01, duplicate=0.1, corrupt=0.1)
+    assert decide(settings, 2000) == decide(settings, 2000)
+    assert decide(settings, 2000) != decide(settings, 2000, seed="8")
+
+
+def test_timing_and_length_of_packets_do_not_change_who_is_lost() -> None:
+    settings = Impairments(loss=0.05, burst_loss=BurstLoss(0.01, 0.3))
+    assert lost_numbers(decide(settings, 2000)) == lost_numbers(decide(settings, 2000, spacing_ns=17, length=60))
+
+
+def test_another_impairment_does_not_reroll_the_losses() -> None:
+    alone = decide(Impairments(loss=0.05), 2000)
+    among = decide(Impairments(loss=0.05, jitter_s=0.01, duplicate=0.2, reorder=0.1, reorder_delay_s=0.1), 2000)
+    assert lost_numbers(alone) == lost_numbers(among)
+
+
+def test_random_loss_has_its_share() -> None:
+    assert len(lost_numbers(decide(Impairments(loss=0.08), 20_000))) == pytest.approx(1600, rel=0.1)
+
+
+def test_burst_loss_comes_in_bursts_of_the_model_s_length() -> None:
+    numbers = lost_numbers(decide(Impairments(burst_loss=BurstLoss(enter_bad=0.005, leave_bad=0.2)), 100_000))
+    bursts = 1 + sum(later - earlier > 1 for earlier, later in pairwise(numbers))
+    assert len(numbers) / bursts == pytest.approx(5, rel=0.15)
+
+
+def test_chosen_packets_are_lost_and_no_others() -> None:
+    assert lost_numbers(decide(Impairments(drop_packets=(0, 3, 4)), 10)) == [0, 3, 4]
+
+
+def test_the_first_packets_can_be_spared() -> None:
+    assert lost_numbers(decide(Impairments(loss=1.0, spare_first=3), 5)) == [3, 4]
+
+
+def test_delay_is_exact_without_a_bottleneck() -> None:
+    assert [decision.due_ns for decision in decide(Impairments(delay_s=0.02), 3)] == [20 * MS, 21 * MS, 22 * MS]
+
+
+def test_bottleneck_spaces_packets_by_their_length() -> None:
+    due = [decision.due_ns for decision in decide(Impairments(rate_bps=12e6), 4, spacing_ns=0)]
+    assert due == [MS, 2 * MS, 3 * MS, 4 * MS]  # 1500 bytes at 12 Mbit/s
+
+
+def test_full_queue_loses_what_does_not_fit() -> None:
+    decisions = decide(Impairments(rate_bps=12e6, queue_bytes=4500), 5, spacing_ns=0)
+    assert [decision.fate for decision in decisions[3:]] == [Fate.LOST_QUEUE] * 2
+    assert lost_numbers(decisions) == [3, 4]
+
+
+def test_policer_passes_its_burst_then_its_rate() -> None:
+    decisions = decide(Impairments(token_bucket=TokenBucket(12e6, 15_000)), 1000, spacing_ns=MS // 2)
+    assert not lost_numbers(decisions[:15])
+    passed = 1000 - len(lost_numbers(decisions))
+    assert passed == pytest.approx(10 + 500, abs=2)  # the burst, and half of what came at twice the rate
+
+
+def test_shaper_delays_instead_and_keeps_order() -> None:
+    decisions = decide(Impairments(token_bucket=TokenBucket(12e6, 15_000, 1_000_000)), 500, spacing_ns=MS // 2)
+    due = [decision.due_ns for decision in decisions]
+    assert not lost_numbers(decisions) and due == sorted(due)
+    assert due[-1] == pytest.approx((500 - 10) * MS, abs=2 * MS)
+
+
+def test_jitter_keeps_order_when_asked() -> None:
+    kept = [decision.due_ns for decision in decide(Impairments(delay_s=0.01, jitter_s=0.02), 500)]
+    free = [d.due_ns for d in decide(Impairments(delay_s=0.01, jitter_s=0.02, jitter_keeps_order=False), 500)]
+    assert kept == sorted(kept) and free != sorted(free)
+
+
+def test_held_back_packets_are_late_by_the_set_time_and_do_not_hold_others() -> None:
+    decisions = decide(Impairments(delay_s=0.01, reorder=0.1, reorder_delay_s=0.005), 1000)
+    for number, decision in enumerate(decisions):
+        late = 5 * MS if decision.fate is Fate.HELD_BACK else 0
+        assert decision.due_ns == number * MS + 10 * MS + late
+    assert sum(decision.fate is Fate.HELD_BACK for decision in decisions) == pytest.approx(100, rel=0.3)
+
+
+def test_hold_releases_at_its_end_in_order() -> None:
+    decisions = decide(Impairments(rate_bps=120e6, holds=(Hold(0.1, 0.05),)), 300)
+    due = [decision.due_ns for decision in decisions]
+    assert due == sorted(due) and not any(102 * MS < at < 150 * MS for at in due)
+
+
+def test_blackout_loses_everything_inside_it() -> None:
+    assert lost_numbers(decide(Impairments(holds=(Hold(0.1, 0.05, drop=True),)), 300)) == list(range(100, 150))
+
+
+def test_corruption_flips_one_bit_behind_the_headers() -> None:
+    packet = bytes([0x45]) + bytes(1499)
+    for dice in (0.0, 0.3, 0.999999):
+        damaged = corrupted(packet, dice)
+        changed = [at for at, (a, b) in enumerate(zip(packet, damaged, strict=True)) if a != b]
+        assert len(changed) == 1 and changed[0] >= 72
+        assert (packet[changed[0]] ^ damaged[changed[0]]).bit_count() == 1
+
+
+def test_corruption_of_a_packet_without_payload_stays_inside_it() -> None:
+    assert len(corrupted(bytes([0x45]) + bytes(39), 0.5)) == 40
+
+
+def test_bad_shares_of_time_do_not_pass_packets_before_they_came() -> None:
+    settings = Impairments(rate_bps=1e6, queue_bytes=10_000, token_bucket=TokenBucket(1e6, 3000, 5000), jitter_s=0.001)
+    for number, decision in enumerate(decide(settings, 500, spacing_ns=SECOND // 1000)):
+        assert decision.fate.lost or decision.due_ns >= number * SECOND // 1000

@@ -1,0 +1,326 @@
+"""Writes the seed corpora of the fuzz targets: the samples, and hand-made bytes each named for what is special.
+
+python tools/fuzz_seeds.py FOLDER
+"""
+
+import contextlib
+import gzip
+import lzma
+import ssl
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+ROOT = Path(__file__).parent.parent
+# libFuzzer cuts inputs at its -max_len; a seed beyond it is of no use.
+LARGEST_BYTES = 65536
+PCAP_MAGICS = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"snoop\0\0\0")
+SECTION = b"\x0a\x0d\x0d\x0a"
+COMPRESSIONS = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x04\x22\x4d\x18")
+
+Seeds = Iterator[tuple[str, bytes]]
+
+
+# --- frames ---
+
+
+def tcp(flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
+    """A TCP segment from port 40000 to port 443, its checksum left 0."""
+    offset = (20 + len(options)) // 4 << 4
+    return struct.pack(">HHIIBBHHH", 40000, 443, 1000, 2000, offset, flags, 502, 0, 0) + options + payload
+
+
+def ipv4(protocol: int, payload: bytes, fragment: int = 0) -> bytes:
+    """An IPv4 packet; `fragment` is the flags and offset field."""
+    length = 20 + len(payload)
+    return struct.pack(">BBHHHBBH", 0x45, 0, length, 7, fragment, 64, protocol, 0) + b"\x0a\0\0\1\x0a\0\0\2" + payload
+
+
+def ipv6(next_header: int, payload: bytes) -> bytes:
+    """An IPv6 packet."""
+    return struct.pack(">IHBB", 6 << 28, len(payload), next_header, 64) + bytes(range(32)) + payload
+
+
+def udp(port: int, payload: bytes) -> bytes:
+    """A UDP datagram."""
+    return struct.pack(">HHHH", 5000, port, 8 + len(payload), 0) + payload
+
+
+def ethernet(kind: int, payload: bytes) -> bytes:
+    """An Ethernet frame."""
+    return bytes(12) + struct.pack(">H", kind) + payload
+
+
+TIMESTAMPS = b"\x01\x01\x08\x0a\0\0\0\1\0\0\0\2"
+SACK = b"\x01\x01\x05\x0a\0\0\x10\0\0\0\x20\0"
+SYN_OPTIONS = b"\x02\x04\x05\xb4\x04\x02\x08\x0a\0\0\0\1\0\0\0\0\x01\x03\x03\x07"
+SEGMENT = tcp(0x18, b"hello, world", TIMESTAMPS)
+PACKET = ipv4(6, SEGMENT)
+FRAME = ethernet(0x0800, PACKET)
+
+
+def frames(link: int, *contents: bytes) -> bytes:
+    """An input of `decode_frame`: index of the link type, nothing cut off, frames behind their lengths."""
+    return bytes([link, 0]) + b"".join(struct.pack("<H", len(content)) + content for content in contents)
+
+
+def decode_frame() -> Seeds:
+    """Every link type, tunnel and header that is decoded."""
+    yield "ethernet", frames(0, FRAME)
+    yield "handshake", frames(0, ethernet(0x0800, ipv4(6, tcp(2, b"", SYN_OPTIONS))))
+    yield "sack", frames(0, ethernet(0x0800, ipv4(6, tcp(16, b"", TIMESTAMPS + SACK))))
+    yield "vlan", frames(0, ethernet(0x8100, b"\0\x05\x08\0" + PACKET))
+    yield "qinq", frames(0, ethernet(0x88A8, b"\0\x05\x81\0\0\x06\x08\0" + PACKET))
+    yield "ipv6", frames(0, ethernet(0x86DD, ipv6(6, SEGMENT)))
+    yield "ipv6_hop_by_hop", frames(0, ethernet(0x86DD, ipv6(0, b"\x06\0\x01\x04\0\0\0\0" + SEGMENT)))
+    first, rest = SEGMENT[:24], SEGMENT[24:]
+    yield "fragments", frames(0, *(ethernet(0x0800, p) for p in (ipv4(6, first, 0x2000), ipv4(6, rest, 3))))
+    yield (
+        "ipv6_fragments",
+        frames(
+            0,
+            ethernet(0x86DD, ipv6(44, b"\x06\0\0\x01\0\0\0\x09" + first)),
+            ethernet(0x86DD, ipv6(44, b"\x06\0\0\x18\0\0\0\x09" + rest)),
+        ),
+    )
+    yield "ip_length_0", frames(0, ethernet(0x0800, PACKET[:2] + b"\0\0" + PACKET[4:]))
+    yield "vxlan", frames(0, ethernet(0x0800, ipv4(17, udp(4789, b"\x08\0\0\0\0\0\x01\0" + FRAME))))
+    yield "geneve", frames(0, ethernet(0x0800, ipv4(17, udp(6081, b"\0\0\x65\x58\0\0\x01\0" + FRAME))))
+    yield "gre", frames(0, ethernet(0x0800, ipv4(47, b"\0\0\x08\0" + PACKET)))
+    yield "gre_with_key", frames(0, ethernet(0x0800, ipv4(47, b"\x20\0\x08\0\0\0\0\x01" + PACKET)))
+    yield "ip_in_ip", frames(0, ethernet(0x0800, ipv4(4, PACKET)))
+    yield "mpls", frames(0, ethernet(0x8847, b"\0\x01\0\x40\0\x01\x11\x40" + PACKET))
+    yield "pppoe", frames(0, ethernet(0x8864, b"\x11\0\0\x01\0\x46\0\x21" + PACKET))
+    yield "null", frames(1, b"\x02\0\0\0" + PACKET)
+    for number, name in ((5, "raw_bsd"), (9, "raw"), (19, "ipv4")):
+        yield name, frames(number, PACKET)
+    yield "ppp", frames(3, b"\xff\x03\0\x21" + PACKET)
+    yield "loop", frames(12, b"\0\0\0\x02" + PACKET)
+    yield "linux_sll", frames(13, bytes(14) + b"\x08\0" + PACKET)
+    yield "linux_sll2", frames(21, b"\x08\0" + bytes(18) + PACKET)
+    yield "cut_by_snap_length", b"\0\x20" + struct.pack("<H", len(FRAME)) + FRAME
+
+
+# --- files ---
+
+
+def pcap(magic: bytes = PCAP_MAGICS[0], contents: tuple[bytes, ...] = (FRAME, FRAME)) -> bytes:
+    """A pcap file of Ethernet frames, 1 s apart."""
+    order = "<" if magic[0] in {0xD4, 0x4D} else ">"
+    records = (
+        struct.pack(f"{order}IIII", 1_700_000_000 + number, 5, len(frame), len(frame)) + frame
+        for number, frame in enumerate(contents)
+    )
+    return magic + struct.pack(f"{order}HHIIII", 2, 4, 0, 0, 65535, 1) + b"".join(records)
+
+
+def block(order: str, kind: int, body: bytes) -> bytes:
+    """A pcapng block."""
+    body += bytes(-len(body) % 4)
+    length = struct.pack(f"{order}I", 12 + len(body))
+    return struct.pack(f"{order}I", kind) + length + body + length
+
+
+def pcapng(order: str = "<", resolution: int = 6) -> bytes:
+    """A pcapng file with one block of each kind that is read."""
+    option = struct.pack(f"{order}HHB3x", 9, 1, resolution) + bytes(4)
+    lengths = struct.pack(f"{order}II", len(FRAME), len(FRAME))
+    return b"".join(
+        [
+            block(order, 0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1)),
+            block(order, 1, struct.pack(f"{order}HHI", 1, 0, 65535) + option),
+            block(order, 6, struct.pack(f"{order}III", 0, 0x60000, 5) + lengths + FRAME),
+            block(order, 3, struct.pack(f"{order}I", len(FRAME)) + FRAME),
+            block(order, 2, struct.pack(f"{order}HHII", 0, 0, 0x60000, 6) + lengths + FRAME),
+            block(order, 10, struct.pack(f"{order}II", 0x544C534B, 4) + b"none"),
+            block(order, 4, struct.pack(f"{order}HH", 0, 0)),
+            block(order, 5, struct.pack(f"{order}IIIHHQHHQ", 0, 0x60000, 7, 4, 8, 3, 7, 8, 2) + bytes(4)),
+        ]
+    )
+
+
+def snoop() -> bytes:
+    """A snoop file of one frame."""
+    padded = FRAME + bytes(-len(FRAME) % 4)
+    lengths = struct.pack(">IIIIII", len(FRAME), len(FRAME), 24 + len(padded), 0, 1_700_000_000, 5)
+    return PCAP_MAGICS[4] + struct.pack(">II", 2, 4) + lengths + padded
+
+
+def read_pcap() -> Seeds:
+    """All magic numbers, and lengths that lie."""
+    for number, magic in enumerate(PCAP_MAGICS[:4]):
+        yield f"magic_{number}", bytes([number]) + pcap(magic)[4:]
+    yield "snoop", b"\x04" + snoop()[8:]
+    whole = pcap()
+    yield "no_records", b"\0" + whole[4:24]
+    yield "record_of_length_0", b"\0" + whole[4:24] + bytes(16) + whole[24:]
+    yield "length_beyond_everything", b"\0" + whole[4:32] + b"\xff\xff\xff\x7f" * 2 + whole[40:]
+    yield "garbage_between_records", b"\0" + whole[4 : 40 + len(FRAME)] + b"\xa5" * 333 + whole[40 + len(FRAME) :]
+    yield "cut_in_a_header", b"\0" + whole[4 : 48 + len(FRAME)]
+
+
+def read_pcapng() -> Seeds:
+    """Both byte orders, resolutions, several sections, a length that lies."""
+    yield "little_endian", pcapng("<")[4:]
+    yield "big_endian", pcapng(">")[4:]
+    yield "nanoseconds", pcapng("<", 9)[4:]
+    yield "binary_resolution", pcapng("<", 0x80 | 20)[4:]
+    yield "two_sections_of_two_orders", (pcapng("<") + pcapng(">"))[4:]
+    yield "trailer_differs", pcapng()[4:-4] + b"\x10\0\0\0"
+    yield "block_of_unknown_type", pcapng()[4:] + block("<", 0x0BAD, b"what is this")
+    yield "section_only", pcapng()[4:28]
+
+
+def read_compressed() -> Seeds:
+    """A capture packed in every way, whole and cut."""
+    files = (
+        gzip.compress(pcap(), mtime=0),
+        pa.Codec("zstd").compress(pcap(), asbytes=True),
+        lzma.compress(pcap()),
+        pa.Codec("lz4").compress(pcap(), asbytes=True),
+    )
+    for number, (name, packed) in enumerate(zip(("gzip", "zstd", "xz", "lz4"), files, strict=True)):
+        rest = packed[len(COMPRESSIONS[number]) :]
+        yield name, bytes([number]) + rest
+        yield f"{name}_cut", bytes([number]) + rest[: len(rest) // 2]
+
+
+def tcp_options() -> Seeds:
+    """Areas of options, good and bad."""
+    yield "syn", bytes([len(SYN_OPTIONS)]) + SYN_OPTIONS
+    yield "sack", bytes([24]) + TIMESTAMPS + SACK
+    yield "three_sack_blocks", bytes([40]) + TIMESTAMPS + b"\x01\x01\x05\x1a" + bytes(range(24))
+    yield "length_0", b"\x08\x08\0\x01\x01\x01\x01\x01\x01"
+    yield "length_beyond_the_area", b"\x04\x08\x0a\0\0"
+    yield "cut_by_snap_length", b"\x14" + SYN_OPTIONS[:7]
+
+
+def bpf_program() -> Seeds:
+    """Filter programs in this machine's byte order, with a frame to run on."""
+
+    def program(*instructions: tuple[int, int, int, int]) -> bytes:
+        packed = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+        return bytes([len(instructions)]) + packed + FRAME
+
+    accept, drop = (0x06, 0, 0, 262144), (0x06, 0, 0, 0)
+    yield "all", program(accept)
+    yield "tcp", program((0x28, 0, 0, 12), (0x15, 0, 3, 0x800), (0x30, 0, 0, 23), (0x15, 0, 1, 6), accept, drop)
+    yield "index_by_header_length", program((0xB1, 0, 0, 14), (0x48, 0, 0, 16), (0x15, 0, 1, 443), accept, drop)
+    yield "divide_by_x", program((0x80, 0, 0, 0), (0x07, 0, 0, 0), (0x3C, 0, 0, 0), (0x16, 0, 0, 0))
+    yield "scratch_memory", program((0x20, 0, 0, 0), (0x02, 0, 0, 3), (0x61, 0, 0, 3), (0x87, 0, 0, 0), (0x16, 0, 0, 0))
+
+
+def tls_stream() -> Seeds:
+    """A real TLS 1.2 handshake with data, and a TLS 1.3 client hello, both made in memory without certificates."""
+    client, server = _handshake_without_certificate()
+    for name, size in (("large_segments", 255), ("small_segments", 40)):
+        yield f"tls12_{name}", _both(client, server, size)
+    yield "tls12_cut_and_swapped", _both(client, server, 99, dice=0x6D)
+    hello = _client_hello(ssl.TLSVersion.TLSv1_3)
+    yield "tls13_client_hello", _both(hello, b"", 255)
+    alert = b"\x15\x03\x03\0\x02\x02\x28"
+    yield "refused", _both(hello, alert, 255)
+    yield "no_tls", _both(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n", 255)
+    connect = b"CONNECT a.example:443 HTTP/1.1\r\n\r\n"
+    yield "through_a_proxy", _both(connect + client, b"HTTP/1.1 200 OK\r\n\r\n" + server, 255)
+
+
+def _both(client: bytes, server: bytes, size: int, dice: int = 0) -> bytes:
+    total = len(client) + len(server)
+    split = -(-256 * len(client) // total) if server else 255
+    return bytes([min(split, 255), size, dice]) + client + server
+
+
+def _client_hello(version: ssl.TLSVersion) -> bytes:
+    context = ssl.create_default_context()
+    context.minimum_version = version
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing, server_hostname="a.example").do_handshake()
+    return outgoing.read()
+
+
+def _handshake_without_certificate() -> tuple[bytes, bytes]:
+    """What both sides of an anonymous TLS 1.2 connection send."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = []
+    for protocol, incoming, outgoing in (
+        (ssl.PROTOCOL_TLS_CLIENT, to_client, to_server),
+        (ssl.PROTOCOL_TLS_SERVER, to_server, to_client),
+    ):
+        context = ssl.SSLContext(protocol)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers("aNULL:@SECLEVEL=0")
+        sides.append(context.wrap_bio(incoming, outgoing, server_side=protocol == ssl.PROTOCOL_TLS_SERVER))
+    client, server = sides
+    sent: dict[bool, bytes] = {True: b"", False: b""}
+    steps: list[tuple[bool, Callable[[], object]]] = [
+        *[(bool(turn % 2 == 0), (client if turn % 2 == 0 else server).do_handshake) for turn in range(6)],
+        (True, lambda: client.write(b"request")),
+        (False, lambda: server.write(b"response" * 100)),
+    ]
+    for from_client, step in steps:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            step()
+        out = to_server if from_client else to_client
+        data = out.read()
+        out.write(data)
+        sent[from_client] += data
+    return sent[True], sent[False]
+
+
+def whole_analysis() -> Seeds:
+    """Whole files, the samples among them."""
+    yield "pcap", pcap()
+    yield "pcapng", pcapng()
+    yield "snoop", snoop()
+    yield "gzip", gzip.compress(pcap(), mtime=0)
+
+
+TARGETS: dict[str, Callable[[], Seeds]] = {
+    function.__name__: function
+    for function in (
+        read_pcap,
+        read_pcapng,
+        read_compressed,
+        decode_frame,
+        tcp_options,
+        bpf_program,
+        tls_stream,
+        whole_analysis,
+    )
+}
+
+
+def of_samples(samples: Path) -> Iterator[tuple[str, str, bytes]]:
+    """Target, name and bytes of each seed that a sample gives."""
+    for path in sorted(samples.glob("*.pcap*")):
+        data = path.read_bytes()[:LARGEST_BYTES]
+        yield "whole_analysis", path.name, data
+        for number, magic in enumerate(PCAP_MAGICS):
+            if data.startswith(magic):
+                yield "read_pcap", path.name, bytes([number]) + data[len(magic) :]
+        if data.startswith(SECTION):
+            yield "read_pcapng", path.name, data[len(SECTION) :]
+        for number, magic in enumerate(COMPRESSIONS):
+            if data.startswith(magic):
+                yield "read_compressed", path.name, bytes([number]) + data[len(magic) :]
+
+
+def write(folder: Path, samples: Path) -> int:
+    """Writes all seeds below `folder` and gives their number."""
+    seeds = [(target, name, data) for target, make in TARGETS.items() for name, data in make()]
+    seeds += of_samples(samples)
+    for target, name, data in seeds:
+        path = folder / target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data[:LARGEST_BYTES])
+    return len(seeds)
+
+
+if __name__ == "__main__":
+    print(f"fuzz seeds: {write(Path(sys.argv[1]), ROOT / 'samples')}")
