@@ -241,7 +241,7 @@ class Outputs:
         console = Console(no_color=self._request.no_color or None, highlight=False, width=width, markup=False)
         if self._request.connections:
             for record in self._trace.records(self._request.connections):
-                detail_view.show(record, console)
+                detail_view.show(record, self._trace.header()["reasons"], console)
         elif self._request.by_provider:
             console.print(human_table.provider_table(self._providers))
         else:
