@@ -1,6 +1,6 @@
 """Everything that was measured of one connection, for `--connection ID`: the JSON record laid out for reading."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyze.document import Record
@@ -23,8 +23,8 @@ _SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
 )
 
 
-def show(record: Record, console: "Console") -> None:
-    """Print one record of the JSON document."""
+def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None:
+    """Print one record of the JSON document; `reasons` are the document's texts for what was not measured."""
     from rich.table import Table
     from rich.text import Text
 
@@ -44,7 +44,7 @@ def show(record: Record, console: "Console") -> None:
         if record.get(part):
             console.print()
             console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
-    for line in (*_anomaly_lines(record), *_reasons(record)):
+    for line in (*_anomaly_lines(record), *_reasons(record, reasons)):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -86,16 +86,17 @@ def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tup
             yield indent + _label(key), _cell(key, left), _cell(key, right)
 
 
-def _reasons(record: Record) -> Iterator[str]:
+def _reasons(record: Record, reasons: Mapping[str, str]) -> Iterator[str]:
     """Why some numbers are not there, or less than sure; said once where both directions have the same reason."""
     said: dict[str, list[str]] = {}
     for key, name in _NAMES:
         for field, reason in (record[key].get("not_measured") or {}).items():
-            said.setdefault(f"{_label(field.replace('.', ' '))}: {reason}", []).append(name)
+            said.setdefault(f"{_label(field.replace('.', ' '))}: {reasons.get(reason, reason)}", []).append(name)
         if record[key]["loss"].get("caveat"):
-            said.setdefault(f"loss: {record[key]['loss']['caveat']}", []).append(name)
+            caveat = record[key]["loss"]["caveat"]
+            said.setdefault(f"loss: {reasons.get(caveat, caveat)}", []).append(name)
     for field, reason in ((record.get("tls") or {}).get("not_measured") or {}).items():
-        said.setdefault(f"TLS {_label(field)}: {reason}", [])
+        said.setdefault(f"TLS {_label(field)}: {reasons.get(reason, reason)}", [])
     if said:
         yield ""
         yield "not measured, or less than sure:"

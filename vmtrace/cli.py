@@ -55,13 +55,11 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         return Exit.INTERRUPTED
-    except CommandError as error:
-        complain(str(error))
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never reads a traceback
-        complain(_unexpected(error))
-    if "--debug" in arguments:
-        traceback.print_exc()
-    return Exit.FAILED
+        complain(str(error) if isinstance(error, CommandError) else _unexpected(error))
+        if "--debug" in arguments:
+            traceback.print_exc()
+        return Exit.FAILED
 
 
 def _usage(error: Exception) -> int:

@@ -52,7 +52,7 @@ class Capture:
     def ipv4(self, time_s: float, source: str, target: str, protocol: int, content: bytes) -> None:
         addresses = b"".join(bytes(int(part) for part in address.split(".")) for address in (source, target))
         # Each packet has an identification of its own: an exact repeat would be a packet captured twice.
-        number = len(self.records) + 1
+        number = (len(self.records) + 1) % 65_536
         header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(content), number, 0x4000, 64, protocol, 0) + addresses
         self.frame(time_s, bytes(12) + b"\x08\x00" + header + content)
 

@@ -12,7 +12,8 @@ from analyze.trace import read
 
 def shown(record: dict[str, Any]) -> str:
     out = io.StringIO()
-    show(record, Console(file=out, width=100, no_color=True))
+    reasons = {"no_data": "no data was seen in this direction"}
+    show(record, reasons, Console(file=out, width=100, no_color=True))
     return out.getvalue()
 
 

@@ -35,7 +35,7 @@ def test_axes_say_what_they_show_and_in_which_unit(transfer: Any) -> None:
         assert axes.get_xlabel() == "time since the connection's first packet"
         assert axes.get_ylabel()
         assert "10.0.0.1:40000" in axes.get_title("left")
-        assert axes.yaxis.get_major_formatter().unit in ("B", "s", "bit/s")  # type: ignore[attr-defined]
+        assert axes.yaxis.get_major_formatter().unit in ("B", "s", "bit/s")
 
 
 def test_retransmissions_stand_out(transfer: Any) -> None:

@@ -12,7 +12,19 @@ def test_the_table_tells_the_numbers(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=20, width=100)
     head, _, titles, first, second = text.splitlines()[:5]
     assert head == "<bytes>: pcap, EN10MB, 134 packets (134 TCP), 2023-11-14 22:13:20.000 UTC + 10.2 s"
-    assert titles.split() == ["id", "client", "server", "bytes", "time", "goodput", "RTT", "min", "median", "retrans", "lost"]
+    assert titles.split() == [
+        "id",
+        "client",
+        "server",
+        "bytes",
+        "time",
+        "goodput",
+        "RTT",
+        "min",
+        "median",
+        "retrans",
+        "lost",
+    ]
     assert first.split()[:5] == ["1", "10.0.0.1:40000", "→", "10.0.0.2:5001", "56.8"]
     assert second.split()[0] == "2"
 
@@ -76,4 +88,6 @@ def test_a_notebook_gets_escaped_html(transfer: Any, monkeypatch: pytest.MonkeyP
 
 def test_the_main_direction_carries_most_payload() -> None:
     assert main_direction({"client_to_server_payload_bytes": 5}) == "client_to_server"
-    assert main_direction({"client_to_server_payload_bytes": 5, "server_to_client_payload_bytes": 6}) == "server_to_client"
+    assert (
+        main_direction({"client_to_server_payload_bytes": 5, "server_to_client_payload_bytes": 6}) == "server_to_client"
+    )

@@ -25,10 +25,10 @@ def test_inputs_are_told_by_their_content(transfer_file: Path) -> None:
 
 def test_a_large_input_is_not_read_again(transfer_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "_HASH_LIMIT_BYTES", 10)
-    (facts,) = provenance.of(read(transfer_file), anonymous=False)["inputs"]
-    assert isinstance(facts, dict)
-    assert facts["sha256"] is None
-    assert facts["size_bytes"] == transfer_file.stat().st_size
+    inputs = provenance.of(read(transfer_file), anonymous=False)["inputs"]
+    assert isinstance(inputs, list)
+    assert inputs[0]["sha256"] is None
+    assert inputs[0]["size_bytes"] == transfer_file.stat().st_size
 
 
 def test_an_input_that_is_gone_keeps_its_name(transfer_file: Path) -> None:

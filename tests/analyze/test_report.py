@@ -149,7 +149,8 @@ def test_a_browser_shows_the_plots_without_complaint_or_request(
     path = tmp_path / "r.html"
     report_of(trace, path, [1, 2])
     visit = Visit(browser, path, scheme)
-    assert visit.page.locator("#plots .plot").count() == 5
+    visit.page.locator("#plots .point").first.wait_for()
+    assert visit.page.locator("#plots .cartesianlayer > .subplot").count() == 5
     assert visit.page.locator("#plots .point").count() > 50
     assert visit.page.locator("#ledger div").count() > 3
     background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -16,12 +16,12 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 # The contract as it is published: a key may be added, none may go.
 DIRECTION = (
-    "packets wire_bytes data_packets data_segments payload_bytes unique_payload_bytes goodput_bps loss rtt spacing window"
-    " flight limits"
+    "packets wire_bytes data_packets data_segments payload_bytes unique_payload_bytes goodput_bps loss rtt spacing"
+    " window flight limits"
 )
 CONTRACT = {
-    "input": "path format compression link_types time_resolution_s packets tcp_packets captured_bytes wire_bytes start_ns"
-    " end_ns undecoded_packets damage capture",
+    "input": "path format compression link_types time_resolution_s packets tcp_packets captured_bytes wire_bytes"
+    " start_ns end_ns undecoded_packets damage capture",
     "damage": "offset skipped_bytes what",
     "capture": "dropped_by_kernel dropped_by_interface unseen_acked_bytes duplicates reordered clock_steps",
     "connection": "id input client server start_ns duration_s handshake close vantage offload client_to_server"

@@ -16,6 +16,19 @@ from analyze.grouping import Grouping
 from analyze.trace import Options, TraceError, read
 
 
+def pandas_frame(table: Any) -> Any:
+    """Pandas 3 takes Arrow tables as they are; before it, pyarrow is the way in."""
+    from_arrow = getattr(pd.DataFrame, "from_arrow", None)
+    return from_arrow(table) if from_arrow else pa.table(table).to_pandas()
+
+
+def rows(query: str, **tables: Any) -> list[Any]:
+    with duckdb.connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        return connection.execute(query).fetchall()
+
+
 def test_numbers_of_a_transfer_are_those_it_was_made_with(transfer_file: Path) -> None:
     trace = read(transfer_file)
     row = trace.row(0)
@@ -41,9 +54,9 @@ def test_pyarrow_polars_pandas_and_duckdb_take_the_tables_as_they_are(two_transf
     connections, packets, syns = trace.connections, trace.packets([1, 2]), trace.syns
     assert pa.table(packets).num_rows == 134
     assert pl.DataFrame(connections)["id"].to_list() == [1, 2]
-    assert list(pd.DataFrame.from_arrow(connections)["id"]) == [1, 2]
-    assert duckdb.sql("select sum(syn) from syns").fetchall() == [(2,)]
-    assert duckdb.sql("select count(*) from packets where kind = 'retransmission'").fetchall() == [(2,)]
+    assert list(pandas_frame(connections)["id"]) == [1, 2]
+    assert rows("select sum(syn) from syns", syns=syns) == [(2,)]
+    assert rows("select count(*) from packets where kind = 'retransmission'", packets=packets) == [(2,)]
     assert len(syns) == 2
 
 

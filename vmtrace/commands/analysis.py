@@ -179,8 +179,8 @@ def _say_empty(trace: Trace) -> list[str]:
             continue
         undecoded = header["undecoded_packets"]
         reasons = ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in undecoded.items())
-        seen = plural(header["packets"], "packet")
-        what = f"{header['path']}: no TCP in {seen}" + (f" ({reasons})" if reasons else "")
+        seen = f"no TCP in {plural(header['packets'], 'packet')}" if header["packets"] else "it holds no packets"
+        what = f"{header['path']}: {seen}" + (f" ({reasons})" if reasons else "")
         complain(what)
         # ARP and DNS were read and are no TCP; of a link type nobody knows nothing was read at all.
         unknown_link = sum(number for name, number in undecoded.items() if "link" in name)
@@ -241,7 +241,7 @@ class Outputs:
         console = Console(no_color=self._request.no_color or None, highlight=False, width=width, markup=False)
         if self._request.connections:
             for record in self._trace.records(self._request.connections):
-                detail_view.show(record, console)
+                detail_view.show(record, self._trace.header()["reasons"], console)
         elif self._request.by_provider:
             console.print(human_table.provider_table(self._providers))
         else:

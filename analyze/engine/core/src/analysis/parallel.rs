@@ -161,15 +161,8 @@ impl Hall<'_, '_> {
     fn analyse(&self, shard: usize, work: Arc<Work>) {
         let mut own = lock(&self.shards[shard]);
         let bytes = &work.chunk.bytes;
-        if work.by_shard.len() == 1 {
-            for (packet, order) in work.batch.packets.iter().zip(work.first_order..) {
-                own.packet(packet, bytes, order);
-            }
-        } else {
-            for &index in &work.by_shard[shard] {
-                own.packet(&work.batch.packets[index as usize], bytes, work.first_order + u64::from(index));
-            }
-        }
+        let chosen = (work.by_shard.len() > 1).then(|| work.by_shard[shard].as_slice());
+        own.batch(&work.batch.packets, chosen, bytes, work.first_order);
         drop(own);
         drop(work);
         let mut board = lock(&self.board);

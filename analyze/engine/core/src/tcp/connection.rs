@@ -139,7 +139,12 @@ impl Connection {
     }
 
     /// True when nothing but stragglers can follow.
+    #[inline]
     pub fn is_over(&self) -> bool {
+        (self.first_fin_ns.is_some() || self.reset.is_some()) && self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
         self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
     }
 

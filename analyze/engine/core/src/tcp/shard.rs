@@ -59,6 +59,8 @@ struct Slot {
     hash: u32,
     first_from_client: bool,
     closing: bool,
+    /// Its line in the current [`Order`], if that line's slot is this one.
+    line: u32,
     state: State,
 }
 
@@ -91,6 +93,32 @@ impl Slot {
     }
 }
 
+/// The packets of one connection within a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    slot: u32,
+    first: u32,
+    last: u32,
+}
+
+/// The packets of a chunk, connection by connection.
+#[derive(Debug, Default)]
+struct Order {
+    lines: Vec<Line>,
+    /// For each packet the next one of its connection, [`Order::NONE`] for the last.
+    followers: Vec<u32>,
+}
+
+impl Order {
+    const NONE: u32 = u32::MAX;
+
+    fn clear(&mut self, packets: usize) {
+        self.lines.clear();
+        self.followers.clear();
+        self.followers.resize(packets, Self::NONE);
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Shard {
@@ -100,6 +128,7 @@ pub struct Shard {
     acknowledged: VecDeque<(i64, u32)>,
     reset: VecDeque<(i64, u32)>,
     last: u32,
+    order: Order,
     now_ns: i64,
     detail: Vec<u32>,
     /// Shared by its connections.
@@ -119,27 +148,82 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// Takes the next packet; `bytes` are those of its chunk, `order` its number among all packets.
+    /// Takes a chunk's packets in order; `bytes` are those of the chunk, `first_order` the number of its first packet among
+    /// all. `chosen` are the packets of this shard, all of them if none.
+    ///
+    /// Connections are taken one after the other, each with all its packets of the chunk: its records then stay in the
+    /// processor's first cache (a quarter faster where few connections alternate, a third where many do).
+    pub fn batch(&mut self, packets: &[Packet], chosen: Option<&[u32]>, bytes: &[u8], first_order: u64) {
+        if self.detail.is_empty() {
+            let mut order = std::mem::take(&mut self.order);
+            order.clear(packets.len());
+            match chosen {
+                Some(chosen) => chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order)),
+                None => (0..packets.len() as u32).for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
+            }
+            for line in &order.lines {
+                let mut slot = line.slot;
+                let mut next = line.first;
+                while let Some(packet) = packets.get(next as usize) {
+                    slot = self.take(slot, packet, bytes, first_order + u64::from(next));
+                    next = order.followers[next as usize];
+                }
+            }
+            self.order = order;
+        } else {
+            // Rows of single packets are wanted in capture order.
+            for (packet, number) in packets.iter().zip(first_order..) {
+                let slot = self.slot_of(packet, bytes, number);
+                self.last = self.take(slot, packet, bytes, number);
+            }
+        }
+        if let Some(last) = packets.last() {
+            self.put_away(last.time_ns);
+        }
+    }
+
+    /// Puts a packet at the end of its connection's line.
     #[inline]
-    pub fn packet(&mut self, packet: &Packet, bytes: &[u8], order: u64) {
+    fn line_up(&mut self, order: &mut Order, packets: &[Packet], index: u32, bytes: &[u8], first_order: u64) {
+        let Some(packet) = packets.get(index as usize) else { return };
+        let number = self.slot_of(packet, bytes, first_order + u64::from(index));
+        self.last = number;
+        let slot = &mut self.slots[number as usize];
+        match order.lines.get_mut(slot.line as usize) {
+            Some(line) if line.slot == number => {
+                order.followers[line.last as usize] = index;
+                line.last = index;
+            }
+            _ => {
+                slot.line = order.lines.len() as u32;
+                order.lines.push(Line { slot: number, first: index, last: index });
+            }
+        }
+    }
+
+    #[inline]
+    fn slot_of(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+        match self.slots.get(self.last as usize) {
+            Some(slot) if slot.direction_of(packet, bytes).is_some() => self.last,
+            _ => self.find_or_begin(packet, bytes, order),
+        }
+    }
+
+    /// Takes the next packet of a slot; returns the slot for the one after it.
+    #[inline]
+    fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         if packet.time_ns == Record::NO_TIME {
             // Order and bytes still tell something; such packets are counted by the reader.
-            return self.packet(&Packet { time_ns: self.now_ns, ..*packet }, bytes, order);
+            return self.take(index, &Packet { time_ns: self.now_ns, ..*packet }, bytes, order);
         }
         self.now_ns = packet.time_ns;
-        let (index, forward) =
-            match self.slots.get(self.last as usize).and_then(|slot| slot.direction_of(packet, bytes)) {
-                Some(forward) => (self.last, forward),
-                None => self.find_or_begin(packet, bytes, order),
-            };
-        self.last = index;
-        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        let Some(slot) = self.slots.get_mut(index as usize) else { return index };
+        let forward = slot.direction_of(packet, bytes).unwrap_or(true);
         let from_client = forward == slot.first_from_client;
         match &mut slot.state {
             State::Live(connection) => {
                 if packet.has(tcp_flags::SYN) && connection.is_followed_by(packet, from_client) {
-                    self.replace(index, packet, bytes, order);
-                    return;
+                    return self.replace(index, packet, bytes, order);
                 }
                 let complete = connection.handshake.complete;
                 connection.packet(packet, bytes, from_client, &mut self.environment);
@@ -154,16 +238,15 @@ impl Shard {
             }
             State::Done(summary) => {
                 if packet.has(tcp_flags::SYN) {
-                    self.replace(index, packet, bytes, order);
-                    return;
+                    return self.replace(index, packet, bytes, order);
                 }
                 summary.add_straggler(packet, usize::from(!from_client));
             }
         }
-        self.put_away(packet.time_ns);
+        index
     }
 
-    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
+    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let slots = &self.slots;
         let found = self.table.find(spread(packet.flow_hash), |&index| {
             slots
@@ -171,8 +254,8 @@ impl Shard {
                 .is_some_and(|slot| slot.hash == packet.flow_hash && slot.direction_of(packet, bytes).is_some())
         });
         match found {
-            Some(&index) => (index, self.slots[index as usize].direction_of(packet, bytes) == Some(true)),
-            None => (self.begin(packet, bytes, order), true),
+            Some(&index) => index,
+            None => self.begin(packet, bytes, order),
         }
     }
 
@@ -207,13 +290,14 @@ impl Shard {
             hash: packet.flow_hash,
             first_from_client,
             closing: false,
+            line: 0,
             state: State::Live(connection),
         }
     }
 
     /// The addresses and ports of slot `old` are used for another connection, which begins with `packet`.
     #[cold]
-    fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) {
+    fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;
         let slot = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
@@ -222,7 +306,7 @@ impl Shard {
         }
         finish(&mut self.slots, old, self.environment.fixed_spacing_limit_ns);
         self.last = index;
-        self.packet(packet, bytes, order);
+        self.take(index, packet, bytes, order)
     }
 
     #[inline]
