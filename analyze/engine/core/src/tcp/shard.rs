@@ -12,7 +12,6 @@ use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
-use crate::read::Record;
 
 /// Finished connections are kept in full for this long,
 const STRAGGLER_TIME_NS: i64 = 5_000_000_000;
@@ -129,7 +128,6 @@ pub struct Shard {
     reset: VecDeque<(i64, u32)>,
     last: u32,
     order: Order,
-    now_ns: i64,
     detail: Vec<u32>,
     /// Shared by its connections.
     pub environment: Environment,
@@ -212,11 +210,6 @@ impl Shard {
     /// Takes the next packet of a slot; returns the slot for the one after it.
     #[inline]
     fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
-        if packet.time_ns == Record::NO_TIME {
-            // Order and bytes still tell something; such packets are counted by the reader.
-            return self.take(index, &Packet { time_ns: self.now_ns, ..*packet }, bytes, order);
-        }
-        self.now_ns = packet.time_ns;
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
         let forward = slot.direction_of(packet, bytes).unwrap_or(true);
         let from_client = forward == slot.first_from_client;
