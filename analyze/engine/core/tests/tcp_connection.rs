@@ -61,6 +61,12 @@ fn a_reset_after_a_fin_ends_the_teardown() {
 }
 
 #[test]
+fn a_fin_after_the_reset_begins_no_teardown() {
+    let summary = Talk::seen_at_client(40.0).server(100.0, rst()).client(110.0, fin(0)).summary();
+    assert_eq!((summary.close, summary.teardown_ns), (Close::Reset, None));
+}
+
+#[test]
 fn a_fin_behind_lost_data_makes_a_hole() {
     let talk = Talk::seen_at_server(40.0)
         .client(50.0, data(0, 1000))

@@ -285,7 +285,8 @@ impl ConnectionSummary {
             handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
             close: connection.close(),
             reset_by: connection.reset.map(|(side, _)| side),
-            teardown_ns: connection.first_fin_ns.zip(teardown_end).map(|(first, last)| last - first),
+            // A reset before the first FIN ends no teardown.
+            teardown_ns: connection.first_fin_ns.zip(teardown_end).map(|(first, last)| last - first).filter(|ns| *ns >= 0),
             vantage,
             directions,
             tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
