@@ -25,6 +25,10 @@ pub struct Segment {
     pub window: u16,
     pub offers: Offers,
     pub content: Option<Vec<u8>>,
+    /// Bytes in place of all other options, a multiple of four.
+    pub raw_options: Option<Vec<u8>>,
+    /// Captured payload bytes, if the snap length cut the rest.
+    pub captured: Option<u32>,
     /// The IP length says 0 (offload).
     pub length_zero: bool,
 }
@@ -42,6 +46,8 @@ fn segment(flags: u16) -> Segment {
         window: 1000,
         offers: Offers { mss: Some(super::FULL as u16), scale: Some(7), sack: true },
         content: None,
+        raw_options: None,
+        captured: None,
         length_zero: false,
     }
 }
@@ -172,15 +178,25 @@ impl Segment {
         [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], &kind[..], &ip].concat()
     }
 
+    /// Bytes of the TCP segment on the wire.
+    fn whole(&self, tcp: &[u8]) -> u32 {
+        tcp.len() as u32 + self.cut()
+    }
+
+    /// Payload bytes that the snap length cut.
+    pub fn cut(&self) -> u32 {
+        self.length - self.captured.unwrap_or(self.length).min(self.length)
+    }
+
     fn ipv4(&self, path: &Path, id: u16, tcp: &[u8]) -> Vec<u8> {
-        let length = if self.length_zero { 0 } else { 20 + tcp.len() as u16 }.to_be_bytes();
+        let length = if self.length_zero { 0 } else { 20 + self.whole(tcp) as u16 }.to_be_bytes();
         let id = id.to_be_bytes();
         let start = [0x45, 0, length[0], length[1], id[0], id[1], 0x40, 0, path.ttl, 6, 0, 0];
         [&start[..], &[10, 0, 0, path.hosts[0]], &[10, 0, 0, path.hosts[1]], tcp].concat()
     }
 
     fn ipv6(&self, path: &Path, tcp: &[u8]) -> Vec<u8> {
-        let length = if self.length_zero { 0 } else { tcp.len() as u16 }.to_be_bytes();
+        let length = if self.length_zero { 0 } else { self.whole(tcp) as u16 }.to_be_bytes();
         let address = |host: u8| [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, host];
         let start = [0x60, 0, 0, 0, length[0], length[1], 6, path.ttl];
         [&start[..], &address(path.hosts[0]), &address(path.hosts[1]), tcp].concat()
@@ -189,7 +205,8 @@ impl Segment {
     fn tcp(&self, path: &Path, numbers: &Numbers) -> Vec<u8> {
         let options = self.options(numbers);
         let offset = ((20 + options.len()) as u16 / 4) << 12;
-        let content = self.content.clone().unwrap_or_else(|| vec![b'.'; self.length as usize]);
+        let captured = self.captured.unwrap_or(self.length).min(self.length) as usize;
+        let content = self.content.clone().unwrap_or_else(|| vec![b'.'; captured]);
         let mut bytes = Vec::new();
         path.ports.iter().for_each(|port| bytes.extend(port.to_be_bytes()));
         bytes.extend(numbers.sequence.to_be_bytes());
@@ -205,6 +222,9 @@ impl Segment {
     }
 
     fn options(&self, numbers: &Numbers) -> Vec<u8> {
+        if let Some(raw) = &self.raw_options {
+            return raw.clone();
+        }
         let mut options = Vec::new();
         if self.flags & SYN != 0 {
             // The option bytes come out of the segment (RFC 6691): full segments are the same with and without timestamps.
