@@ -1,8 +1,8 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Visitor, kind_name};
+use super::describe::{self, Key, Visitor, kind_name};
 use crate::analysis::Analysis;
-use crate::tcp::summary::SpacingSummary;
+use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,26 +112,26 @@ fn clear(column: &mut Column) {
 }
 
 /// A connection without packets, for the names of the columns.
-fn empty_connection() -> crate::tcp::summary::ConnectionSummary {
+fn empty_connection() -> ConnectionSummary {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
     let mut connection = crate::tcp::connection::Connection::new(0, &packet, &[]);
-    crate::tcp::summary::ConnectionSummary::of(&mut connection, None)
+    ConnectionSummary::of(&mut connection, None)
 }
 
 /// Gathers columns: the n-th value of a description belongs to the n-th column.
 #[derive(Default)]
 struct Collector {
     columns: Vec<Column>,
-    path: Vec<&'static str>,
+    path: Vec<Key>,
     cursor: usize,
 }
 
 /// Makes the method that adds a value to the column at the cursor.
 macro_rules! adder {
     ($method:ident, $variant:ident, $type:ty) => {
-        fn $method(&mut self, key: &'static str, value: Option<$type>) {
+        fn $method(&mut self, key: Key, value: Option<$type>) {
             if self.cursor == self.columns.len() {
-                let name = self.path.iter().copied().chain([key]).collect::<Vec<_>>().join("_");
+                let name = self.path.iter().copied().chain([key]).map(Key::name).collect::<Vec<_>>().join("_");
                 self.columns.push(Column { name, values: ColumnValues::$variant(Vec::new()) });
             }
             if let ColumnValues::$variant(values) = &mut self.columns[self.cursor].values {
@@ -151,7 +151,7 @@ impl Collector {
 }
 
 impl Visitor for Collector {
-    fn object(&mut self, key: &'static str, _present: bool) -> bool {
+    fn object(&mut self, key: Key, _present: bool) -> bool {
         self.path.push(key);
         true
     }
@@ -160,41 +160,45 @@ impl Visitor for Collector {
         self.path.pop();
     }
 
-    fn integer(&mut self, key: &'static str, value: Option<u64>) {
+    fn integer(&mut self, key: Key, value: Option<u64>) {
         self.add_unsigned(key, value);
     }
 
-    fn instant(&mut self, key: &'static str, value: i64) {
+    fn instant(&mut self, key: Key, value: i64) {
         self.add_signed(key, Some(value));
     }
 
-    fn seconds(&mut self, key: &'static str, value_ns: Option<f64>) {
+    fn seconds(&mut self, key: Key, value_ns: Option<f64>) {
         self.add_float(key, value_ns.map(|value| value / 1e9));
     }
 
-    fn exact_seconds(&mut self, key: &'static str, value_ns: Option<i64>) {
+    fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
         self.add_float(key, value_ns.map(|value| value as f64 / 1e9));
     }
 
-    fn number(&mut self, key: &'static str, value: Option<f64>) {
+    fn number(&mut self, key: Key, value: Option<f64>) {
         self.add_float(key, value);
     }
 
-    fn text(&mut self, key: &'static str, value: Option<&str>) {
+    fn text(&mut self, key: Key, value: Option<&str>) {
         self.add_text(key, value.map(str::to_owned));
     }
 
-    fn flag(&mut self, key: &'static str, value: Option<bool>) {
+    fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
+        self.add_text(key, Some(describe::endpoint(summary, side)));
+    }
+
+    fn flag(&mut self, key: Key, value: Option<bool>) {
         self.add_flag(key, value);
     }
 
-    fn texts(&mut self, key: &'static str, values: &[String]) {
+    fn texts(&mut self, key: Key, values: &[String]) {
         self.add_text(key, (!values.is_empty()).then(|| values.join(", ")));
     }
 
-    fn reasons(&mut self, _key: &'static str, _reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {}
+    fn reasons(&mut self, _key: Key, _reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {}
 
     fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
 
-    fn unfilled(&mut self, _key: &'static str, _list: bool) {}
+    fn unfilled(&mut self, _key: Key, _list: bool) {}
 }

@@ -7,7 +7,15 @@ const PAIRS: &[u8; 200] =
 
 /// Appends an unsigned integer.
 #[inline]
-pub fn push_unsigned(out: &mut Vec<u8>, mut value: u64) {
+pub fn push_unsigned(out: &mut Vec<u8>, value: u64) {
+    if value < 10 {
+        out.push(b'0' + value as u8);
+    } else {
+        push_digits(out, value);
+    }
+}
+
+fn push_digits(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut start = digits.len();
     while value >= 100 {
@@ -51,17 +59,24 @@ pub fn push_fixed<const DECIMALS: usize>(out: &mut Vec<u8>, value: i64) {
         return;
     }
     let mut length = DECIMALS;
+    if DECIMALS > 3 && fraction % 1000 == 0 {
+        (fraction, length) = (fraction / 1000, length - 3);
+        if DECIMALS > 6 && fraction % 1000 == 0 {
+            (fraction, length) = (fraction / 1000, length - 3);
+        }
+    }
     while fraction % 10 == 0 {
-        fraction /= 10;
-        length -= 1;
+        (fraction, length) = (fraction / 10, length - 1);
     }
-    out.push(b'.');
-    let start = out.len();
-    out.resize(start + length, b'0');
-    for slot in out[start..].iter_mut().rev() {
-        *slot = b'0' + (fraction % 10) as u8;
+    let mut digits = [b'0'; 20];
+    digits[0] = b'.';
+    let mut place = length;
+    while fraction > 0 {
+        digits[place] = b'0' + (fraction % 10) as u8;
         fraction /= 10;
+        place -= 1;
     }
+    out.extend_from_slice(&digits[..=length]);
 }
 
 /// Appends a float with `DECIMALS` decimals; what is not finite or too large as `null`.

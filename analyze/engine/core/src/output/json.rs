@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::describe::{self, Visitor};
+use super::describe::{self, Key, Visitor, key};
 use super::fixed::{push_fixed, push_float, push_signed, push_unsigned};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
-use crate::tcp::summary::{REASONS, SpacingSummary};
+use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -33,15 +33,15 @@ impl Analysis {
     pub fn write_json(&self, out: &mut dyn Write, header: &JsonHeader) -> io::Result<()> {
         let mut json = Json { out: Vec::with_capacity(BUFFER_BYTES + 16_384), first: true };
         json.out.push(b'{');
-        json.text("schema", Some(SCHEMA));
-        json.text("vmtrace", Some(&header.vmtrace_version));
-        json.flag("interrupted", Some(self.interrupted));
-        json.reasons("reasons", &mut REASONS.into_iter());
-        json.key("inputs");
+        json.text(key!("schema"), Some(SCHEMA));
+        json.text(key!("vmtrace"), Some(&header.vmtrace_version));
+        json.flag(key!("interrupted"), Some(self.interrupted));
+        json.reasons(key!("reasons"), &mut REASONS.into_iter());
+        json.key(key!("inputs"));
         json.array(self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
-        json.key("connections");
+        json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
         for (index, summary) in self.connections.iter().filter(|summary| wanted(summary.id)).enumerate() {
@@ -61,47 +61,47 @@ impl Analysis {
 
 fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     let facts = &input.facts;
-    json.text("path", Some(path));
-    json.text("format", Some(facts.format).filter(|format| !format.is_empty()));
-    json.text("compression", facts.compression);
-    json.key("link_types");
+    json.text(key!("path"), Some(path));
+    json.text(key!("format"), Some(facts.format).filter(|format| !format.is_empty()));
+    json.text(key!("compression"), facts.compression);
+    json.key(key!("link_types"));
     json.list(facts.link_types.iter(), |json, &link_type| json.string(&link_type_name(link_type)));
     json.exact_seconds(
-        "time_resolution_s",
+        key!("time_resolution_s"),
         i64::try_from(facts.time_resolution_ns).ok().filter(|_| facts.time_resolution_ns > 0),
     );
-    json.integer("packets", Some(facts.packets));
-    json.integer("tcp_packets", Some(input.tcp_packets));
-    json.integer("captured_bytes", Some(facts.captured_bytes));
-    json.integer("wire_bytes", Some(facts.wire_bytes));
-    json.integer("snap_length_bytes", facts.snap_length.map(u64::from));
-    for (key, value) in [("start_ns", facts.start_ns), ("end_ns", facts.end_ns)] {
+    json.integer(key!("packets"), Some(facts.packets));
+    json.integer(key!("tcp_packets"), Some(input.tcp_packets));
+    json.integer(key!("captured_bytes"), Some(facts.captured_bytes));
+    json.integer(key!("wire_bytes"), Some(facts.wire_bytes));
+    json.integer(key!("snap_length_bytes"), facts.snap_length.map(u64::from));
+    for (key, value) in [(key!("start_ns"), facts.start_ns), (key!("end_ns"), facts.end_ns)] {
         json.key(key);
         match value {
             Some(value) => push_signed(&mut json.out, value),
             None => json.null(),
         }
     }
-    json.object("undecoded_packets", true);
+    json.object(key!("undecoded_packets"), true);
     for (reason, count) in &input.undecoded {
         json.string_key(reason);
         push_unsigned(&mut json.out, *count);
     }
     json.end();
-    json.key("damage");
+    json.key(key!("damage"));
     json.array(facts.damage.iter(), |json, damage| {
-        json.integer("offset", Some(damage.offset));
-        json.integer("skipped_bytes", Some(damage.skipped_bytes));
-        json.text("what", Some(&damage.what));
+        json.integer(key!("offset"), Some(damage.offset));
+        json.integer(key!("skipped_bytes"), Some(damage.skipped_bytes));
+        json.text(key!("what"), Some(&damage.what));
     });
-    json.object("capture", true);
-    json.integer("dropped_by_kernel", facts.dropped_by_kernel);
-    json.integer("dropped_by_interface", facts.dropped_by_interface);
-    json.integer("packets_without_time", Some(facts.packets_without_time));
-    json.integer("unseen_acked_bytes", Some(input.unseen_acked_bytes));
-    json.integer("duplicates", Some(input.duplicates));
-    json.integer("reordered", Some(input.reordered));
-    json.integer("clock_steps", Some(input.clock_steps));
+    json.object(key!("capture"), true);
+    json.integer(key!("dropped_by_kernel"), facts.dropped_by_kernel);
+    json.integer(key!("dropped_by_interface"), facts.dropped_by_interface);
+    json.integer(key!("packets_without_time"), Some(facts.packets_without_time));
+    json.integer(key!("unseen_acked_bytes"), Some(input.unseen_acked_bytes));
+    json.integer(key!("duplicates"), Some(input.duplicates));
+    json.integer(key!("reordered"), Some(input.reordered));
+    json.integer(key!("clock_steps"), Some(input.clock_steps));
     json.end();
 }
 
@@ -114,16 +114,11 @@ struct Json {
 
 impl Json {
     #[inline]
-    fn key(&mut self, key: &'static str) {
-        if self.first {
-            self.first = false;
-        } else {
-            self.out.push(b',');
-        }
-        // Keys are ours: plain ASCII that needs no escape.
-        self.out.push(b'"');
-        self.out.extend_from_slice(key.as_bytes());
-        self.out.extend_from_slice(b"\":");
+    fn key(&mut self, key: Key) {
+        let quoted = key.quoted().as_bytes();
+        let skipped = usize::from(self.first);
+        self.first = false;
+        self.out.extend_from_slice(quoted.get(skipped..).unwrap_or_default());
     }
 
     fn string_key(&mut self, key: &str) {
@@ -192,7 +187,7 @@ impl Json {
 }
 
 impl Visitor for Json {
-    fn object(&mut self, key: &'static str, present: bool) -> bool {
+    fn object(&mut self, key: Key, present: bool) -> bool {
         self.key(key);
         if present {
             self.out.push(b'{');
@@ -208,7 +203,7 @@ impl Visitor for Json {
         self.first = false;
     }
 
-    fn integer(&mut self, key: &'static str, value: Option<u64>) {
+    fn integer(&mut self, key: Key, value: Option<u64>) {
         self.key(key);
         match value {
             Some(value) => push_unsigned(&mut self.out, value),
@@ -216,21 +211,23 @@ impl Visitor for Json {
         }
     }
 
-    fn instant(&mut self, key: &'static str, value: i64) {
+    fn instant(&mut self, key: Key, value: i64) {
         self.key(key);
         push_signed(&mut self.out, value);
     }
 
-    fn seconds(&mut self, key: &'static str, value_ns: Option<f64>) {
+    fn seconds(&mut self, key: Key, value_ns: Option<f64>) {
         self.key(key);
         match value_ns {
+            // Whole nanoseconds, which most are, need no further decimals.
+            Some(value) if value == value.trunc() && value.abs() < 9e15 => push_fixed::<9>(&mut self.out, value as i64),
             Some(value) if value.abs() < 9e15 => push_fixed::<12>(&mut self.out, (value * 1000.0).round() as i64),
             Some(value) => push_float::<3>(&mut self.out, value / 1e9),
             None => self.null(),
         }
     }
 
-    fn exact_seconds(&mut self, key: &'static str, value_ns: Option<i64>) {
+    fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
         self.key(key);
         match value_ns {
             Some(value) => push_fixed::<9>(&mut self.out, value),
@@ -238,7 +235,7 @@ impl Visitor for Json {
         }
     }
 
-    fn number(&mut self, key: &'static str, value: Option<f64>) {
+    fn number(&mut self, key: Key, value: Option<f64>) {
         self.key(key);
         match value {
             Some(value) if value.abs() < 1e6 => push_float::<9>(&mut self.out, value),
@@ -247,7 +244,7 @@ impl Visitor for Json {
         }
     }
 
-    fn text(&mut self, key: &'static str, value: Option<&str>) {
+    fn text(&mut self, key: Key, value: Option<&str>) {
         self.key(key);
         match value {
             Some(text) => self.string(text),
@@ -255,7 +252,14 @@ impl Visitor for Json {
         }
     }
 
-    fn flag(&mut self, key: &'static str, value: Option<bool>) {
+    fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
+        self.key(key);
+        self.out.push(b'"');
+        describe::push_endpoint(&mut self.out, summary, side);
+        self.out.push(b'"');
+    }
+
+    fn flag(&mut self, key: Key, value: Option<bool>) {
         self.key(key);
         self.out.extend_from_slice(match value {
             Some(true) => b"true",
@@ -264,12 +268,12 @@ impl Visitor for Json {
         });
     }
 
-    fn texts(&mut self, key: &'static str, values: &[String]) {
+    fn texts(&mut self, key: Key, values: &[String]) {
         self.key(key);
         self.list(values.iter(), |json, text| json.string(text));
     }
 
-    fn reasons(&mut self, key: &'static str, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {
+    fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {
         self.key(key);
         self.out.push(b'{');
         self.first = true;
@@ -281,21 +285,21 @@ impl Visitor for Json {
     }
 
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>) {
-        self.key("anomalies");
+        self.key(key!("anomalies"));
         let gaps = spacing.map_or(&[][..], |spacing| &spacing.gaps);
         self.array(gaps.iter(), |json, gap| {
-            json.instant("start_ns", gap.start_ns);
-            json.exact_seconds("gap_s", i64::try_from(gap.gap_ns).ok());
-            json.text("cause", Some("unknown"));
-            json.number("confidence", None);
-            json.key("frames");
+            json.instant(key!("start_ns"), gap.start_ns);
+            json.exact_seconds(key!("gap_s"), i64::try_from(gap.gap_ns).ok());
+            json.text(key!("cause"), Some("unknown"));
+            json.number(key!("confidence"), None);
+            json.key(key!("frames"));
             json.list(gap.frames.into_iter(), |json, frame| push_unsigned(&mut json.out, u64::from(frame)));
         });
         let listed = gaps.len() as u64;
-        self.integer("anomalies_not_listed", spacing.map(|spacing| spacing.oversize.saturating_sub(listed)));
+        self.integer(key!("anomalies_not_listed"), spacing.map(|spacing| spacing.oversize.saturating_sub(listed)));
     }
 
-    fn unfilled(&mut self, key: &'static str, list: bool) {
+    fn unfilled(&mut self, key: Key, list: bool) {
         self.key(key);
         if list { self.out.extend_from_slice(b"[]") } else { self.null() }
     }

@@ -39,6 +39,9 @@ impl Half {
             self.begin(packet.acknowledgement);
         }
         let position = unwrap(self.una, packet.acknowledgement);
+        if position == self.una && self.all_acknowledged() && self.window.is_repeated(packet) {
+            return self.nothing_new(packet, window_shift);
+        }
         let mut unseen = false;
         if position > self.max {
             if position - self.max > FARTHEST_JUMP {
@@ -60,6 +63,14 @@ impl Half {
         }
         self.take_window(packet, position, window_shift, &mut answer);
         answer
+    }
+
+    /// The acknowledgement that every data packet of the other direction carries while this one is idle.
+    #[inline]
+    fn nothing_new(&mut self, packet: &Packet, window_shift: Option<u8>) -> Answer {
+        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+        self.window.add_repeated(window);
+        Answer { round_trip: None, window_bytes: window_shift.map(|_| window) }
     }
 
     #[cold]
@@ -173,7 +184,7 @@ impl Half {
             return;
         }
         let window = u64::from(packet.window) << window_shift.unwrap_or(0);
-        self.window.add(window, packet.time_ns);
+        self.window.add(packet.window, window, packet.time_ns);
         answer.window_bytes = window_shift.map(|_| window);
         let edge = window_shift.map(|_| position + window);
         let live = self.live.get_or_insert_default();

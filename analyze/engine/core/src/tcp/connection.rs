@@ -68,6 +68,9 @@ pub struct Connection {
     pub loops_ns: [Option<i64>; 2],
     /// The capture point is beside client, server; follows from the loops.
     beside: [bool; 2],
+    /// Shifts of the windows that client, server advertise; follow from the offers.
+    shifts: [Option<u8>; 2],
+    handshake_rtt_ns: Option<i64>,
     suspected_step: Option<(u8, ClockStep)>,
     /// Per-packet rows are wanted.
     pub detailed: bool,
@@ -122,6 +125,8 @@ impl Connection {
             tls_settled: false,
             loops_ns: [None; 2],
             beside: [false; 2],
+            shifts: [None; 2],
+            handshake_rtt_ns: None,
             suspected_step: None,
             detailed: false,
         }
@@ -263,7 +268,7 @@ impl Connection {
         let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
         let beside_sender = self.beside[side];
         let beside_receiver = self.beside[1 - side];
-        let handshake_rtt_ns = self.handshake.rtt_ns();
+        let handshake_rtt_ns = self.handshake_rtt_ns;
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
@@ -355,7 +360,7 @@ impl Connection {
             return seen;
         }
         let sender = 1 - side;
-        let window_shift = self.advertised_shift(side);
+        let window_shift = self.shifts[side];
         let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.beside[sender]);
         let [client, server] = &mut self.halves;
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
@@ -384,7 +389,6 @@ impl Connection {
     }
 
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
-    #[inline]
     pub fn advertised_shift(&self, side: usize) -> Option<u8> {
         let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
         match (own.seen, peer.seen) {
@@ -425,6 +429,7 @@ impl Connection {
             }
         }
         let rtt_ns = self.handshake.rtt_ns();
+        self.handshake_rtt_ns = rtt_ns;
         for side in 0..2 {
             let away = !self.beside[side];
             let live = self.halves[side].live();
@@ -487,7 +492,9 @@ impl Connection {
         if !half.begun || (isn_changed && half.payload_bytes == 0) {
             half.begin(packet.sequence.wrapping_add(1));
             half.offer = Offer::of(&Options::of_packet(packet, bytes));
+            self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
         }
+        let half = &mut self.halves[side];
         half.loss.syn += u32::from(repeated);
         if packet.has(tcp_flags::ACK) {
             if !repeated {

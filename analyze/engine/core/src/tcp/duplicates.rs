@@ -19,17 +19,18 @@ pub struct RecentPackets {
     next: u8,
 }
 
-/// What makes a packet that packet, in 32 bits.
+/// What makes a packet that packet, in 32 bits: its identification (the checksum where it has none) and the rest folded.
 #[inline]
 pub fn signature(packet: &Packet) -> u32 {
     let identity = if packet.ip_id != 0 { packet.ip_id } else { packet.checksum };
     let tsval = if packet.options & option_bits::TIMESTAMPS != 0 { packet.tsval } else { 0 };
-    let first = (u64::from(packet.sequence) << 32) | u64::from(packet.acknowledgement);
-    let second = (u64::from(tsval) << 32) | (u64::from(identity) << 16) | u64::from(packet.flags);
-    let third = (u64::from(packet.payload_length) << 16) | u64::from(packet.window);
-    let mixed = (first ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xff51_afd7_ed55_8ccd)
-        ^ (second ^ third.rotate_left(21)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    ((mixed ^ (mixed >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    let mixed = packet.sequence
+        ^ packet.acknowledgement.rotate_left(7)
+        ^ tsval.rotate_left(13)
+        ^ packet.payload_length
+        ^ u32::from(packet.window).rotate_left(9)
+        ^ u32::from(packet.flags).rotate_left(24);
+    u32::from(identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
 }
 
 #[inline]

@@ -23,10 +23,6 @@ pub enum Rejected {
     BeforeData,
 }
 
-/// Names of [`Rejected`] in results, by number.
-pub const REJECTED_NAMES: [&str; 5] =
-    ["retransmitted", "later_segment_covered", "held_back_by_hole", "not_all_seen", "acknowledged_before_data"];
-
 /// Samples of one direction, and the smoothed estimate of RFC 6298.
 #[derive(Debug, Default)]
 pub struct RoundTrips {

@@ -1,5 +1,7 @@
 //! The window that limits one direction, as its receiver advertises it (RFC 9293 section 3.8.6, RFC 7323 section 2).
 
+use crate::packet::{Packet, option_bits};
+
 /// Advertised windows of one direction's receiver.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct AdvertisedWindow {
@@ -12,12 +14,28 @@ pub struct AdvertisedWindow {
     pub zero_windows: u64,
     zero_since_ns: Option<i64>,
     zero_time_ns: u64,
+    /// The last one as it stood in the header.
+    last: u16,
 }
 
 impl AdvertisedWindow {
-    /// Takes one advertisement, in bytes (already scaled).
+    /// True if the packet advertises an open window again, as it was, and nothing but that and timestamps.
     #[inline]
-    pub fn add(&mut self, window_bytes: u64, time_ns: i64) {
+    pub fn is_repeated(&self, packet: &Packet) -> bool {
+        self.count > 0 && packet.window == self.last && packet.window != 0 && packet.options & option_bits::OTHERS == 0
+    }
+
+    /// Takes an advertisement that [`Self::is_repeated`].
+    #[inline]
+    pub fn add_repeated(&mut self, window_bytes: u64) {
+        self.count += 1;
+        self.sum += window_bytes;
+    }
+
+    /// Takes one advertisement: as it stands in the header, and in bytes.
+    #[inline]
+    pub fn add(&mut self, header_value: u16, window_bytes: u64, time_ns: i64) {
+        self.last = header_value;
         if self.count == 0 {
             self.min = window_bytes;
         }
@@ -60,7 +78,7 @@ mod tests {
     fn a_window_closed_for_a_while_is_timed() {
         let mut window = AdvertisedWindow::default();
         for (time, bytes) in [(0, 1000), (10, 0), (20, 0), (50, 500)] {
-            window.add(bytes, time);
+            window.add(bytes, u64::from(bytes), time);
         }
         assert_eq!((window.zero_windows, window.zero_time_ns(100)), (2, 40));
         assert_eq!(window.extremes(), Some((0, 375.0, 1000)));
@@ -69,7 +87,7 @@ mod tests {
     #[test]
     fn a_window_never_opened_again_counts_to_the_end() {
         let mut window = AdvertisedWindow::default();
-        window.add(0, 10);
+        window.add(0, 0, 10);
         assert_eq!(window.zero_time_ns(100), 90);
     }
 }
