@@ -20,7 +20,7 @@ pub mod segment;
 
 pub use segment::*;
 
-use captures::{Frame, plain_pcap};
+use captures::{Frame, Slow, plain_pcap};
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::packet::tcp_flags::{ACK, FIN, SYN};
@@ -191,7 +191,11 @@ impl Talk {
         self.sent[side] = self.sent[side].max(start + i64::from(segment.length) + i64::from(has(FIN)));
         let path = Path { ipv6: self.ipv6, hosts: self.hosts, ports: self.ports, ttl: self.ttl[side] };
         let bytes = segment.frame(&if side == CLIENT { path } else { path.reversed() }, &number);
-        self.frames.push(Frame { time_ns: self.captured_at(time_ms), original_length: bytes.len() as u32 + segment.cut(), bytes });
+        self.frames.push(Frame {
+            time_ns: self.captured_at(time_ms),
+            original_length: bytes.len() as u32 + segment.cut(),
+            bytes,
+        });
         self
     }
 
@@ -244,6 +248,12 @@ pub fn analysis_of(frames: &[Frame], options: &Options) -> Analysis {
 pub fn analysis_of_files(files: Vec<Vec<u8>>, options: &Options) -> Analysis {
     let inputs = files.into_iter().map(|file| Box::new(std::io::Cursor::new(file)) as Input).collect();
     analyze(inputs, options, &NoObserver).unwrap()
+}
+
+/// Reads so small that a short capture takes many chunks.
+pub fn analysis_in_small_chunks(files: &[Vec<u8>], options: &Options) -> Analysis {
+    let slow = |file: &Vec<u8>| Box::new(Slow { file: file.clone(), at: 0, step: 2_000 }) as Input;
+    analyze(files.iter().map(slow).collect(), options, &NoObserver).unwrap()
 }
 
 pub fn json_of(analysis: &Analysis) -> String {
