@@ -2,19 +2,15 @@
 
 mod playbook;
 
-use playbook::captures::{Frame, Slow, cases, plain_pcap};
+use playbook::captures::{Frame, cases, plain_pcap};
 use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, FilterCompiler, NoObserver, Options, analyze};
 use vmtrace_core::read::Input;
 
-/// Reads small enough that a short capture takes many chunks.
-const STEP_BYTES: usize = 2_000;
-
 fn analysis(files: &[Vec<u8>], options: Options) -> Analysis {
-    let slow = |file: &Vec<u8>| Box::new(Slow { file: file.clone(), at: 0, step: STEP_BYTES }) as Input;
-    analyze(files.iter().map(slow).collect(), &options, &NoObserver).unwrap()
+    analysis_in_small_chunks(files, &options)
 }
 
 /// JSON and columns by second, for all that the threads could mix up.
@@ -29,7 +25,9 @@ fn assert_same(files: &[Vec<u8>], options: impl Fn(usize) -> Options) {
     for threads in [2, 3, 8] {
         let parallel = result(files, options(threads));
         if let Some(at) = serial.bytes().zip(parallel.bytes()).position(|(one, other)| one != other) {
-            let part = |text: &str| String::from_utf8_lossy(&text.as_bytes()[at.saturating_sub(300)..]).chars().take(400).collect::<String>();
+            let from = at.saturating_sub(200);
+            let part =
+                |text: &str| String::from_utf8_lossy(&text.as_bytes()[from..]).chars().take(300).collect::<String>();
             panic!("{threads} threads:\n{}\nserial:\n{}", part(&parallel), part(&serial));
         }
         assert_eq!(serial.len(), parallel.len());
@@ -89,7 +87,9 @@ fn many_connections() {
     let file = plain_pcap(&transfers(60));
     let serial = analysis(std::slice::from_ref(&file), threads(1));
     assert_eq!(serial.connections.len(), 60);
-    assert!(serial.connections.iter().all(|connection| connection.directions[CLIENT].loss.by_trigger == [1, 0, 0, 0, 0]));
+    assert!(
+        serial.connections.iter().all(|connection| connection.directions[CLIENT].loss.by_trigger == [1, 0, 0, 0, 0])
+    );
     assert_same(&[file], threads);
 }
 
@@ -131,7 +131,8 @@ struct AtLeast(u32);
 impl FilterCompiler for AtLeast {
     fn compile(&self, _link_type: u16, _snap_length: u32) -> Result<Vec<u8>, String> {
         let program = [(0x80u16, 0u8, 0u8, 0u32), (0x35, 0, 1, self.0), (0x06, 0, 0, 262_144), (0x06, 0, 0, 0)];
-        let pack = |(code, jt, jf, k): (u16, u8, u8, u32)| [&code.to_ne_bytes()[..], &[jt, jf], &k.to_ne_bytes()].concat();
+        let pack =
+            |(code, jt, jf, k): (u16, u8, u8, u32)| [&code.to_ne_bytes()[..], &[jt, jf], &k.to_ne_bytes()].concat();
         Ok(program.into_iter().flat_map(pack).collect())
     }
 }

@@ -37,7 +37,10 @@ fn numbers_are_those_of_the_trace() {
     assert_eq!(document["schema"], SCHEMA);
     assert_eq!((&document["interrupted"], &document["inputs"][0]["packets"]), (&false.into(), &10.into()));
     let connection = &document["connections"][0];
-    assert_eq!((&connection["id"], &connection["input"], &connection["first_frame"]), (&1.into(), &0.into(), &1.into()));
+    assert_eq!(
+        (&connection["id"], &connection["input"], &connection["first_frame"]),
+        (&1.into(), &0.into(), &1.into())
+    );
     assert_eq!((&connection["client"], &connection["server"]), (&"10.0.0.1:40000".into(), &"10.0.0.2:443".into()));
     assert_eq!(connection["start_ns"], START_NS);
     assert_eq!((&connection["duration_s"], &connection["handshake"]["rtt_s"]), (&0.341.into(), &0.0401.into()));
@@ -134,8 +137,7 @@ fn client_hello(name: &[u8]) -> Vec<u8> {
     let extension = [&[0, 0], &short(list.len() + 2)[..], &short(list.len()), &list].concat();
     let versions = [0, 43, 0, 3, 2, 3, 4];
     let extensions = [&extension[..], &versions].concat();
-    let body =
-        [&[3, 3], &[7; 32][..], &[0, 0, 2, 0x13, 0x01, 1, 0], &short(extensions.len()), &extensions].concat();
+    let body = [&[3, 3], &[7; 32][..], &[0, 0, 2, 0x13, 0x01, 1, 0], &short(extensions.len()), &extensions].concat();
     let message = [&[1, 0], &short(body.len())[..], &body].concat();
     [&[22, 3, 1], &short(message.len())[..], &message].concat()
 }

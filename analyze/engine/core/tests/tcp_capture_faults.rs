@@ -32,10 +32,8 @@ fn a_hole_that_was_not_acknowledged_is_no_loss_of_the_capture() {
 
 #[test]
 fn data_recorded_just_after_its_acknowledgement_was_put_out_of_order() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .server(90.0, ack(2000))
-        .client(90.9, data(1000, 1000));
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000)).client(90.9, data(1000, 1000));
     let direction = client(&talk);
     assert_eq!((direction.loss.capture_reordered, direction.loss.reordered, direction.loss.retransmitted), (1, 0, 0));
     assert_eq!(direction.unseen_acknowledged_bytes, 0);
@@ -44,10 +42,8 @@ fn data_recorded_just_after_its_acknowledgement_was_put_out_of_order() {
 
 #[test]
 fn data_long_after_its_acknowledgement_is_a_retransmission() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .server(90.0, ack(2000))
-        .client(95.0, data(1000, 1000));
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000)).client(95.0, data(1000, 1000));
     let loss = client(&talk).loss;
     assert_eq!((loss.capture_reordered, loss.retransmitted, loss.spurious), (0, 1, 1));
 }

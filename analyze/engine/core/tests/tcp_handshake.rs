@@ -44,11 +44,7 @@ fn with_timestamps_the_echo_tells_which_syn_was_answered() {
 
 #[test]
 fn a_repeated_syn_ack_hides_the_clients_loop() {
-    let talk = Talk::new()
-        .client(0.0, syn())
-        .server(0.1, syn_ack())
-        .server(1000.0, syn_ack())
-        .client(1040.0, ack(0));
+    let talk = Talk::new().client(0.0, syn()).server(0.1, syn_ack()).server(1000.0, syn_ack()).client(1040.0, ack(0));
     let summary = talk.summary();
     assert_eq!((summary.handshake_rtt_ns, summary.handshake_loops_ns), (None, [None, Some(ms(0.1))]));
 }

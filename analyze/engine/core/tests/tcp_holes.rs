@@ -105,7 +105,11 @@ fn beside_the_sender_nothing_is_out_of_order() {
         .client(51.0, data(6000, 1000).id(108))
         .client(51.5, data(5000, 1000).id(107));
     let loss = talk.summary().directions[CLIENT].loss;
-    assert_eq!((loss.retransmitted, loss.reordered, loss.capture_reordered), (0, 0, 1), "the capture changed the order");
+    assert_eq!(
+        (loss.retransmitted, loss.reordered, loss.capture_reordered),
+        (0, 0, 1),
+        "the capture changed the order"
+    );
 }
 
 #[test]

@@ -35,19 +35,14 @@ fn data_of_the_other_side_acknowledges_too() {
 
 #[test]
 fn a_delayed_acknowledgement_samples_the_segment_sent_last() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .client(53.0, data(1000, 1000))
-        .server(93.0, ack(2000));
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).client(53.0, data(1000, 1000)).server(93.0, ack(2000));
     assert_eq!(client(talk), (Some((1, 40.0, 40.0)), [0, 1, 0, 0, 0]));
 }
 
 #[test]
 fn an_acknowledgement_inside_a_superpacket_samples_it_and_leaves_the_rest() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 5000))
-        .server(90.0, ack(2000))
-        .server(95.0, ack(5000));
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 5000)).server(90.0, ack(2000)).server(95.0, ack(5000));
     assert_eq!(client(talk), (Some((2, 40.0, 45.0)), [0, 3, 0, 0, 0]), "1 of 2, then 2 of 3 segments without sample");
 }
 
@@ -114,19 +109,14 @@ fn data_the_capture_missed_gives_no_sample() {
 
 #[test]
 fn an_acknowledgement_of_half_a_segment_gives_no_sample() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .client(50.1, data(1000, 1000))
-        .server(90.0, ack(1500));
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).client(50.1, data(1000, 1000)).server(90.0, ack(1500));
     assert_eq!(client(talk), (None, [0, 0, 0, 1, 0]));
 }
 
 #[test]
 fn an_acknowledgement_recorded_at_an_earlier_time_gives_no_sample() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .set_capture_clock(-100.0)
-        .server(90.0, ack(1000));
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).set_capture_clock(-100.0).server(90.0, ack(1000));
     assert_eq!(client(talk), (None, [0, 0, 0, 0, 1]));
 }
 
@@ -143,10 +133,7 @@ fn a_segment_that_was_overtaken_hides_which_one_is_answered() {
 
 #[test]
 fn the_acknowledgement_of_a_fin_sent_later_is_no_sample_of_the_data_before_it() {
-    let talk = Talk::seen_at_client(40.0)
-        .client(50.0, data(0, 1000))
-        .client(70.0, fin(1000))
-        .server(110.0, ack(1001));
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).client(70.0, fin(1000)).server(110.0, ack(1001));
     assert_eq!(client(talk), (None, [0, 1, 0, 0, 0]));
 }
 
