@@ -1,4 +1,5 @@
 //! The number of threads changes nothing: serial and parallel runs write the same JSON, byte by byte.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;
 
@@ -41,7 +42,7 @@ fn threads(threads: usize) -> Options {
 /// A transfer with a loss, seen at the client, that begins at `begin_ms`.
 fn transfer(number: u32, begin_ms: f64) -> Talk {
     let base = Talk::new().between(1 + (number % 7) as u8, 10_000 + number as u16, 200, 443);
-    let base = if number % 3 == 0 { base.over_ipv6() } else { base };
+    let base = if number.is_multiple_of(3) { base.over_ipv6() } else { base };
     let at = |time_ms: f64| begin_ms + time_ms;
     let segments = 5 + i64::from(number % 11);
     let end = segments * 1000;
@@ -72,7 +73,7 @@ fn fragmented(frames: &[Frame], length: usize) -> Vec<Frame> {
         let piece = |from: usize, to: usize, more: u8| {
             let mut bytes = [&frame.bytes[..34], &frame.bytes[34 + from..34 + to]].concat();
             bytes[16..18].copy_from_slice(&(20 + (to - from) as u16).to_be_bytes());
-            bytes[20..22].copy_from_slice(&[more | (from / 8 >> 8) as u8, (from / 8) as u8]);
+            bytes[20..22].copy_from_slice(&[more | ((from / 8) >> 8) as u8, (from / 8) as u8]);
             Frame { original_length: bytes.len() as u32, bytes, time_ns: frame.time_ns }
         };
         let mut both = vec![piece(0, length, 0x20), piece(length, frame.bytes.len() - 34, 0)];

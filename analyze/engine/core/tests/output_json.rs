@@ -1,4 +1,5 @@
 //! The JSON document: valid whatever the strings in it, null where nothing was measured, each with its reason.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;
 
@@ -87,7 +88,7 @@ fn at<'a>(direction: &'a Value, path: &str) -> &'a Value {
 fn what_was_not_measured_is_null_and_has_a_reason() {
     let captures = [
         exchange(),
-        exchange().from_frame(3),
+        exchange().starting_at(3),
         exchange().only(CLIENT),
         exchange().only(SERVER),
         Talk::new().client(0.0, syn()),

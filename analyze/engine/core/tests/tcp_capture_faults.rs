@@ -76,7 +76,7 @@ fn a_step_shows_once_however_many_connections_see_it() {
     let stepped = |client: u8| {
         let talk = conversation(|talk| talk.set_capture_clock(700.0));
         let mut other = conversation(|talk| talk.between(client, 5_000, 9, 80).set_capture_clock(700.0));
-        other = other.from_frame(303);
+        other = other.starting_at(303);
         [talk, other]
     };
     let analysis = analysis_of(&merged(&stepped(3)), &Default::default());
@@ -185,7 +185,7 @@ fn packets_longer_than_the_ip_length_can_say_have_the_frames_length() {
 fn without_a_handshake_a_full_packet_is_one_of_ethernet() {
     let later = |length: u32| {
         let talk = Talk::seen_at_client(40.0).client(50.0, data(0, length)).server(90.0, ack(i64::from(length)));
-        client(&talk.from_frame(3)).data_segments
+        client(&talk.starting_at(3)).data_segments
     };
     assert_eq!((later(1460), later(1461), later(2920), later(8961)), (1, 2, 2, 1), "1500 or 9001 bytes of IP");
 }

@@ -112,7 +112,7 @@ fn ports_used_again_without_any_closing_seen() {
 
 #[test]
 fn a_syn_after_packets_without_one_begins_another_connection() {
-    let talk = whole().from_frame(3).with_isn(1, 2).client(300.0, syn()).server(340.0, syn_ack());
+    let talk = whole().starting_at(3).with_isn(1, 2).client(300.0, syn()).server(340.0, syn_ack());
     assert_eq!(connections(&talk), 2);
 }
 
@@ -143,7 +143,7 @@ fn four_syn_acks_with_different_sequence_numbers_answer_one_syn() {
 
 #[test]
 fn repeats_of_syn_and_syn_ack_do_not_begin_anything() {
-    let talk = whole().from_frame(0);
+    let talk = whole().starting_at(0);
     let repeated = Talk::new()
         .client(0.0, syn())
         .server(40.0, syn_ack())

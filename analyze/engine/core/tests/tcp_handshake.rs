@@ -65,13 +65,13 @@ fn the_sender_of_the_syn_is_the_client_whatever_the_ports() {
 
 #[test]
 fn the_receiver_of_a_syn_ack_is_the_client() {
-    let talk = Talk::new().between(1, 80, 2, 50_000).open(40.0, 0.1).from_frame(1);
+    let talk = Talk::new().between(1, 80, 2, 50_000).open(40.0, 0.1).starting_at(1);
     assert_eq!(talk.summary().ports, [80, 50_000]);
 }
 
 #[test]
 fn in_the_middle_of_a_connection_the_higher_port_is_the_clients() {
-    let talk = Talk::new().open(40.0, 0.1).server(50.0, data(0, 100)).client(50.1, ack(100)).from_frame(3);
+    let talk = Talk::new().open(40.0, 0.1).server(50.0, data(0, 100)).client(50.1, ack(100)).starting_at(3);
     let summary = talk.summary();
     assert_eq!((summary.ports, summary.directions[SERVER].payload_bytes), ([40_000, 443], 100));
     assert!(!summary.handshake_complete);
@@ -148,7 +148,7 @@ fn without_a_handshake_the_answers_tell_where_the_capture_stands() {
         .client(50.0, data(0, 1000))
         .server(90.0, data(0, 1000).acking(1000))
         .client(90.1, ack(1000))
-        .from_frame(3);
+        .starting_at(3);
     let vantage = talk.summary().vantage;
     assert_eq!(vantage.side, Side::Client);
     let with_handshake = Talk::seen_at_client(40.0).summary().vantage;

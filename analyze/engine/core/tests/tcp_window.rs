@@ -44,7 +44,7 @@ fn without_the_option_on_one_side_nothing_is_scaled() {
 
 #[test]
 fn a_capture_that_begins_later_knows_no_windows() {
-    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000)).from_frame(2);
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000)).starting_at(2);
     let direction = client(&talk);
     assert_eq!((direction.window.scale, direction.window.extremes), (None, None));
     assert_eq!(direction.window.limited_ns, None);
@@ -53,7 +53,7 @@ fn a_capture_that_begins_later_knows_no_windows() {
 
 #[test]
 fn a_syn_ack_alone_tells_the_servers_scale() {
-    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000).window(10)).from_frame(1);
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000).window(10)).starting_at(1);
     assert_eq!(client(&talk).window.extremes, Some((1280, 1280.0, 1280)));
 }
 

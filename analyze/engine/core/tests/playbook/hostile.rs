@@ -121,7 +121,7 @@ pub fn frames(lines: &[Line]) -> Vec<Frame> {
         time_ns = time_ns.wrapping_add(line.delay_ns);
         let talk = &mut talks[line.talk];
         if !line.repeat || talk.frames().is_empty() {
-            *talk = talk.clone().from_frame(talk.frames().len()).line(line.side, 0.0, line.segment.clone());
+            *talk = talk.clone().starting_at(talk.frames().len()).line(line.side, 0.0, line.segment.clone());
         }
         let mut frame = Frame { time_ns, ..talk.frames()[0].clone() };
         if let Some(claimed) = line.claimed_length {

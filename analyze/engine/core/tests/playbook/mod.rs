@@ -205,7 +205,7 @@ impl Talk {
     }
 
     /// The same from the `first`-th frame on (counted from 0).
-    pub fn from_frame(mut self, first: usize) -> Self {
+    pub fn starting_at(mut self, first: usize) -> Self {
         self.frames.drain(..first);
         self
     }
