@@ -158,8 +158,11 @@ impl Shard {
             let mut order = std::mem::take(&mut self.order);
             order.clear(packets.len());
             match chosen {
-                Some(chosen) => chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order)),
-                None => (0..packets.len() as u32).for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
+                Some(chosen) => {
+                    chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order))
+                }
+                None => (0..packets.len() as u32)
+                    .for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
             }
             for line in &order.lines {
                 let mut slot = line.slot;
@@ -322,6 +325,7 @@ impl Shard {
     }
 
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
+    #[allow(clippy::vec_box)]
     pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
         let limit = self.environment.fixed_spacing_limit_ns;
         let summaries = self.slots.drain(..).map(|slot| match slot.state {
