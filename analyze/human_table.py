@@ -233,6 +233,7 @@ def unmeasured(trace: "Trace") -> Iterator[str]:
         if number:
             reasons.append(f"{what} in {'all' if number == total > 1 else f'{number:,}'} of {total:,}")
 
+    trace.load(["handshake_complete", *(f"{d}_{what}" for d in DIRECTIONS for what in ("rtt_samples", "window_scale"))])
     samples = zip(*(trace.values(f"{d}_rtt_samples") for d in DIRECTIONS), strict=True)
     note(sum(1 for complete in trace.values("handshake_complete") if complete is False), "handshake not whole")
     note(sum(1 for forth, back in samples if not forth and not back), "no clean RTT sample")

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import IO, TYPE_CHECKING, Any
 
 from analyze import _engine, document
@@ -53,16 +52,9 @@ class Options:
     """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
 
 
-@cache
 def version() -> str:
-    """The version of vmtrace that is installed."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("vmtrace")
-    except PackageNotFoundError:
-        return "0+unknown"
+    """The version of vmtrace."""
+    return _engine.VERSION
 
 
 def read(*sources: Source, options: Options = Options(), progress: Progress | None = None) -> "Trace":
@@ -101,6 +93,7 @@ class Trace:
         self._result = self._run(options.packets_of)
         self._detail = (options.packets_of, self._result)
         self._columns: Columns | None = None
+        self._some_columns: dict[str, list[Any]] = {}
         self._header: document.Record | None = None
 
     @property
@@ -155,34 +148,38 @@ class Trace:
 
     def __len__(self) -> int:
         """The number of connections."""
-        return len(self._connection_columns())
+        return len(self._result)
 
     @property
     def column_names(self) -> list[str]:
         """The names of the connection table's columns."""
-        return self._connection_columns().names
+        return self._result.connections(rows=()).names
+
+    def load(self, columns: Iterable[str]) -> None:
+        """Get these columns for `values` in one go, which is quicker than one by one."""
+        names = list(columns)
+        table = self._result.connections(names=names)
+        there = set(table.names)
+        for name in names:
+            self._some_columns[name] = table.values(name) if name in there else [None] * len(self)
 
     def values(self, column: str) -> list[Any]:
         """One column of the connection table as a list (all `None` if this capture has no such column)."""
-        columns = self._connection_columns()
-        try:
-            values = columns.values(column)
-        except KeyError:
-            return [None] * len(columns)
+        if column not in self._some_columns:
+            self.load([column])
+        values = self._some_columns[column]
         if self._anonymizer and column in Anonymizer.COLUMNS:
             return [self._anonymizer.value(column, value) for value in values]
         return values
 
     def row(self, index: int) -> dict[str, Any]:
         """One row of the connection table."""
-        row = self._connection_columns().row(index)
+        row = self._result.connections(rows=[index]).row(0)
         return self._anonymizer.row(row) if self._anonymizer else row
 
     def largest(self, limit: int | None = None) -> list[int]:
         """The rows of the connection table, the one of most bytes on the wire first."""
-        wire_bytes = self.values("ledger_wire_bytes")
-        order = sorted(range(len(wire_bytes)), key=lambda row: -(wire_bytes[row] or 0))
-        return order if limit is None else order[:limit]
+        return self._result.largest(len(self) if limit is None else limit)
 
     def header(self) -> document.Record:
         """The JSON document without its connections."""

@@ -98,7 +98,8 @@ def run(request: Request) -> int:
         _check_connections(trace, request.connections)
         failures += _say_empty(trace)
         outputs = Outputs(trace, request)
-        if not request.quiet and request.json != capture_files.STANDARD_INPUT:
+        # Who asks for JSON has a program read it, not eyes.
+        if not request.quiet and request.json is None:
             outputs.print()
         failures += outputs.write()
         crossed = expression is not None and _judge(trace, request.fail_if or "", expression)
@@ -195,6 +196,7 @@ def _judge(trace: Trace, text: str, expression: fail_if.Expression) -> bool:
         condition = fail_if.bind(expression, trace.column_names)
     except fail_if.ExpressionError as error:
         raise UsageError(f"--fail-if: {error}") from None
+    trace.load(condition.columns())
     columns = {name: trace.values(name) for name in condition.columns()}
     crossings = list(condition.crossings(columns))
     if not crossings:
@@ -326,6 +328,7 @@ class Outputs:
     def _providers(self) -> "list[Provider]":
         from analyze.providers import COLUMNS, by_provider
 
+        self._trace.load(COLUMNS)
         return by_provider(zip(*(self._trace.values(name) for name in COLUMNS), strict=True))
 
     @cached_property

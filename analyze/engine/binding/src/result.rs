@@ -51,9 +51,27 @@ impl Analysis {
         Ok(py.detach(|| self.inner.write_json(&mut PythonWriter::new(write), &header))?)
     }
 
-    /// One row for each connection; columns are named by the JSON path joined with `_`.
-    fn connections(&self, py: Python<'_>) -> PyResult<Columns> {
-        py.detach(|| Columns::new(self.inner.connection_columns()))
+    /// One row for each connection; columns are named by the JSON path joined with `_`. Only the rows (in the order
+    /// given) and columns asked for, if any are.
+    #[pyo3(signature = (*, names = None, rows = None))]
+    fn connections(&self, py: Python<'_>, names: Option<Vec<String>>, rows: Option<Vec<usize>>) -> PyResult<Columns> {
+        py.detach(|| {
+            let names: Option<Vec<&str>> = names.as_ref().map(|names| names.iter().map(String::as_str).collect());
+            Columns::new(match rows {
+                Some(rows) => self.inner.connection_rows(&rows, names.as_deref()),
+                None => self.inner.connection_columns(names.as_deref()),
+            })
+        })
+    }
+
+    /// The number of connections.
+    fn __len__(&self) -> usize {
+        self.inner.connections.len()
+    }
+
+    /// Rows of the connections with the most bytes on the wire, the largest first.
+    fn largest(&self, py: Python<'_>, most: usize) -> Vec<usize> {
+        py.detach(|| self.inner.largest_connections(most))
     }
 
     /// One row for each packet of the connections asked for by `detail_connections`.

@@ -98,7 +98,7 @@ pub struct Analysis {
     /// Inputs in the order given.
     pub inputs: Vec<InputSummary>,
     /// Connections in order of their first packet.
-    pub connections: Vec<Box<ConnectionSummary>>,
+    pub connections: Summaries,
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Packets of the connections asked for.
@@ -151,9 +151,13 @@ pub fn analyze_source(
     })
 }
 
+/// Connections as the shards leave them: boxed one by one, so that gathering a million of them copies nothing.
+#[allow(clippy::vec_box)]
+pub type Summaries = Vec<Box<ConnectionSummary>>;
+
 /// Brings the shards' connections into the order of their first packets and numbers them.
-fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<Box<ConnectionSummary>>, Environment) {
-    let mut all = Vec::new();
+fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
+    let mut all = Summaries::new();
     let mut together = Environment::default();
     for shard in shards {
         let (summaries, environment) = shard.finish_all();
@@ -165,7 +169,7 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Vec<Box<ConnectionSummary>>
         together.openings.merge(environment.openings);
         together.clock_steps.extend(environment.clock_steps);
     }
-    all.sort_by_key(|summary: &Box<ConnectionSummary>| summary.order);
+    all.sort_by_key(|summary| summary.order);
     for (summary, number) in all.iter_mut().zip(1..) {
         summary.id = number;
     }
@@ -176,7 +180,7 @@ fn input_summary(
     index: usize,
     facts: InputFacts,
     tally: &InputTally,
-    connections: &[Box<ConnectionSummary>],
+    connections: &Summaries,
     steps: &[ClockStep],
 ) -> InputSummary {
     let mut summary = InputSummary {

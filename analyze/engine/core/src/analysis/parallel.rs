@@ -81,7 +81,7 @@ struct Hall<'a, 'b> {
 /// What a thread does next.
 enum Task {
     Analyse { shard: usize, work: Arc<Work> },
-    Read(Work),
+    Read(Box<Work>),
     Leave,
 }
 
@@ -134,7 +134,7 @@ impl Hall<'_, '_> {
         loop {
             match self.next_task() {
                 Task::Analyse { shard, work } => self.analyse(shard, work),
-                Task::Read(work) => self.read(work),
+                Task::Read(work) => self.read(*work),
                 Task::Leave => return,
             }
         }
@@ -149,7 +149,7 @@ impl Hall<'_, '_> {
             if !board.reading && !board.at_end && board.under_way < self.most_under_way {
                 board.reading = true;
                 board.under_way += 1;
-                return Task::Read(board.spare.pop().unwrap_or_default());
+                return Task::Read(Box::new(board.spare.pop().unwrap_or_default()));
             }
             if board.at_end && board.under_way == 0 {
                 return Task::Leave;

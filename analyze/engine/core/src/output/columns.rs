@@ -37,18 +37,47 @@ impl Column {
 }
 
 impl Analysis {
-    /// One row for each connection.
-    pub fn connection_columns(&self) -> Vec<Column> {
+    /// One row for each connection; of all its columns those named, or all.
+    pub fn connection_columns(&self, names: Option<&[&str]>) -> Vec<Column> {
+        self.columns_of(self.connections.iter().map(|summary| &**summary), names)
+    }
+
+    /// The same of the connections at these places, in this order; places beyond the end are left out.
+    pub fn connection_rows(&self, rows: &[usize], names: Option<&[&str]>) -> Vec<Column> {
+        self.columns_of(rows.iter().filter_map(|&row| self.connections.get(row)).map(|summary| &**summary), names)
+    }
+
+    fn columns_of<'a>(
+        &self,
+        summaries: impl Iterator<Item = &'a ConnectionSummary>,
+        names: Option<&[&str]>,
+    ) -> Vec<Column> {
         let mut collector = Collector::default();
-        for summary in &self.connections {
+        describe::connection(&empty_connection(), &mut collector);
+        collector.columns.iter_mut().for_each(clear);
+        collector.wanted = collector
+            .columns
+            .iter()
+            .map(|column| names.is_none_or(|names| names.contains(&column.name.as_str())))
+            .collect();
+        for summary in summaries {
             collector.cursor = 0;
             describe::connection(summary, &mut collector);
         }
-        if self.connections.is_empty() {
-            describe::connection(&empty_connection(), &mut collector);
-            collector.columns.iter_mut().for_each(clear);
+        let wanted = collector.wanted;
+        collector.columns.into_iter().zip(wanted).filter_map(|(column, wanted)| wanted.then_some(column)).collect()
+    }
+
+    /// Places of the connections with the most bytes on the wire, the largest first.
+    pub fn largest_connections(&self, most: usize) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.connections.len()).collect();
+        let key = |&place: &usize| (std::cmp::Reverse(self.connections[place].wire_bytes()), place);
+        if most < places.len() {
+            places.select_nth_unstable_by_key(most, key);
+            places.truncate(most);
         }
-        collector.columns
+        places.sort_unstable_by_key(key);
+        places
     }
 
     /// One row for each packet of the connections that were asked for.
@@ -124,6 +153,8 @@ struct Collector {
     columns: Vec<Column>,
     path: Vec<Key>,
     cursor: usize,
+    /// Which columns are kept; all while this is empty.
+    wanted: Vec<bool>,
 }
 
 /// Makes the method that adds a value to the column at the cursor.
@@ -134,7 +165,9 @@ macro_rules! adder {
                 let name = self.path.iter().copied().chain([key]).map(Key::name).collect::<Vec<_>>().join("_");
                 self.columns.push(Column { name, values: ColumnValues::$variant(Vec::new()) });
             }
-            if let ColumnValues::$variant(values) = &mut self.columns[self.cursor].values {
+            if self.wanted.get(self.cursor) != Some(&false)
+                && let ColumnValues::$variant(values) = &mut self.columns[self.cursor].values
+            {
                 values.push(value);
             }
             self.cursor += 1;

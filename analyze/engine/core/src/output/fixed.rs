@@ -59,13 +59,13 @@ pub fn push_fixed<const DECIMALS: usize>(out: &mut Vec<u8>, value: i64) {
         return;
     }
     let mut length = DECIMALS;
-    if DECIMALS > 3 && fraction % 1000 == 0 {
+    if DECIMALS > 3 && fraction.is_multiple_of(1000) {
         (fraction, length) = (fraction / 1000, length - 3);
-        if DECIMALS > 6 && fraction % 1000 == 0 {
+        if DECIMALS > 6 && fraction.is_multiple_of(1000) {
             (fraction, length) = (fraction / 1000, length - 3);
         }
     }
-    while fraction % 10 == 0 {
+    while fraction.is_multiple_of(10) {
         (fraction, length) = (fraction / 10, length - 1);
     }
     let mut digits = [b'0'; 20];

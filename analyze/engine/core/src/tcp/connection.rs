@@ -385,10 +385,10 @@ impl Connection {
         let answer = half.acknowledgement(packet, bytes, window_shift, &around);
         seen.round_trip = answer.round_trip;
         seen.window_bytes = answer.window_bytes;
-        if let Some((rtt_ns, _)) = answer.round_trip {
-            if self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known) {
-                self.set_loop(side, rtt_ns as i64);
-            }
+        if let Some((rtt_ns, _)) = answer.round_trip
+            && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
+        {
+            self.set_loop(side, rtt_ns as i64);
         }
         if !self.tls_settled && self.tls.is_some() {
             self.skip_tls_holes(packet, sender);
@@ -438,13 +438,13 @@ impl Connection {
         }
         let rtt_ns = self.handshake.rtt_ns();
         self.handshake_rtt_ns = rtt_ns;
-        for side in 0..2 {
+        for (side, own_loop) in loops.into_iter().enumerate() {
             let away = !self.beside[side];
             let live = self.halves[side].live();
             if let Some(rtt_ns) = rtt_ns {
                 live.round_trips.smooth(rtt_ns as f64);
             }
-            if let (true, Some(loop_ns)) = (away, loops[side]) {
+            if let (true, Some(loop_ns)) = (away, own_loop) {
                 live.view.set_loop(loop_ns);
             }
         }

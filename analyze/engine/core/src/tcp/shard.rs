@@ -327,6 +327,7 @@ impl Shard {
     }
 
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
+    #[allow(clippy::vec_box)]
     pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
         let limit = self.environment.fixed_spacing_limit_ns;
         let summaries = self.slots.drain(..).map(|slot| match slot.state {

@@ -117,9 +117,11 @@ impl DurationSketch {
         let mut below = 0u64;
         let mut next = 0;
         for (floor, width, count) in self.buckets() {
+            let width = width.max(1);
             while next < N && (ranks[next] * total as f64) <= (below + count) as f64 {
                 let within = (ranks[next] * total as f64 - below as f64) / count as f64;
-                result[next] = floor as f64 + width as f64 * within.clamp(0.0, 1.0);
+                // A bucket of one nanosecond holds one value.
+                result[next] = floor as f64 + (width - 1) as f64 * within.clamp(0.0, 1.0);
                 next += 1;
             }
             below += count;
