@@ -7,7 +7,7 @@
 
 use super::half::{Half, Live, Offer};
 use super::holes::{Exposure, Hole};
-use super::loss::{Retransmission, Trigger};
+use super::loss::{MOST_RETRANSMISSIONS, Retransmission, Trigger};
 use super::segments::{Segment, state, wire_segments};
 use super::sequence::{serial_difference, serial_difference_16, unwrap};
 use super::trigger::Evidence;
@@ -362,9 +362,11 @@ impl Half {
             segment_size,
             sack: around.sack,
         });
-        let mut position = start;
+        let size = u64::from(segment_size.max(1));
+        // More than are kept are not worth making: a forged length can claim millions of segments.
+        let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
         while position < end {
-            let stop = end.min(position + u64::from(segment_size.max(1)));
+            let stop = end.min(position + size);
             live.retransmissions.push(Retransmission {
                 start: position,
                 end: stop,
