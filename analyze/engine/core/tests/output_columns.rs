@@ -67,7 +67,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 fn assert_columns_match(analysis: &Analysis) {
-    let columns = analysis.connection_columns();
+    let columns = analysis.connection_columns(None);
     let document: Value = serde_json::from_str(&json_of(analysis)).unwrap();
     let connections = document["connections"].as_array().unwrap();
     assert!(columns.iter().all(|column| length(column) == connections.len()));
@@ -106,10 +106,10 @@ fn columns_say_what_the_document_says() {
 #[test]
 fn names_are_there_without_connections_and_never_twice() {
     let names = |analysis: &Analysis| -> Vec<String> {
-        analysis.connection_columns().into_iter().map(|column| column.name).collect()
+        analysis.connection_columns(None).into_iter().map(|column| column.name).collect()
     };
     let empty = analysis_of_files(vec![plain_pcap(&[])], &Options::default());
-    assert!(empty.connection_columns().iter().all(|column| length(column) == 0));
+    assert!(empty.connection_columns(None).iter().all(|column| length(column) == 0));
     let (without, with) = (names(&empty), names(&talks()[0].analysis()));
     assert_eq!(without, with);
     let mut once = with.clone();
@@ -167,4 +167,29 @@ proptest! {
     fn columns_of_any_packets_say_what_the_document_says(lines in lines(60)) {
         assert_columns_match(&analysis_of_files(vec![file(&frames(&lines))], &Options::default()));
     }
+}
+
+#[test]
+fn only_the_columns_asked_for_are_made() {
+    let analysis = analysis_of(&merged(&talks()), &Options::default());
+    let wanted = ["client_to_server_loss_retransmitted_segments", "id", "no_such_column"];
+    let some = analysis.connection_columns(Some(&wanted));
+    let mut names: Vec<&str> = some.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, wanted[..2]);
+    let all = analysis.connection_columns(None);
+    assert!(some.iter().all(|column| all.contains(column)));
+}
+
+#[test]
+fn rows_may_be_chosen_and_the_largest_come_first() {
+    let analysis = analysis_of(&merged(&talks()), &Options::default());
+    let ids = |rows: &[usize]| {
+        let columns = analysis.connection_rows(rows, Some(&["id"]));
+        (0..length(&columns[0])).map(|row| value(&columns[0], row)).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&[2, 0]), [3, 1]);
+    assert_eq!(ids(&[9, 1]), [2], "places beyond the end are left out");
+    assert_eq!(analysis.largest_connections(10), [1, 0, 2], "9000 bytes, 3500 bytes, a SYN");
+    assert_eq!(analysis.largest_connections(1), [1]);
 }
