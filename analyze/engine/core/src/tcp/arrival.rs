@@ -328,7 +328,7 @@ impl Half {
         if around.beside_sender || (behind_acknowledgement && soon) {
             self.loss.capture_reordered += 1;
         } else {
-            self.loss.reordered += segments;
+            self.loss.reordered = self.loss.reordered.saturating_add(segments);
         }
     }
 
@@ -378,11 +378,11 @@ impl Half {
             });
             position = stop;
         }
-        self.loss.retransmitted += segments;
+        self.loss.retransmitted = self.loss.retransmitted.saturating_add(segments);
         self.loss.retransmitted_bytes += end - start;
-        self.loss.by_trigger[trigger as usize] += segments;
+        self.loss.by_trigger[trigger as usize] = self.loss.by_trigger[trigger as usize].saturating_add(segments);
         if reported_received {
-            self.loss.spurious += segments;
+            self.loss.spurious = self.loss.spurious.saturating_add(segments);
         }
         trigger
     }
