@@ -158,8 +158,11 @@ impl Shard {
             let mut order = std::mem::take(&mut self.order);
             order.clear(packets.len());
             match chosen {
-                Some(chosen) => chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order)),
-                None => (0..packets.len() as u32).for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
+                Some(chosen) => {
+                    chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order))
+                }
+                None => (0..packets.len() as u32)
+                    .for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
             }
             for line in &order.lines {
                 let mut slot = line.slot;
