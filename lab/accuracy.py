@@ -35,7 +35,7 @@ _ATTEMPTS = 4
 
 
 def main() -> int:
-    """Measures, prints the tables, writes them to the document unless only a part was measured; 1 if a demand failed."""
+    """Measures, prints the tables, writes them down unless only a part was measured; 1 if a demand failed."""
     arguments = _arguments()
     missing = namespaces.missing_requirement()
     if missing and not arguments.keep:
@@ -111,7 +111,7 @@ def _where(count: int, arguments: argparse.Namespace) -> str:
     again = f" --repeat {arguments.repeat}" if arguments.repeat > 1 else ""
     return (
         f"Measured {today} with `make accuracy` (`python -m lab.accuracy{again}`): {count} good runs, Linux "
-        f"{platform.release()}, {os.cpu_count()} processors. {tools['vmtrace']}; {tools['tshark']}; {tools['tcptrace']}."
+        f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(tools.values())}."
     )
 
 

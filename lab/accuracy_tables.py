@@ -69,7 +69,7 @@ def _headline(rows: Sequence[Row]) -> list[str]:
             share = f"{wrong / max(sum(truths), 1):.2%}"
             lines.append((f"{tool}, {name}", sum(truths), sum(told), wrong, share, f"{exact} of {len(rows)}"))
     columns = ("retransmitted segments", "truth", "found", "sum of errors", "error", "runs exact")
-    story = "Sums over all runs; the error sums absolute differences, run by run. tshark: frames with a retransmission flag."
+    story = "Sums over all runs; the error sums absolute differences of each run. tshark: frames with a flag for it."
     return _table("Retransmitted segments, all runs", story, columns, lines)
 
 
@@ -105,8 +105,8 @@ def _retransmissions(rows: Sequence[Row]) -> list[str]:
         "rtx arrived", "vmtrace", "tshark rtx / ooo", "tcptrace",
     )  # fmt: skip
     story = (
-        "Truth in wire segments: sent at the sender (columns 3 to 6), arrived at the receiver (7 to 10); ooo: what tshark "
-        "calls out of order. tshark and tcptrace count frames, so with offload (gso) theirs are fewer. Bold: not the truth."
+        "Truth in wire segments: sent (columns 3 to 6, sender's capture), arrived (7 to 10); ooo: what tshark "
+        "calls out of order. Both others count frames, so with offload (gso) theirs are fewer. Bold: not the truth."
     )
     return _table("Retransmitted segments", story, columns, lines)
 
@@ -137,8 +137,8 @@ def _losses(rows: Sequence[Row]) -> list[str]:
     )  # fmt: skip
     story = (
         "Data segments; truth, then vmtrace. Lost includes those that arrived corrupted. Inferred from repairs: at the "
-        "receiver a repair that was lost itself never shows, so the inferred number is a lower bound there, and the one by "
-        "IP identification is meant for that. At the sender reordering and copies show only through reports (D-SACK)."
+        "receiver a repair that was lost itself never shows: the inferred number is a lower bound there, the one by "
+        "IP identification is for that. At the sender reordering and copies show only through reports (D-SACK)."
     )
     return _table("Lost, unnecessary, reordered, copied", story, columns, lines)
 
@@ -152,7 +152,7 @@ def _labels(rows: Sequence[Row]) -> list[str]:
         for tool, counts in totals.items()
     ]
     story = (
-        "Every data packet at the receiver, runs without offload: what it was (row) and what it was taken for (column). "
+        "Every data packet at the receiver, without offload: what it was (row) and what it was taken for (column). "
         "tshark has no label for copies."
     )
     return _table("Confusion at the receiver", story, ("what it was", "packets", *kinds), lines)
@@ -178,11 +178,11 @@ def _round_trips(rows: Sequence[Row]) -> list[str]:
             )
         )
     columns = (
-        "run", "samples", "vmtrace", "min, ms", "vmtrace", "tshark", "tcptrace", "mean, ms", "vmtrace", "tshark", "tcptrace",
-        "handshake, sender", "handshake, receiver",
+        "run", "samples", "vmtrace", "min, ms", "vmtrace", "tshark", "tcptrace", "mean, ms", "vmtrace", "tshark",
+        "tcptrace", "handshake, sender", "handshake, receiver",
     )  # fmt: skip
     story = (
-        "At the sender, milliseconds; truth, then each tool's distance from it. The emulator's samples lack the host's own "
+        "At the sender, milliseconds; truth, then each tool's distance from it. The emulator's samples lack the host's "
         "20 to 100 microseconds. tshark takes every acknowledgement, with held-back ones; tcptrace rounds to 0.1 ms. "
         "Handshake: vmtrace's shortest one, distance from the emulator's."
     )
@@ -211,9 +211,9 @@ def _causes(rows: Sequence[Row]) -> list[str]:
         lines.append((row.name, *pairs, told["rack"], told["unknown"], counters.get("TCPLossProbes", 0)))
     columns = ("run", "fast or RACK", "timeout", "tail probe", "of fast: RACK's timer", "unknown", "TCPLossProbes")
     story = (
-        "Retransmitted data segments: the sender's kernel / vmtrace at the sender / vmtrace at the receiver. The kernel's: "
-        "TCPFastRetrans; TCPTimeouts and TCPSlowStartRetrans, without SYN and FIN; the rest of RetransSegs. TCPLossProbes "
-        "includes probes with new data. Runs without retransmissions are left out."
+        "Retransmitted data segments: the sender's kernel / vmtrace at the sender / vmtrace at the receiver. Kernel: "
+        "TCPFastRetrans; TCPTimeouts and TCPSlowStartRetrans, less SYN and FIN; the rest of RetransSegs. TCPLossProbes "
+        "has probes with new data too. Runs without retransmissions are left out."
     )
     return _table("Causes of retransmissions", story, columns, lines)
 
@@ -230,8 +230,8 @@ def _windows(rows: Sequence[Row]) -> list[str]:
         lines.append((row.name, f"{limited_s:.3f}", _seconds(own.limited_s), _seconds(far), *zero))
     columns = ("run", "TCP_INFO", "vmtrace, sender", "vmtrace, receiver", "zero windows, vmtrace", "tshark", "tcptrace")
     story = (
-        "Seconds limited by the receiver's window: `tcpi_rwnd_limited` of the sending kernel (steps of 4 ms), and vmtrace. "
-        "From the receiver's side the sender's view is reconstructed, without the delay of a queue in between: too small "
+        "Seconds limited by the receiver's window: `tcpi_rwnd_limited` of the sending kernel (4 ms steps), vmtrace. "
+        "From the receiver's side the sender's view is reconstructed, without the delay of a queue between: too small "
         "where a queue stands. Runs that are not limited are left out."
     )
     return _table("Receiver's window", story, columns, lines)

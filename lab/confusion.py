@@ -1,7 +1,7 @@
-"""Which data packet at the receiver is what: the emulator's log against the labels of vmtrace and tshark, packet by packet.
+"""Which data packet at the receiver is what: the emulator's log against the labels of vmtrace and tshark, one by one.
 
-The capture at the receiver has the packets that left the path in the order in which they left it, so the n-th data packet
-of a connection is the n-th such row of the log. With receive offload the capture's packets are joined: no labels then.
+The capture at the receiver has the packets that left the path in the order in which they left it, so the n-th data
+packet is the n-th such row of the log. With receive offload packets are joined in the capture: no labels then.
 """
 
 from __future__ import annotations

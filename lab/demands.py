@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import fate_log
-from lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
+from lab.fate_log import FLAG_SYN, PacketFate
 from lab.readings import Reading
 from lab.scenario import Run
 from lab.transfer import PORT

@@ -1,4 +1,4 @@
-"""What each analyzer says about one capture of a lab run: vmtrace, tshark and tcptrace, brought to the same few numbers.
+"""What each analyzer says about one capture of a lab run: vmtrace, tshark and tcptrace, brought to the same numbers.
 
 All are run as programs, as a user runs them. Numbers are sums over connections, of the data that flows from the host
 `sender`; a number that a tool does not give is None.
