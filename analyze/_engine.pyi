@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
+__all__ = ["Analysis", "Columns", "TraceError", "analyze", "shared_frames"]
+
 class TraceError(Exception):
     # "not_a_capture", "decompression" or "filter"
     kind: str
@@ -51,7 +53,7 @@ def analyze(
     *,
     threads: int = 1,
     oversize_abs_ns: int | None = None,
-    detail_connections: Sequence[int] = (),
+    detail_connections: Sequence[int] = ...,
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
