@@ -111,3 +111,35 @@ impl Packet {
         self.payload_length + u32::from(self.has(tcp_flags::SYN)) + u32::from(self.has(tcp_flags::FIN))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tcp_flags::{ACK, FIN, PSH, SYN};
+
+    #[test]
+    fn all_flags_asked_for_must_be_set() {
+        let packet = Packet { flags: SYN | ACK, ..Packet::default() };
+        assert!(packet.has(SYN) && packet.has(ACK) && packet.has(SYN | ACK));
+        assert!(!packet.has(FIN) && !packet.has(SYN | FIN));
+    }
+
+    #[test]
+    fn syn_and_fin_take_one_number_each() {
+        let length = |flags, payload_length| Packet { flags, payload_length, ..Packet::default() }.sequence_length();
+        assert_eq!([length(ACK, 0), length(ACK | PSH, 700)], [0, 700]);
+        assert_eq!([length(SYN, 0), length(FIN | ACK, 700), length(SYN | FIN, 5)], [1, 701, 7]);
+    }
+
+    #[test]
+    fn flags_are_the_bits_of_the_header() {
+        let in_order =
+            [FIN, SYN, tcp_flags::RST, PSH, ACK, tcp_flags::URG, tcp_flags::ECE, tcp_flags::CWR, tcp_flags::AE];
+        assert!(in_order.into_iter().enumerate().all(|(bit, flag)| flag == 1 << bit));
+    }
+
+    #[test]
+    fn a_batch_of_packets_stays_small() {
+        assert!(size_of::<Packet>() <= 96, "one and a half cache lines, {} bytes", size_of::<Packet>());
+    }
+}

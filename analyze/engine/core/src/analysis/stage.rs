@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{FilterCompiler, Observer};
 use crate::decode::{Batch, Counts, Decoded, decode};
 use crate::filter::Program;
-use crate::read::{Chunk, ChunkSource, ReadError};
+use crate::read::{Chunk, ChunkSource, ReadError, Record};
 
 /// The observer is asked once in so many chunks.
 const CHUNKS_BETWEEN_REPORTS: u64 = 16;
@@ -17,6 +17,7 @@ pub struct Intake<'a> {
     filter: Option<Filter<'a>>,
     observer: &'a dyn Observer,
     chunks: u64,
+    last_time_ns: i64,
     /// The observer ended the run.
     pub interrupted: bool,
     /// Inputs that could not be read.
@@ -33,7 +34,16 @@ impl<'a> Intake<'a> {
         observer: &'a dyn Observer,
     ) -> Self {
         let filter = filter.map(|compiler| Filter { compiler, programs: HashMap::new() });
-        Self { source, filter, observer, chunks: 0, interrupted: false, errors: Vec::new(), filter_error: None }
+        Self {
+            source,
+            filter,
+            observer,
+            chunks: 0,
+            last_time_ns: 0,
+            interrupted: false,
+            errors: Vec::new(),
+            filter_error: None,
+        }
     }
 
     /// Reads the next chunk; false at the end. Returns how many frames the filter left out through `filtered`.
@@ -48,6 +58,7 @@ impl<'a> Intake<'a> {
                 Err(error) => self.errors.push(error),
             }
         }
+        self.fill_times(chunk);
         self.chunks += 1;
         if self.chunks % CHUNKS_BETWEEN_REPORTS == 1 {
             self.interrupted = self.observer.progress(self.source.consumed_bytes());
@@ -59,6 +70,17 @@ impl<'a> Intake<'a> {
             return false;
         }
         true
+    }
+
+    /// Order and bytes of frames without a time still tell something: they get the time of the frame before (the reader
+    /// counts them). Done here, where frames pass in order whatever the number of threads.
+    fn fill_times(&mut self, chunk: &mut Chunk) {
+        for record in &mut chunk.records {
+            if record.time_ns == Record::NO_TIME {
+                record.time_ns = self.last_time_ns;
+            }
+            self.last_time_ns = record.time_ns;
+        }
     }
 }
 

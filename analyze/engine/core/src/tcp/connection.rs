@@ -72,6 +72,8 @@ pub struct Connection {
     shifts: [Option<u8>; 2],
     handshake_rtt_ns: Option<i64>,
     suspected_step: Option<(u8, ClockStep)>,
+    /// Number of the packet with which it was over.
+    pub over_since: Option<u64>,
     /// Per-packet rows are wanted.
     pub detailed: bool,
 }
@@ -128,6 +130,7 @@ impl Connection {
             shifts: [None; 2],
             handshake_rtt_ns: None,
             suspected_step: None,
+            over_since: None,
             detailed: false,
         }
     }
@@ -151,6 +154,11 @@ impl Connection {
 
     fn has_ended(&self) -> bool {
         self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
+    }
+
+    /// It was reset while data passed, of which more may be under way.
+    pub fn is_cut_short(&self) -> bool {
+        self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
     }
 
     /// Does this SYN open another connection with the same addresses and ports?
@@ -299,9 +307,11 @@ impl Connection {
     }
 
     fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
+        // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
+        let closed = self.halves.iter().all(|half| half.fin.is_some());
         let half = &mut self.halves[side];
         let live = half.live.get_or_insert_default();
-        if packet.ip_version == 4 {
+        if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             live.identifications.add(packet.ip_id, 1, false);
         }
         if packet.has(tcp_flags::FIN) {

@@ -157,10 +157,11 @@ pub struct Live {
 }
 
 impl Half {
-    /// Sets where positions begin: at a SYN, `position` is behind it.
+    /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
         let position = first_position(first_sequence);
         self.begun = true;
+        self.live = None;
         (self.base, self.max, self.una) = (position, position, position);
     }
 

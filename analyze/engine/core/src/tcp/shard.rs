@@ -1,26 +1,23 @@
 //! The connections of one shard: finds the connection of a packet, begins new ones, puts finished ones away.
 //!
-//! Packets of a connection always come to the same shard, in order. A finished connection is kept in full for a few
-//! seconds (for stragglers), then only its summary stays: memory goes with open connections, not with all there were.
+//! Packets of a connection always come to the same shard, in order. Of a finished connection only its summary stays, which
+//! can count stragglers: memory goes with open connections, not with all there were. When that happens depends on the
+//! packets of the connection and their numbers alone, or the results would hang on the number of threads.
 
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
 use super::connection::Connection;
+use super::duplicates::signature;
 use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
-use crate::read::Record;
 
-/// Finished connections are kept in full for this long,
-const STRAGGLER_TIME_NS: i64 = 5_000_000_000;
-/// but at most this many of those that were reset (data under way still comes),
-const MOST_RESET: usize = 2048;
-/// and this many of those whose every byte was acknowledged (a repeated FIN may still come, which a summary can count):
-/// few enough to be still in the processor's cache when they are put away.
-const MOST_ACKNOWLEDGED: usize = 64;
+/// A connection that was reset while data passed is kept in full for so many packets of the capture: data under way still
+/// comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
+const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// A step of the capture clock against the hosts' clocks.
 #[derive(Debug, Clone, Copy)]
@@ -58,13 +55,19 @@ struct Slot {
     ports: u32,
     hash: u32,
     first_from_client: bool,
-    closing: bool,
     /// Its line in the current [`Order`], if that line's slot is this one.
     line: u32,
     state: State,
 }
 
 impl Slot {
+    /// The packet that ended the connection may be captured once more.
+    fn remember_last(&mut self, packet: &Packet) {
+        if let State::Done(summary) = &mut self.state {
+            summary.ended_by = Some((signature(packet), packet.time_ns));
+        }
+    }
+
     /// Whether the packet has these addresses and ports, and then whether it goes the way of the first packet.
     #[inline]
     fn direction_of(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
@@ -124,12 +127,10 @@ impl Order {
 pub struct Shard {
     table: HashTable<u32>,
     slots: Vec<Slot>,
-    /// Closed connections by closing time and slot.
-    acknowledged: VecDeque<(i64, u32)>,
-    reset: VecDeque<(i64, u32)>,
+    /// Connections reset while data passed, by number of the packet that did it, and slot.
+    reset: VecDeque<(u64, u32)>,
     last: u32,
     order: Order,
-    now_ns: i64,
     detail: Vec<u32>,
     /// Shared by its connections.
     pub environment: Environment,
@@ -180,9 +181,7 @@ impl Shard {
                 self.last = self.take(slot, packet, bytes, number);
             }
         }
-        if let Some(last) = packets.last() {
-            self.put_away(last.time_ns);
-        }
+        self.put_away(first_order + packets.len() as u64);
     }
 
     /// Puts a packet at the end of its connection's line.
@@ -215,11 +214,6 @@ impl Shard {
     /// Takes the next packet of a slot; returns the slot for the one after it.
     #[inline]
     fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
-        if packet.time_ns == Record::NO_TIME {
-            // Order and bytes still tell something; such packets are counted by the reader.
-            return self.take(index, &Packet { time_ns: self.now_ns, ..*packet }, bytes, order);
-        }
-        self.now_ns = packet.time_ns;
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
         let forward = slot.direction_of(packet, bytes).unwrap_or(true);
         let from_client = forward == slot.first_from_client;
@@ -228,20 +222,31 @@ impl Shard {
                 if packet.has(tcp_flags::SYN) && connection.is_followed_by(packet, from_client) {
                     return self.replace(index, packet, bytes, order);
                 }
+                if connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN) {
+                    finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+                    return self.take(index, packet, bytes, order);
+                }
                 let complete = connection.handshake.complete;
                 connection.packet(packet, bytes, from_client, &mut self.environment);
                 if connection.handshake.complete != complete {
                     self.environment.openings.established(packet);
                 }
-                if !slot.closing && connection.is_over() {
-                    slot.closing = true;
-                    let queue = if connection.reset.is_some() { &mut self.reset } else { &mut self.acknowledged };
-                    queue.push_back((packet.time_ns, index));
+                if connection.over_since.is_none() && connection.is_over() {
+                    connection.over_since = Some(order);
+                    if connection.is_cut_short() {
+                        self.reset.push_back((order, index));
+                    } else if !connection.detailed {
+                        finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+                        self.slots[index as usize].remember_last(packet);
+                    }
                 }
             }
             State::Done(summary) => {
                 if packet.has(tcp_flags::SYN) {
                     return self.replace(index, packet, bytes, order);
+                }
+                if packet.has(tcp_flags::RST) {
+                    self.environment.openings.reset(packet);
                 }
                 summary.add_straggler(packet, usize::from(!from_client));
             }
@@ -292,7 +297,6 @@ impl Shard {
             ports: packet.ports,
             hash: packet.flow_hash,
             first_from_client,
-            closing: false,
             line: 0,
             state: State::Live(connection),
         }
@@ -313,14 +317,12 @@ impl Shard {
     }
 
     #[inline]
-    fn put_away(&mut self, now_ns: i64) {
-        for (queue, most) in [(&mut self.acknowledged, MOST_ACKNOWLEDGED), (&mut self.reset, MOST_RESET)] {
-            while let Some(&(closed_ns, index)) = queue.front()
-                && (now_ns.saturating_sub(closed_ns) > STRAGGLER_TIME_NS || queue.len() > most)
-            {
-                queue.pop_front();
-                finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
-            }
+    fn put_away(&mut self, order: u64) {
+        while let Some(&(since, index)) = self.reset.front()
+            && order.saturating_sub(since) > STRAGGLERS_WITHIN
+        {
+            self.reset.pop_front();
+            finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
         }
     }
 

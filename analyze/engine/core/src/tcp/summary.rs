@@ -3,6 +3,7 @@
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
 use super::connection::{Close, Connection};
+use super::duplicates::{LONGEST_DISTANCE_NS, signature};
 use super::half::{Half, Offer};
 use super::ledger::ByteLedger;
 use super::loss::{LossCounters, Trigger};
@@ -228,6 +229,8 @@ pub struct ConnectionSummary {
     pub directions: [DirectionSummary; 2],
     /// TLS, if it was recognised.
     pub tls: Option<Box<TlsFacts>>,
+    /// Signature and time of the packet after which only this summary was kept.
+    pub ended_by: Option<(u32, i64)>,
 }
 
 impl ConnectionSummary {
@@ -285,19 +288,34 @@ impl ConnectionSummary {
             handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
             close: connection.close(),
             reset_by: connection.reset.map(|(side, _)| side),
-            teardown_ns: connection.first_fin_ns.zip(teardown_end).map(|(first, last)| last - first),
+            // A reset before the first FIN ends no teardown.
+            teardown_ns: connection
+                .first_fin_ns
+                .zip(teardown_end)
+                .map(|(first, last)| last - first)
+                .filter(|ns| *ns >= 0),
             vantage,
             directions,
             tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
+            ended_by: None,
         }
     }
 
     /// A packet that came after the connection had been put away.
     pub fn add_straggler(&mut self, packet: &Packet, side: usize) {
         let direction = &mut self.directions[side];
+        if self.ended_by.is_some_and(|(known, time_ns)| {
+            known == signature(packet) && packet.time_ns.saturating_sub(time_ns).abs() <= LONGEST_DISTANCE_NS
+        }) {
+            direction.loss.capture_duplicates += 1;
+            return;
+        }
         direction.packets += 1;
         direction.wire_bytes += u64::from(packet.wire_length);
-        if packet.has(tcp_flags::FIN) {
+        if packet.has(tcp_flags::RST) {
+            self.reset_by.get_or_insert(side as u8);
+            direction.ledger.add_first_transmission(packet);
+        } else if packet.has(tcp_flags::FIN) {
             direction.loss.fin += u32::from(packet.payload_length == 0);
             direction.ledger.add_first_transmission(packet);
         } else if packet.payload_length == 0 {

@@ -1,0 +1,48 @@
+//! Whatever the packets: analysis ends, nothing panics, and the numbers agree with one another.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod playbook;
+
+use playbook::captures::cases;
+use playbook::hostile::{file, frames, lines};
+use playbook::*;
+use proptest::prelude::*;
+use vmtrace_core::analysis::{Analysis, Options};
+
+fn analysed(file: Vec<u8>, threads: usize) -> Analysis {
+    analysis_of_files(vec![file], &Options { threads, ..Options::default() })
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn any_packets_give_consistent_numbers(lines in lines(120)) {
+        let analysis = analysed(file(&frames(&lines)), 1);
+        check_consistency(&analysis);
+        let json: serde_json::Value = serde_json::from_str(&json_of(&analysis)).unwrap();
+        prop_assert_eq!(json["connections"].as_array().map(Vec::len), Some(analysis.connections.len()));
+        for column in analysis.connection_columns() {
+            prop_assert!(!column.name.is_empty());
+        }
+    }
+
+    #[test]
+    fn rows_of_any_packets_are_one_for_each_packet_kept(lines in lines(80)) {
+        let options = Options { detail_connections: (1..100).collect(), ..Options::default() };
+        let analysis = analysis_of_files(vec![file(&frames(&lines))], &options);
+        let kept: u64 = analysis.connections.iter().flat_map(|c| &c.directions).map(|direction| direction.packets).sum();
+        let rows = analysis.rows.frame.len() as u64;
+        // A packet after the end, when the connection was put away already, has no row.
+        prop_assert!(rows <= kept);
+        prop_assert_eq!(analysis.rows.kind.len() as u64, rows);
+        prop_assert_eq!(analysis.rows.rtt_ns.len() as u64, rows);
+    }
+
+    #[test]
+    fn cutting_the_file_anywhere_is_no_harm(lines in lines(40), cut in any::<prop::sample::Index>()) {
+        let whole = file(&frames(&lines));
+        let cut = 200.min(whole.len()) + cut.index(whole.len().saturating_sub(200).max(1));
+        check_consistency(&analysed(whole[..cut.min(whole.len())].to_vec(), 1));
+    }
+}

@@ -1,0 +1,89 @@
+//! Packets after the end of a connection: what becomes of them hangs neither on other connections nor on the threads.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod playbook;
+
+use playbook::captures::{Frame, plain_pcap};
+use playbook::*;
+use vmtrace_core::analysis::{Analysis, Options};
+
+fn closed(number: u32) -> Talk {
+    let (host, port) = ((number % 100) as u8, 10_000 + (number / 100) as u16);
+    Talk::new()
+        .between(host, port, 200, 443)
+        .open(1.0, 0.1)
+        .client(5.0, data(0, 1000))
+        .server(6.0, ack(1000))
+        .client(7.0, fin(1000))
+        .server(8.0, fin(0).acking(1001))
+        .client(8.1, ack(1))
+}
+
+fn reset(number: u32) -> Talk {
+    let (host, port) = ((number % 100) as u8, 10_000 + (number / 100) as u16);
+    Talk::new().between(host, port, 201, 443).open(1.0, 0.1).client(5.0, data(0, 1000)).server(6.0, rst())
+}
+
+/// All of them at once, each followed later by what `more` adds.
+fn many(one: fn(u32) -> Talk, more: impl Fn(Talk) -> Talk) -> Vec<Frame> {
+    merged(&(0..300).map(|number| more(one(number))).collect::<Vec<_>>())
+}
+
+fn run(frames: &[Frame], threads: usize) -> Analysis {
+    analysis_in_small_chunks(&[plain_pcap(frames)], &Options { threads, ..Options::default() })
+}
+
+fn assert_same(frames: &[Frame]) {
+    let of = |threads: usize| {
+        let analysis = run(frames, threads);
+        check_consistency(&analysis);
+        format!("{}{:?}", json_of(&analysis), analysis.syn_columns())
+    };
+    let serial = of(1);
+    for threads in [2, 4, 8] {
+        assert!(serial == of(threads), "{threads} threads");
+    }
+}
+
+#[test]
+fn resets_after_the_close_of_many_connections() {
+    let frames = many(closed, |talk| talk.client(1_000.0, rst()));
+    assert_same(&frames);
+    let analysis = run(&frames, 1);
+    let resets: u32 = analysis.openings.iter().map(|(_, counts)| counts.reset).sum();
+    assert_eq!((resets, analysis.connections.len()), (300, 300));
+}
+
+#[test]
+fn repeated_fins_after_the_close_of_many_connections() {
+    let frames = many(closed, |talk| talk.server(500.0, fin(0)).client(501.0, ack(1)));
+    assert_same(&frames);
+    assert!(run(&frames, 1).connections.iter().all(|connection| connection.directions[SERVER].loss.fin == 1));
+}
+
+#[test]
+fn the_last_acknowledgement_captured_twice_in_many_connections() {
+    let frames = many(closed, |talk| talk.again(8.2));
+    assert_same(&frames);
+    let analysis = run(&frames, 1);
+    assert_eq!(analysis.inputs[0].duplicates, 300);
+    assert!(analysis.connections.iter().all(|connection| connection.directions[CLIENT].packets == 5));
+}
+
+#[test]
+fn data_under_way_when_many_connections_were_reset() {
+    for seconds in [0.1, 6.0, 60.0] {
+        let frames = many(reset, |talk| talk.client(seconds * 1000.0, data(1000, 1000)).client(70_000.0, fin(2000)));
+        assert_same(&frames);
+        for connection in run(&frames, 1).connections {
+            let client = &connection.directions[CLIENT];
+            assert_eq!((client.unique_payload_bytes, client.loss.retransmitted), (2000, 0), "after {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn times_that_run_backwards() {
+    let frames = many(reset, |talk| talk.client(9_000.0, data(1000, 1000)).client(5_500.0, data(2000, 1000)));
+    assert_same(&frames);
+}

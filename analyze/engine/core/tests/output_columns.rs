@@ -1,0 +1,170 @@
+//! Columns: all of one length, and the values of the JSON document under the joined path.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod playbook;
+
+use std::collections::BTreeMap;
+
+use playbook::captures::{cases, plain_pcap};
+use playbook::hostile::{file, frames, lines};
+use playbook::*;
+use proptest::prelude::*;
+use serde_json::Value;
+use vmtrace_core::analysis::{Analysis, Options};
+use vmtrace_core::output::columns::{Column, ColumnValues};
+
+fn length(column: &Column) -> usize {
+    match &column.values {
+        ColumnValues::U64(values) => values.len(),
+        ColumnValues::I64(values) => values.len(),
+        ColumnValues::F64(values) => values.len(),
+        ColumnValues::Bool(values) => values.len(),
+        ColumnValues::Text(values) => values.len(),
+        ColumnValues::Category(values) => values.len(),
+    }
+}
+
+/// The value of a row as JSON would have it.
+fn value(column: &Column, row: usize) -> Value {
+    match &column.values {
+        ColumnValues::U64(values) => values[row].into(),
+        ColumnValues::I64(values) => values[row].into(),
+        ColumnValues::F64(values) => values[row].into(),
+        ColumnValues::Bool(values) => values[row].into(),
+        ColumnValues::Text(values) => values[row].clone().into(),
+        ColumnValues::Category(values) => values[row].into(),
+    }
+}
+
+/// Everything in a connection's object by joined path; lists of texts joined by commas.
+fn flat(object: &Value) -> BTreeMap<String, Value> {
+    fn add(flat: &mut BTreeMap<String, Value>, path: &str, value: &Value) {
+        match value {
+            Value::Object(members) => {
+                let prefix = if path.is_empty() { String::new() } else { format!("{path}_") };
+                members.iter().for_each(|(key, value)| add(flat, &format!("{prefix}{key}"), value));
+            }
+            Value::Array(items) => {
+                let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                flat.insert(path.to_owned(), if texts.is_empty() { Value::Null } else { texts.join(", ").into() });
+            }
+            other => {
+                flat.insert(path.to_owned(), other.clone());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    add(&mut all, "", object);
+    all
+}
+
+/// Equal, numbers to the last printed digit.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => (one - other).abs() <= 1e-9f64.max(1e-6 * one.abs()),
+        _ => one == other,
+    }
+}
+
+fn assert_columns_match(analysis: &Analysis) {
+    let columns = analysis.connection_columns();
+    let document: Value = serde_json::from_str(&json_of(analysis)).unwrap();
+    let connections = document["connections"].as_array().unwrap();
+    assert!(columns.iter().all(|column| length(column) == connections.len()));
+    for (row, connection) in connections.iter().enumerate() {
+        let flat = flat(connection);
+        for column in &columns {
+            let expected = flat.get(&column.name).unwrap_or(&Value::Null);
+            assert!(flat.contains_key(&column.name) || column.name.starts_with("tls_"), "{}", column.name);
+            let found = value(column, row);
+            assert!(same(&found, expected), "{} of {}: {found} for {expected}", column.name, connection["id"]);
+        }
+    }
+}
+
+fn talks() -> [Talk; 3] {
+    [
+        Talk::seen_at_client(40.0)
+            .client(50.0, data(0, 1000))
+            .client(50.2, data(1000, 1000))
+            .server(90.0, ack(1000))
+            .client(300.0, data(1000, 1000))
+            .server(340.0, data(0, 500).acking(2000))
+            .client(340.1, fin(2000)),
+        Talk::new().over_ipv6().between(5, 999, 6, 80).client(7.0, syn()),
+        Talk::new().between(8, 9_000, 6, 80).open(0.1, 30.0).client(60.0, data(0, 9_000)).server(60.3, rst()),
+    ]
+}
+
+#[test]
+fn columns_say_what_the_document_says() {
+    let analysis = analysis_of(&merged(&talks()), &Options::default());
+    assert_eq!(analysis.connections.len(), 3);
+    assert_columns_match(&analysis);
+}
+
+#[test]
+fn names_are_there_without_connections_and_never_twice() {
+    let names = |analysis: &Analysis| -> Vec<String> {
+        analysis.connection_columns().into_iter().map(|column| column.name).collect()
+    };
+    let empty = analysis_of_files(vec![plain_pcap(&[])], &Options::default());
+    assert!(empty.connection_columns().iter().all(|column| length(column) == 0));
+    let (without, with) = (names(&empty), names(&talks()[0].analysis()));
+    assert_eq!(without, with);
+    let mut once = with.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), with.len());
+}
+
+#[test]
+fn packets_have_a_row_each_and_count_as_the_connection_does() {
+    let options = Options { detail_connections: vec![1], ..Options::default() };
+    let analysis = talks()[0].analysis_with(&options);
+    let columns = analysis.packet_columns();
+    let rows = talks()[0].frames().len();
+    assert!(columns.iter().all(|column| length(column) == rows));
+    let column = |name: &str| columns.iter().find(|column| column.name == name).unwrap();
+    let texts = |name: &str| (0..rows).map(|row| value(column(name), row)).collect::<Vec<_>>();
+    let kinds = ["syn", "syn", "pure_ack", "data", "data", "pure_ack", "retransmission", "data", "fin"];
+    assert_eq!(texts("kind"), kinds);
+    assert_eq!(texts("sequence")[3..5], [0, 1000]);
+    assert_eq!(texts("acknowledgement")[5], 1000);
+    assert_eq!((value(column("rtt_s"), 5), value(column("rtt_frame"), 5)), (0.04.into(), 4.into()));
+    assert!(value(column("rtt_s"), 6).is_null() && value(column("trigger"), 5).is_null());
+    assert!(value(column("trigger"), 6).is_string());
+    assert_eq!(value(column("flight_bytes"), 4), 2000);
+    assert_eq!(value(column("window_bytes"), 0), Value::Null, "a SYN's window is not scaled");
+    assert_eq!((value(column("frame"), 8), value(column("time_ns"), 0)), (9.into(), START_NS.into()));
+}
+
+#[test]
+fn connections_not_asked_for_have_no_rows() {
+    let options = Options { detail_connections: vec![3], ..Options::default() };
+    let analysis = analysis_of(&merged(&talks()), &options);
+    let columns = analysis.packet_columns();
+    assert!(columns.iter().all(|column| length(column) == 1));
+    assert_eq!(value(&columns[0], 0), 3);
+}
+
+#[test]
+fn seconds_have_a_row_each() {
+    let analysis = Talk::new().client(0.0, syn()).client(1000.0, syn()).server(3000.0, rst()).analysis();
+    let columns = analysis.syn_columns();
+    assert!(columns.iter().all(|column| length(column) == 3));
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["second_ns", "syn", "syn_ack", "syn_retransmissions", "established", "reset"]);
+    assert_eq!(value(&columns[0], 1), START_NS + 1_000_000_000);
+    let counts: Vec<Value> = columns[1..].iter().map(|column| value(column, 1)).collect();
+    assert_eq!(counts, [1, 0, 1, 0, 0]);
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn columns_of_any_packets_say_what_the_document_says(lines in lines(60)) {
+        assert_columns_match(&analysis_of_files(vec![file(&frames(&lines))], &Options::default()));
+    }
+}

@@ -1,0 +1,218 @@
+//! What the capture did wrong: packets it missed, order it changed, clocks that step; and lengths that lie (methods 6.0).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::tcp::summary::DirectionSummary;
+
+fn client(talk: &Talk) -> DirectionSummary {
+    talk.summary().directions[CLIENT].clone()
+}
+
+#[test]
+fn acknowledged_but_never_captured_is_a_loss_of_the_capture() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.2, data(2000, 1000).id(200))
+        .server(90.0, ack(3000))
+        .client(100.0, data(4000, 500).id(202))
+        .server(140.0, ack(4500));
+    let direction = client(&talk);
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.unique_payload_bytes), (2000, 2500));
+    assert_eq!((direction.loss.retransmitted, direction.loss_caveat()), (0, Some("capture_loss")));
+    assert_eq!(talk.analysis().inputs[0].unseen_acked_bytes, 2000);
+}
+
+#[test]
+fn a_hole_that_was_not_acknowledged_is_no_loss_of_the_capture() {
+    let talk = Talk::seen_at_server(40.0).client(50.0, data(0, 1000)).client(51.0, data(2000, 1000));
+    let direction = client(&talk.server(51.1, ack(1000).sack(2000, 3000)));
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.loss_caveat()), (0, None));
+}
+
+#[test]
+fn data_recorded_just_after_its_acknowledgement_was_put_out_of_order() {
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000)).client(90.9, data(1000, 1000));
+    let direction = client(&talk);
+    assert_eq!((direction.loss.capture_reordered, direction.loss.reordered, direction.loss.retransmitted), (1, 0, 0));
+    assert_eq!(direction.unseen_acknowledged_bytes, 0);
+    assert_eq!(talk.analysis().inputs[0].reordered, 1);
+}
+
+#[test]
+fn data_long_after_its_acknowledgement_is_a_retransmission() {
+    let talk =
+        Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000)).client(95.0, data(1000, 1000));
+    let loss = client(&talk).loss;
+    assert_eq!((loss.capture_reordered, loss.retransmitted, loss.spurious), (0, 1, 1));
+}
+
+/// Both sides send every 20 ms, with timestamps; the clock is set by `ahead_ms` after three of six seconds.
+fn conversation(step: impl Fn(Talk) -> Talk) -> Talk {
+    let line = |talk: Talk, n: i64| {
+        let (time_ms, position) = (100.0 + n as f64 * 20.0, n * 100);
+        let talk = if n == 150 { step(talk) } else { talk };
+        talk.client(time_ms, data(position, 100).acking(position))
+            .server(time_ms + 10.0, data(position, 100).acking(position + 100))
+    };
+    Talk::new().with_timestamps().open(10.0, 0.1).each(0..300, line)
+}
+
+fn clock_steps(talk: &Talk) -> u64 {
+    talk.analysis().inputs[0].clock_steps
+}
+
+#[test]
+fn a_step_in_both_directions_is_one_of_the_capture_clock() {
+    assert_eq!(clock_steps(&conversation(|talk| talk)), 0);
+    assert_eq!(clock_steps(&conversation(|talk| talk.set_capture_clock(700.0))), 1);
+    assert_eq!(clock_steps(&conversation(|talk| talk.set_capture_clock(-700.0))), 1);
+    assert_eq!(clock_steps(&conversation(|talk| talk.set_capture_clock(40.0))), 0, "a queue could do that");
+}
+
+#[test]
+fn a_step_shows_once_however_many_connections_see_it() {
+    let stepped = |client: u8| {
+        let talk = conversation(|talk| talk.set_capture_clock(700.0));
+        let mut other = conversation(|talk| talk.between(client, 5_000, 9, 80).set_capture_clock(700.0));
+        other = other.starting_at(303);
+        [talk, other]
+    };
+    let analysis = analysis_of(&merged(&stepped(3)), &Default::default());
+    assert_eq!(analysis.inputs[0].clock_steps, 1);
+}
+
+#[test]
+fn a_jump_of_one_sides_timestamps_is_no_step() {
+    // From the middle on the client's timestamps run 700 ms ahead; the server's keep true time.
+    let line = |talk: Talk, n: i64| {
+        let (time_ms, position) = (100.0 + n as f64 * 20.0, n * 100);
+        let tsval = time_ms as u32 + if n >= 150 { 700 } else { 0 };
+        talk.client(time_ms, data(position, 100).acking(position).tsval(tsval))
+            .server(time_ms + 10.0, data(position, 100).acking(position + 100))
+    };
+    let talk = Talk::new()
+        .with_timestamps()
+        .client(0.0, syn().tsval(0))
+        .server(10.0, syn_ack())
+        .client(10.1, ack(0).tsval(10))
+        .each(0..300, line);
+    assert_eq!(clock_steps(&talk), 0);
+}
+
+#[test]
+fn a_pause_of_both_sides_is_no_step() {
+    let line = |talk: Talk, n: i64| {
+        let (time_ms, position) = (100.0 + n as f64 * 20.0 + if n >= 150 { 3_000.0 } else { 0.0 }, n * 100);
+        talk.client(time_ms, data(position, 100)).server(time_ms + 10.0, ack(position + 100))
+    };
+    assert_eq!(clock_steps(&Talk::new().with_timestamps().open(10.0, 0.1).each(0..300, line)), 0);
+}
+
+#[test]
+fn an_acknowledgement_far_beyond_the_data_is_nonsense() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .server(80.0, ack(1_500_000_000))
+        .server(90.0, ack(1000))
+        .client(100.0, data(1000, 1000))
+        .server(140.0, ack(2000));
+    let direction = client(&talk);
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.unique_payload_bytes), (0, 2000));
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(2));
+}
+
+#[test]
+fn data_far_beyond_the_stream_is_nonsense() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(51.0, data(1_500_000_000, 1000))
+        .client(52.0, data(1000, 1000))
+        .server(92.0, ack(2000));
+    let direction = client(&talk);
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.unique_payload_bytes), (0, 2000));
+    assert_eq!((direction.loss.retransmitted, direction.payload_bytes), (0, 3000));
+}
+
+#[test]
+fn an_old_acknowledgement_says_nothing() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .server(90.0, ack(2000))
+        .server(90.1, ack(1000))
+        .client(100.0, data(2000, 1000))
+        .server(140.0, ack(3000));
+    let direction = client(&talk);
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(2));
+    assert_eq!(direction.rejected, [0, 1, 0, 0, 0]);
+}
+
+#[test]
+fn selective_acknowledgements_of_what_was_never_sent_are_ignored() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .server(90.0, ack(0).sack(5000, 9000))
+        .server(90.1, ack(0).sack(2000, 1000))
+        .server(90.2, ack(0).sack(-9000, -5000))
+        .server(90.3, ack(2000));
+    let direction = client(&talk);
+    assert_eq!((direction.rejected, direction.loss.network_duplicates), ([0, 1, 0, 0, 0], 0));
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(1));
+}
+
+#[test]
+fn a_superpacket_counts_as_the_segments_it_becomes() {
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 64_500)).server(90.0, ack(64_500));
+    let direction = client(&talk);
+    assert_eq!((direction.data_packets, direction.data_segments, direction.superpackets), (1, 65, 1));
+    assert_eq!((direction.largest_payload, direction.segment_size), (64_500, 1000));
+}
+
+#[test]
+fn packets_longer_than_the_ip_length_can_say_have_the_frames_length() {
+    for base in [Talk::seen_at_client(40.0), Talk::new().over_ipv6().open(40.0, 0.1)] {
+        let talk = base.client(50.0, data(0, 150_000).length_zero()).server(90.0, ack(150_000));
+        let direction = client(&talk);
+        assert_eq!((direction.payload_bytes, direction.data_segments, direction.superpackets), (150_000, 150, 1));
+        assert_eq!(direction.unseen_acknowledged_bytes, 0);
+    }
+}
+
+#[test]
+fn without_a_handshake_a_full_packet_is_one_of_ethernet() {
+    let later = |length: u32| {
+        let talk = Talk::seen_at_client(40.0).client(50.0, data(0, length)).server(90.0, ack(i64::from(length)));
+        client(&talk.starting_at(3)).data_segments
+    };
+    assert_eq!((later(1460), later(1461), later(2920), later(8961)), (1, 2, 2, 1), "1500 or 9001 bytes of IP");
+}
+
+#[test]
+fn without_mss_the_other_sides_offer_counts() {
+    let talk = Talk::new()
+        .client(0.0, syn().no_mss())
+        .server(40.0, syn_ack())
+        .client(40.1, ack(0))
+        .client(50.0, data(0, 2000));
+    assert_eq!(client(&talk).data_segments, 2);
+}
+
+#[test]
+fn every_byte_on_the_wire_is_in_one_part_of_the_ledger() {
+    // 14 link, 20 IP, 20 TCP; options: 16 in a SYN, 12 in the acknowledgement with one block.
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .server(90.0, ack(0).sack(1000, 2000))
+        .client(300.0, data(0, 1000))
+        .server(340.0, ack(2000));
+    let [client, server] = talk.summary().directions;
+    let ledger = client.ledger;
+    assert_eq!((ledger.link, ledger.ip, ledger.tcp_header, ledger.tcp_options), (3 * 14, 3 * 20, 3 * 20, 12));
+    assert_eq!((ledger.payload, ledger.retransmitted, ledger.pure_acknowledgements), (2000, 1054, 54));
+    assert_eq!(server.ledger.pure_acknowledgements, 54 + 12 + 54);
+    assert_eq!(server.ledger.total(), server.wire_bytes);
+}

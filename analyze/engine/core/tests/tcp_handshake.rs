@@ -1,0 +1,193 @@
+//! Opening: its round trip, repeated SYNs, Fast Open, simultaneous open; and where the capture stands (methods 6.1).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::packet::tcp_flags::ACK;
+use vmtrace_core::tcp::vantage::Side;
+
+#[test]
+fn the_round_trip_is_the_sum_of_both_loops_wherever_the_capture_stands() {
+    for (server_loop, client_loop) in [(40.0, 0.1), (0.1, 40.0), (15.0, 25.0)] {
+        let summary = Talk::new().open(server_loop, client_loop).summary();
+        assert!(summary.handshake_complete);
+        assert_eq!(summary.handshake_rtt_ns, Some(ms(server_loop) + ms(client_loop)));
+        assert_eq!(summary.handshake_loops_ns, [Some(ms(client_loop)), Some(ms(server_loop))]);
+    }
+}
+
+#[test]
+fn without_timestamps_a_repeated_syn_hides_which_one_was_answered() {
+    let talk = Talk::new().client(0.0, syn()).client(1000.0, syn()).server(1040.0, syn_ack()).client(1040.1, ack(0));
+    let summary = talk.summary();
+    assert!(summary.handshake_complete);
+    assert_eq!((summary.handshake_rtt_ns, summary.handshake_loops_ns[1]), (None, None));
+    assert_eq!(summary.handshake_loops_ns[0], Some(ms(0.1)), "the answer to the only SYN-ACK");
+}
+
+#[test]
+fn with_timestamps_the_echo_tells_which_syn_was_answered() {
+    let opened = |echo: u32| {
+        Talk::new()
+            .with_timestamps()
+            .client(0.0, syn())
+            .client(1000.0, syn())
+            .server(1040.0, syn_ack().tsecr(echo))
+            .client(1040.1, ack(0))
+            .summary()
+            .handshake_loops_ns[1]
+    };
+    assert_eq!(opened(1_001_000), Some(ms(40.0)), "the second");
+    assert_eq!(opened(1_000_000), Some(ms(1040.0)), "the first");
+    assert_eq!(opened(5), None, "neither");
+}
+
+#[test]
+fn a_repeated_syn_ack_hides_the_clients_loop() {
+    let talk = Talk::new().client(0.0, syn()).server(0.1, syn_ack()).server(1000.0, syn_ack()).client(1040.0, ack(0));
+    let summary = talk.summary();
+    assert_eq!((summary.handshake_rtt_ns, summary.handshake_loops_ns), (None, [None, Some(ms(0.1))]));
+}
+
+#[test]
+fn an_acknowledgement_of_something_else_does_not_complete_the_handshake() {
+    let talk = Talk::new().client(0.0, syn()).server(40.0, syn_ack()).client(40.1, ack(77));
+    assert!(!talk.summary().handshake_complete);
+}
+
+#[test]
+fn the_sender_of_the_syn_is_the_client_whatever_the_ports() {
+    let talk = Talk::new().between(1, 80, 2, 50_000).open(40.0, 0.1).server(50.0, data(0, 100));
+    let summary = talk.summary();
+    assert_eq!((summary.ports, summary.directions[SERVER].payload_bytes), ([80, 50_000], 100));
+    assert_eq!(summary.addresses[..8], [10, 0, 0, 1, 10, 0, 0, 2]);
+}
+
+#[test]
+fn the_receiver_of_a_syn_ack_is_the_client() {
+    let talk = Talk::new().between(1, 80, 2, 50_000).open(40.0, 0.1).starting_at(1);
+    assert_eq!(talk.summary().ports, [80, 50_000]);
+}
+
+#[test]
+fn in_the_middle_of_a_connection_the_higher_port_is_the_clients() {
+    let talk = Talk::new().open(40.0, 0.1).server(50.0, data(0, 100)).client(50.1, ack(100)).starting_at(3);
+    let summary = talk.summary();
+    assert_eq!((summary.ports, summary.directions[SERVER].payload_bytes), ([40_000, 443], 100));
+    assert!(!summary.handshake_complete);
+}
+
+#[test]
+fn data_in_a_syn_is_data_once() {
+    let talk = Talk::new()
+        .client(0.0, syn().carrying(300))
+        .server(40.0, syn_ack().acking(300))
+        .client(40.1, ack(0))
+        .client(41.0, data(300, 500))
+        .server(81.0, ack(800));
+    let summary = talk.summary();
+    let direction = &summary.directions[CLIENT];
+    assert_eq!((direction.payload_bytes, direction.unique_payload_bytes), (800, 800));
+    assert_eq!((direction.data_packets, direction.packets, direction.loss.retransmitted), (2, 3, 0));
+    assert!(summary.handshake_complete);
+    assert_eq!(direction.unseen_acknowledged_bytes, 0);
+}
+
+#[test]
+fn data_in_a_repeated_syn_is_no_data_again() {
+    let talk = Talk::new()
+        .client(0.0, syn().carrying(300))
+        .client(1000.0, syn().carrying(300))
+        .server(1040.0, syn_ack().acking(300));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!((direction.payload_bytes, direction.loss.syn, direction.loss.retransmitted), (300, 1, 0));
+}
+
+#[test]
+fn data_in_a_syn_that_was_refused_is_sent_again() {
+    let talk = Talk::new()
+        .client(0.0, syn().carrying(300))
+        .server(40.0, syn_ack().acking(0))
+        .client(40.1, ack(0))
+        .client(40.2, data(0, 300))
+        .server(80.2, ack(300));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!((direction.unique_payload_bytes, direction.loss.retransmitted), (300, 1));
+}
+
+#[test]
+fn both_sides_may_open_at_once() {
+    let mut late_syn = syn();
+    late_syn.window = 2000;
+    let talk = Talk::new()
+        .client(0.0, syn())
+        .server(10.0, late_syn)
+        .client(10.1, syn_ack())
+        .server(40.0, syn_ack())
+        .client(50.0, data(0, 1000))
+        .server(90.0, ack(1000));
+    let summary = talk.summary();
+    assert_eq!(summary.ports, [40_000, 443], "the first SYN's sender is the client");
+    let direction = &summary.directions[CLIENT];
+    assert_eq!((direction.unique_payload_bytes, direction.loss.retransmitted), (1000, 0));
+    assert_eq!(direction.window.scale, Some(7));
+}
+
+#[test]
+fn the_capture_stands_where_the_loop_is_short() {
+    let side = |talk: Talk| talk.summary().vantage.side;
+    assert_eq!(side(Talk::seen_at_client(40.0)), Side::Client);
+    assert_eq!(side(Talk::seen_at_server(40.0)), Side::Server);
+    assert_eq!(side(Talk::new().open(20.0, 20.0)), Side::Middle);
+    assert_eq!(side(Talk::new().open(0.04, 0.03)), Side::Unknown, "loopback");
+}
+
+#[test]
+fn without_a_handshake_the_answers_tell_where_the_capture_stands() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .server(90.0, data(0, 1000).acking(1000))
+        .client(90.1, ack(1000))
+        .starting_at(3);
+    let vantage = talk.summary().vantage;
+    assert_eq!(vantage.side, Side::Client);
+    let with_handshake = Talk::seen_at_client(40.0).summary().vantage;
+    assert!(vantage.confidence < with_handshake.confidence, "applications may delay answers");
+}
+
+#[test]
+fn without_any_answer_only_an_initial_ttl_tells() {
+    let talk = |client: u8, server: u8| {
+        let talk = Talk::new().with_ttl(client, server).client(0.0, syn()).server(0.01, syn_ack());
+        talk.summary().vantage.side
+    };
+    assert_eq!(talk(64, 50), Side::Client);
+    assert_eq!(talk(50, 128), Side::Server);
+    assert_eq!(talk(64, 64), Side::Unknown);
+}
+
+#[test]
+fn openings_are_counted_by_second() {
+    let talk = Talk::new()
+        .client(0.0, syn())
+        .client(1000.0, syn())
+        .server(1040.0, syn_ack())
+        .client(1040.1, ack(0))
+        .client(2500.0, rst());
+    let seconds: Vec<_> = talk.analysis().openings.iter().collect();
+    let first = START_NS / 1_000_000_000;
+    let of = |index: usize| (seconds[index].0 - first, seconds[index].1);
+    let (at, counts) = of(0);
+    assert_eq!((at, counts.syn, counts.syn_ack, counts.syn_retransmissions, counts.established), (0, 1, 0, 0, 0));
+    let (at, counts) = of(1);
+    assert_eq!((at, counts.syn, counts.syn_ack, counts.syn_retransmissions, counts.established), (1, 1, 1, 1, 1));
+    assert_eq!((of(2).0, of(2).1.reset, seconds.len()), (2, 1, 3));
+}
+
+#[test]
+fn a_syn_without_answer_is_a_connection_that_stays_open() {
+    let summary = Talk::new().client(0.0, syn()).summary();
+    assert!(!summary.handshake_complete && !summary.directions[SERVER].seen);
+    assert_eq!((summary.handshake_rtt_ns, summary.directions[CLIENT].packets), (None, 1));
+    assert_eq!(syn().flags & ACK, 0);
+}

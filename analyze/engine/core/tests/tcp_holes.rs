@@ -1,0 +1,199 @@
+//! Late data away from the sender: retransmission, or the original come late? (methods, section 6.3)
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::tcp::summary::DirectionSummary;
+
+/// Retransmitted, spurious and reordered segments of the client.
+fn client(talk: &Talk) -> (u32, u32, u32) {
+    let loss = talk.summary().directions[CLIENT].loss;
+    (loss.retransmitted, loss.spurious, loss.reordered)
+}
+
+/// Seen at the server: five segments in order, the sixth missing, the seventh at 60 ms shows the hole 5000..6000.
+fn hole(talk: Talk) -> Talk {
+    talk.each(0..5, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .lost_before_capture(CLIENT, 1)
+        .client(60.0, data(6000, 1000))
+        .server(60.1, ack(5000).sack(6000, 7000))
+}
+
+fn at_server() -> Talk {
+    Talk::seen_at_server(40.0)
+}
+
+fn at_server_with_timestamps() -> Talk {
+    Talk::new().with_timestamps().open(0.1, 40.0)
+}
+
+#[test]
+fn a_newer_timestamp_than_that_behind_the_hole_is_a_retransmission() {
+    let soon = hole(at_server_with_timestamps()).client(63.0, data(5000, 1000).tsval(1_000_061));
+    assert_eq!(client(&soon), (1, 0, 0), "however soon it comes");
+    let direction = &soon.summary().directions[CLIENT];
+    assert_eq!((direction.lost_inferred(), direction.unique_payload_bytes), (1, 7000));
+}
+
+#[test]
+fn an_older_timestamp_is_the_original() {
+    let late = hole(at_server_with_timestamps()).client(200.0, data(5000, 1000).tsval(1_000_059));
+    assert_eq!(client(&late), (0, 0, 1), "however late it comes");
+}
+
+#[test]
+fn timestamps_are_compared_across_their_wrap() {
+    let talk = at_server_with_timestamps()
+        .client(50.0, data(0, 1000).tsval(u32::MAX - 1))
+        .client(51.0, data(2000, 1000).tsval(u32::MAX))
+        .client(91.0, data(1000, 1000).tsval(3));
+    assert_eq!(client(&talk), (1, 0, 0));
+}
+
+#[test]
+fn within_one_tick_the_identification_decides() {
+    let talk = hole(at_server_with_timestamps());
+    let after = talk.clone().client(61.0, data(5000, 1000).tsval(1_000_060).id(900));
+    assert_eq!(client(&after), (1, 0, 0));
+    let before = talk.client(61.0, data(5000, 1000).tsval(1_000_060).id(106));
+    assert_eq!(client(&before), (0, 0, 1));
+}
+
+#[test]
+fn without_timestamps_the_identification_decides() {
+    // SYN and ACK are 100 and 101, data 102 to 106, lost 107, behind the hole 108.
+    let after = hole(at_server()).client(60.5, data(5000, 1000).id(109));
+    assert_eq!(client(&after), (1, 0, 0), "however soon it comes");
+    let before = hole(at_server()).client(300.0, data(5000, 1000).id(107));
+    assert_eq!(client(&before), (0, 0, 1), "however late it comes");
+}
+
+#[test]
+fn without_both_a_retransmission_takes_eight_tenths_of_the_round_trip() {
+    for base in [at_server().without_identifications(), Talk::new().over_ipv6().open(0.1, 40.0)] {
+        // The handshake took 40.1 ms; the hole shows at 60 ms.
+        let early = hole(base.clone()).client(60.0 + 32.0, data(5000, 1000));
+        assert_eq!(client(&early), (0, 0, 1));
+        let late = hole(base).client(60.0 + 32.1, data(5000, 1000));
+        assert_eq!(client(&late), (1, 0, 0));
+    }
+}
+
+#[test]
+fn identifications_that_do_not_count_up_decide_nothing() {
+    let talk = at_server()
+        .each(0..5u16, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000).id(n.wrapping_mul(12_345) + 7)))
+        .client(60.0, data(6000, 1000).id(2000));
+    assert_eq!(client(&talk.clone().client(95.0, data(5000, 1000).id(1000))), (1, 0, 0), "by time: 35 ms");
+    assert_eq!(client(&talk.client(65.0, data(5000, 1000).id(3000))), (0, 0, 1), "by time: 5 ms");
+}
+
+#[test]
+fn bytes_seen_before_are_a_retransmission_at_every_vantage_point() {
+    for base in [at_server(), Talk::seen_at_client(40.0), Talk::new().open(20.0, 20.0)] {
+        let talk = base.client(50.0, data(0, 1000)).client(50.2, data(1000, 1000)).client(120.0, data(0, 1000));
+        let direction = talk.summary().directions[CLIENT].clone();
+        assert_eq!((direction.loss.retransmitted, direction.loss.reordered), (1, 0));
+        assert_eq!((direction.loss.retransmitted_bytes, direction.unique_payload_bytes), (1000, 2000));
+    }
+}
+
+#[test]
+fn beside_the_sender_nothing_is_out_of_order() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..5, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .client(51.0, data(6000, 1000).id(108))
+        .client(51.5, data(5000, 1000).id(107));
+    let loss = talk.summary().directions[CLIENT].loss;
+    assert_eq!(
+        (loss.retransmitted, loss.reordered, loss.capture_reordered),
+        (0, 0, 1),
+        "the capture changed the order"
+    );
+}
+
+#[test]
+fn an_original_overtaken_by_its_retransmission_makes_that_unnecessary() {
+    let talk = hole(at_server())
+        .client(100.0, data(5000, 1000).id(109))
+        .server(100.1, ack(7000))
+        .client(104.0, data(5000, 1000).id(107));
+    assert_eq!(client(&talk), (1, 1, 1));
+    assert_eq!(talk.summary().directions[CLIENT].lost_inferred(), 0);
+    let by_timestamp = hole(at_server_with_timestamps())
+        .client(100.0, data(5000, 1000).tsval(1_000_100))
+        .client(104.0, data(5000, 1000).tsval(1_000_058));
+    assert_eq!(client(&by_timestamp), (1, 1, 1));
+}
+
+#[test]
+fn a_retransmission_that_reaches_beyond_the_highest_byte_brings_new_data() {
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).client(300.0, data(500, 1000));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!((direction.loss.retransmitted, direction.loss.retransmitted_bytes), (1, 500));
+    assert_eq!((direction.unique_payload_bytes, direction.ledger.payload), (1500, 1500));
+}
+
+#[test]
+fn one_packet_may_fill_several_holes() {
+    let talk = at_server()
+        .client(50.0, data(0, 100))
+        .client(51.0, data(200, 100))
+        .client(52.0, data(400, 100))
+        .client(100.0, data(0, 500));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!((direction.unique_payload_bytes, direction.loss.retransmitted), (500, 1));
+    assert_eq!(direction.loss.retransmitted_bytes, 500);
+}
+
+fn missing(direction: &DirectionSummary) -> Option<u64> {
+    direction.lost_by_identification
+}
+
+#[test]
+fn losses_before_the_capture_are_counted_by_missing_identifications() {
+    let talk = at_server()
+        .each(0..10, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .lost_before_capture(CLIENT, 3)
+        .client(60.0, data(13_000, 1000));
+    assert_eq!(missing(&talk.summary().directions[CLIENT]), Some(3));
+    let seen_at_sender = Talk::seen_at_client(40.0)
+        .each(0..20, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)));
+    assert_eq!(missing(&seen_at_sender.summary().directions[CLIENT]), None, "what is lost on the way shows here");
+}
+
+#[test]
+fn identifications_prove_nothing_where_they_do_not_count_up() {
+    let zero = at_server()
+        .without_identifications()
+        .each(0..20, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)));
+    assert_eq!(missing(&zero.summary().directions[CLIENT]), None);
+    let few = at_server().each(0..4, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)));
+    assert_eq!(missing(&few.summary().directions[CLIENT]), None, "too few to believe");
+}
+
+#[test]
+fn a_lost_tail_shows_only_by_missing_identifications() {
+    // The last two segments and a tail loss probe get lost; what comes after the timeout was never seen here.
+    let talk = at_server()
+        .each(0..30, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(80.0, ack(30_000))
+        .lost_before_capture(CLIENT, 3)
+        .client(380.0, data(30_000, 1000))
+        .server(380.1, ack(31_000))
+        .client(420.2, data(31_000, 1000))
+        .server(420.3, ack(32_000))
+        .client(460.4, data(32_000, 1000));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!(direction.loss.retransmitted, 2, "30000 and 31000, but not 32000");
+    assert_eq!((direction.unique_payload_bytes, missing(direction)), (33_000, Some(3)));
+}
+
+#[test]
+fn a_pause_without_missing_identifications_is_no_loss() {
+    let talk = at_server()
+        .each(0..10, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(60.0, ack(10_000))
+        .client(360.0, data(10_000, 1000));
+    assert_eq!(client(&talk), (0, 0, 0));
+}

@@ -1,0 +1,150 @@
+//! Retransmissions that were not needed, and copies that are none (methods, section 6.3; RFC 2883, 3522, 3708).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::tcp::loss::LossCounters;
+
+fn client(talk: Talk) -> LossCounters {
+    talk.summary().directions[CLIENT].loss
+}
+
+/// Retransmitted, spurious, network duplicates.
+fn counts(talk: Talk) -> (u32, u32, u32) {
+    let loss = client(talk);
+    (loss.retransmitted, loss.spurious, loss.network_duplicates)
+}
+
+/// Beside the client: two segments, the first again after a timeout.
+fn timed_out(talk: Talk) -> Talk {
+    talk.client(50.0, data(0, 1000)).client(50.1, data(1000, 1000)).client(300.0, data(0, 1000))
+}
+
+#[test]
+fn a_retransmission_that_nobody_reports_was_needed() {
+    let talk = timed_out(Talk::seen_at_client(40.0)).server(340.0, ack(2000));
+    assert_eq!(counts(talk), (1, 0, 0));
+}
+
+#[test]
+fn a_duplicate_reported_below_the_acknowledgement_was_not_needed() {
+    let talk = timed_out(Talk::seen_at_client(40.0)).server(340.0, ack(2000).sack(0, 1000));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
+#[test]
+fn a_duplicate_reported_within_the_second_block_was_not_needed() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..5, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(0).sack(2000, 5000))
+        .client(90.1, data(0, 1000))
+        .client(90.2, data(2000, 1000))
+        .server(130.0, ack(1000).sack(2000, 3000).sack(2000, 5000));
+    let loss = client(talk);
+    assert_eq!((loss.retransmitted, loss.spurious, loss.network_duplicates), (2, 1, 0));
+}
+
+#[test]
+fn a_plain_first_block_above_the_acknowledgement_is_no_duplicate() {
+    let talk = timed_out(Talk::seen_at_client(40.0)).server(340.0, ack(0).sack(1000, 2000));
+    assert_eq!(counts(talk), (1, 0, 0));
+}
+
+#[test]
+fn a_second_report_of_one_retransmission_is_a_copy_by_the_network() {
+    let talk = timed_out(Talk::seen_at_client(40.0))
+        .server(340.0, ack(2000).sack(0, 1000))
+        .server(340.5, ack(2000).sack(0, 1000));
+    assert_eq!(counts(talk), (1, 1, 1));
+}
+
+#[test]
+fn a_report_of_what_was_sent_once_is_a_copy_by_the_network() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .server(90.0, ack(2000).sack(0, 1000));
+    assert_eq!(counts(talk), (0, 0, 1));
+}
+
+#[test]
+fn an_unneeded_retransmission_on_loss_signs_means_reordering_beyond_the_sender() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..5, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(0).sack(1000, 5000))
+        .client(90.1, data(0, 1000))
+        .server(130.0, ack(5000).sack(0, 1000));
+    let loss = client(talk);
+    assert_eq!((loss.spurious, loss.reordered), (1, 1));
+    let probe = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(140.0, data(0, 1000))
+        .server(180.0, ack(1000).sack(0, 1000));
+    let loss = client(probe);
+    assert_eq!((loss.by_trigger[2], loss.spurious, loss.reordered), (1, 1, 0), "a timer knows nothing of order");
+}
+
+#[test]
+fn eifel_an_acknowledgement_that_echoes_the_original() {
+    let base = || timed_out(Talk::new().with_timestamps().open(40.0, 0.1));
+    let original = base().server(345.0, ack(1000).tsecr(1_000_050));
+    assert_eq!(counts(original), (1, 1, 0));
+    let retransmission = base().server(345.0, ack(1000).tsecr(1_000_300));
+    assert_eq!(counts(retransmission), (1, 0, 0));
+}
+
+#[test]
+fn without_timestamps_an_answer_faster_than_any_round_trip_is_for_the_original() {
+    let base = || {
+        let sampled = Talk::seen_at_client(40.0).client(42.0, data(0, 1000)).server(82.0, ack(1000));
+        sampled.client(100.0, data(1000, 1000)).client(100.1, data(2000, 1000)).client(400.0, data(1000, 1000))
+    };
+    assert_eq!(counts(base().server(431.0, ack(2000))), (1, 1, 0), "31 ms of 40");
+    assert_eq!(counts(base().server(433.0, ack(2000))), (1, 0, 0), "33 ms of 40");
+}
+
+#[test]
+fn what_was_acknowledged_before_it_is_sent_again_was_not_needed() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .server(90.0, ack(2000))
+        .client(90.1, data(0, 1000));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
+#[test]
+fn what_was_selectively_acknowledged_before_it_is_sent_again_was_not_needed() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..3, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(0).sack(1000, 2000))
+        .client(345.0, data(1000, 1000));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
+#[test]
+fn one_retransmission_is_unneeded_once_whatever_says_so() {
+    let talk = timed_out(Talk::new().with_timestamps().open(40.0, 0.1))
+        .server(345.0, ack(2000).sack(0, 1000).tsecr(1_000_050));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
+#[test]
+fn beside_the_receiver_what_arrived_twice_was_not_needed() {
+    let talk = Talk::seen_at_server(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000))
+        .client(300.0, data(0, 1000));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
+#[test]
+fn originals_delivered_after_later_ones_are_reordering() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..3, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(0).sack(2000, 3000))
+        .server(90.1, ack(0).sack(1000, 3000))
+        .server(90.2, ack(3000));
+    let loss = client(talk);
+    assert_eq!((loss.retransmitted, loss.reordered), (0, 2));
+}

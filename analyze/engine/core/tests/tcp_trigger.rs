@@ -1,0 +1,158 @@
+//! What made the sender retransmit: fast recovery, timeout, tail loss probe, RACK's timer (methods, section 6.3).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::tcp::loss::Trigger;
+
+/// Retransmissions of the client by trigger: fast, rto, tlp, rack, unknown.
+fn client(talk: Talk) -> [u32; 5] {
+    talk.summary().directions[CLIENT].loss.by_trigger
+}
+
+const FAST: [u32; 5] = [1, 0, 0, 0, 0];
+const RTO: [u32; 5] = [0, 1, 0, 0, 0];
+const TLP: [u32; 5] = [0, 0, 1, 0, 0];
+const RACK: [u32; 5] = [0, 0, 0, 1, 0];
+const UNKNOWN: [u32; 5] = [0, 0, 0, 0, 1];
+
+/// Beside the client, a round trip of 40 ms: a first segment is acknowledged, then ten more leave at 100 ms.
+fn ten_segments() -> Talk {
+    Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .server(90.0, ack(1000))
+        .each(1..11, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)))
+}
+
+fn without_sack() -> Talk {
+    Talk::new().client(0.0, syn().no_sack()).server(40.0, syn_ack().no_sack()).client(40.1, ack(0))
+}
+
+#[test]
+fn the_order_of_the_triggers_in_the_counters() {
+    let order = [Trigger::Fast, Trigger::Rto, Trigger::Tlp, Trigger::Rack, Trigger::Unknown];
+    assert_eq!(order.map(|trigger| trigger as usize), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn three_segments_reported_above_the_hole_are_answered_fast() {
+    let talk = ten_segments()
+        .server(140.0, ack(1000).sack(2000, 3000))
+        .server(140.1, ack(1000).sack(2000, 4000))
+        .server(140.2, ack(1000).sack(2000, 5000))
+        .client(140.3, data(1000, 1000));
+    assert_eq!(client(talk), FAST);
+}
+
+#[test]
+fn three_duplicate_acknowledgements_are_answered_fast() {
+    let talk = without_sack()
+        .each(0..5, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)))
+        .each(0..3, |talk, n| talk.server(140.0 + f64::from(n) * 0.1, ack(0)))
+        .client(140.4, data(0, 1000));
+    assert_eq!(client(talk), FAST);
+}
+
+#[test]
+fn what_follows_within_the_recovery_is_fast_too() {
+    let talk = ten_segments()
+        .server(140.0, ack(1000).sack(2000, 5000))
+        .client(140.1, data(1000, 1000))
+        .server(181.0, ack(5000))
+        .client(187.0, data(5000, 1000));
+    assert_eq!(client(talk), [2, 0, 0, 0, 0], "below the highest byte sent when it began");
+}
+
+#[test]
+fn silence_and_then_the_oldest_byte_is_a_timeout() {
+    let talk = ten_segments().client(345.0, data(1000, 1000));
+    assert_eq!(client(talk), RTO);
+}
+
+#[test]
+fn what_is_sent_again_after_a_timeout_belongs_to_it() {
+    let talk = ten_segments()
+        .client(345.0, data(1000, 1000))
+        .server(385.0, ack(2000))
+        .client(385.1, data(2000, 1000))
+        .client(385.2, data(3000, 1000));
+    assert_eq!(client(talk), [0, 3, 0, 0, 0]);
+}
+
+#[test]
+fn a_timeout_that_gets_no_answer_comes_again() {
+    let talk = ten_segments().client(345.0, data(1000, 1000)).client(830.0, data(1000, 1000));
+    assert_eq!(client(talk), [0, 2, 0, 0, 0]);
+}
+
+#[test]
+fn the_last_segment_after_two_round_trips_of_silence_is_a_probe() {
+    let talk = ten_segments().client(181.0, data(10_000, 1000));
+    assert_eq!(client(talk), TLP);
+}
+
+#[test]
+fn a_probe_that_gets_no_answer_is_followed_by_a_timeout() {
+    let talk = ten_segments().client(181.0, data(10_000, 1000)).client(430.0, data(1000, 1000));
+    assert_eq!(client(talk), [0, 1, 1, 0, 0]);
+    let single = Talk::seen_at_client(40.0)
+        .client(100.0, data(0, 1000))
+        .client(190.0, data(0, 1000))
+        .client(440.0, data(0, 1000));
+    assert_eq!(client(single), [0, 1, 1, 0, 0], "the only segment is probe and oldest at once");
+}
+
+#[test]
+fn without_sack_there_is_no_probe() {
+    let talk = without_sack().client(100.0, data(0, 1000)).client(345.0, data(0, 1000));
+    assert_eq!(client(talk), RTO);
+}
+
+#[test]
+fn one_segment_reported_and_a_quarter_round_trip_is_racks_timer() {
+    let talk = ten_segments().server(140.0, ack(1000).sack(2000, 3000)).client(151.0, data(1000, 1000));
+    assert_eq!(client(talk), RACK);
+}
+
+#[test]
+fn a_repeat_without_any_sign_or_silence_is_unexplained() {
+    let talk = ten_segments().client(103.0, data(3000, 1000));
+    assert_eq!(client(talk), UNKNOWN);
+}
+
+#[test]
+fn a_superpacket_sent_again_counts_its_segments() {
+    let talk = ten_segments().client(345.0, data(1000, 3000));
+    assert_eq!(client(talk), [0, 3, 0, 0, 0]);
+}
+
+/// Beside the server: five segments, one missing, and the next shows the hole 5000..6000 at 60 ms.
+fn hole_at_server() -> Talk {
+    Talk::seen_at_server(40.0)
+        .each(0..5, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .lost_before_capture(CLIENT, 1)
+        .each(6..10, |talk, n| talk.client(54.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(60.1, ack(5000).sack(6000, 7000))
+}
+
+#[test]
+fn beside_the_receiver_a_hole_filled_after_one_round_trip_is_fast() {
+    assert_eq!(client(hole_at_server().client(100.5, data(5000, 1000))), FAST);
+}
+
+#[test]
+fn beside_the_receiver_a_hole_filled_after_long_silence_is_a_timeout() {
+    assert_eq!(client(hole_at_server().client(400.0, data(5000, 1000))), RTO);
+}
+
+#[test]
+fn beside_the_receiver_the_tail_once_more_after_silence_is_a_probe() {
+    let talk = Talk::seen_at_server(40.0).client(50.0, data(0, 1000)).client(140.0, data(0, 1000));
+    assert_eq!(client(talk), TLP);
+}
+
+#[test]
+fn beside_the_receiver_a_hole_filled_at_once_is_unexplained() {
+    // Too soon for an answer, yet newer by its identification.
+    assert_eq!(client(hole_at_server().client(64.5, data(5000, 1000))), UNKNOWN);
+}
