@@ -127,7 +127,7 @@ $(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV
 	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e .
 	@touch $@
 
-$(STAMPS)/install-dev: pyproject.toml $(STAMPS)/install
-	@echo "Installing what tests and checks need into $(VENV): pip install -e '.[dev]'"
+$(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
+	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV): pip install -e '.[dev]'"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e '.[dev]'
-	@touch $@
+	@touch $(STAMPS)/install $@

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
+__all__ = ["VERSION", "Analysis", "Columns", "TraceError", "analyze", "shared_frames"]
+
 # The engine's version, which is vmtrace's.
 VERSION: str
 
@@ -58,7 +60,7 @@ def analyze(
     *,
     threads: int = 1,
     oversize_abs_ns: int | None = None,
-    detail_connections: Sequence[int] = (),
+    detail_connections: Sequence[int] = ...,
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...

@@ -156,7 +156,8 @@ impl Half {
         live.segment_size = segment_size;
         if packet.ip_version == 4 {
             if end < self.max && start <= self.una && !recovering {
-                live.note_unseen_tail(packet, self.max, segment_size, around);
+                let silence_ns = packet.time_ns.saturating_sub(spacing_ns.unwrap_or(packet.time_ns));
+                live.note_unseen_tail(packet, self.max, segment_size, silence_ns, around);
             }
             live.identifications.add(packet.ip_id, segments, contiguous);
             if end == self.max {
@@ -449,14 +450,22 @@ impl Live {
     }
 
     /// The first retransmission of a recovery, of the lowest hole, whose identification leaves a gap right after that of
-    /// the highest data: what was sent in between lies above and was lost.
-    fn note_unseen_tail(&mut self, packet: &Packet, max: u64, segment_size: u16, around: &Surroundings<'_>) {
+    /// the highest data: what was sent in between lies above and was lost, but for earlier copies of this one.
+    fn note_unseen_tail(
+        &mut self,
+        packet: &Packet,
+        max: u64,
+        segment_size: u16,
+        silence_ns: i64,
+        around: &Surroundings<'_>,
+    ) {
         if !around.beside_sender
             && self.highest_is_newest(around)
             && self.identifications.missing().is_some()
             && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
         {
-            self.sent_unseen = self.sent_unseen.max(max + missing * u64::from(segment_size));
+            let above = missing.saturating_sub(lost_copies(silence_ns, around));
+            self.sent_unseen = self.sent_unseen.max(max + above * u64::from(segment_size));
         }
     }
 }

@@ -307,9 +307,11 @@ impl Connection {
     }
 
     fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
+        // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
+        let closed = self.halves.iter().all(|half| half.fin.is_some());
         let half = &mut self.halves[side];
         let live = half.live.get_or_insert_default();
-        if packet.ip_version == 4 {
+        if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             live.identifications.add(packet.ip_id, 1, false);
         }
         if packet.has(tcp_flags::FIN) {

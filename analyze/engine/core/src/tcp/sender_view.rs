@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// Sender loops shorter than this are not worth a delay line.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
+/// Segments that a sender with data waiting hands down at once, at least.
+const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
 /// Acknowledgements in the delay line, at most.
 const MOST_WAITING: usize = 1 << 16;
 
@@ -112,10 +114,11 @@ impl SenderView {
         self.limited = match self.edge {
             Some(edge) => {
                 let closed = edge <= self.acknowledged;
-                // A sender with offload waits for room for a large frame, up to a third of the window (Linux
-                // `tcp_tso_should_defer`).
+                // Senders wait for room for a large frame, up to a third of the window; even without offload Linux
+                // wants two segments (`tcp_tso_should_defer`, `tcp_min_tso_segs`).
                 let third = edge.saturating_sub(self.acknowledged) / 3;
-                let room_wanted = self.segment_size.max(self.largest_send.min(third)).max(1);
+                let large = self.largest_send.max(FEWEST_SEGMENTS_AT_ONCE * self.segment_size);
+                let room_wanted = self.segment_size.max(large.min(third)).max(1);
                 (self.flight > 0 || closed) && edge.saturating_sub(self.sent) < room_wanted
             }
             None => false,
@@ -218,6 +221,20 @@ mod tests {
         view.sent(80 * MILLISECOND, 10_000, 20_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
+    }
+
+    #[test]
+    fn room_for_one_segment_is_too_little_in_a_large_window() {
+        let mut view = SenderView::default();
+        view.acknowledged(0, 0, Some(10_000), 0);
+        view.sent(0, 0, 9000, 1000, 1000);
+        view.sent(10 * MILLISECOND, 9000, 10_000, 1000, 1000);
+        assert_eq!(view.limited_ns(), 10_000_000);
+        let mut view = SenderView::default();
+        view.acknowledged(0, 0, Some(10_000), 0);
+        view.sent(0, 0, 8000, 1000, 1000);
+        view.sent(10 * MILLISECOND, 8000, 10_000, 1000, 1000);
+        assert_eq!(view.limited_ns(), 0);
     }
 
     #[test]

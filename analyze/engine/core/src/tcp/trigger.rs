@@ -13,6 +13,10 @@ pub struct Recovery {
     pub point: u64,
     /// What began it.
     pub trigger: Trigger,
+    /// First position sent again.
+    pub start: u64,
+    /// Something else than what lies there has been sent again.
+    pub went_on: bool,
 }
 
 /// What is known when a retransmission passes.
@@ -57,6 +61,7 @@ impl Live {
         if self.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
             self.recovery = None;
         }
+        self.end_undone_timeout(evidence);
         let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS {
             self.trigger_beside_sender(evidence)
         } else {
@@ -65,15 +70,30 @@ impl Live {
         match trigger {
             Trigger::Tlp => self.probe_outstanding = true,
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
-                self.recovery = Some(Recovery { point: evidence.max, trigger });
+                self.recovery = Some(Recovery { point: evidence.max, trigger, start: evidence.start, went_on: false });
                 self.segments.mark_all_lost();
             }
             Trigger::Fast | Trigger::Rack if self.recovery.is_none() => {
-                self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast });
+                let start = evidence.start;
+                self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast, start, went_on: false });
             }
             _ => {}
         }
         trigger
+    }
+
+    /// A sender that finds its timeout spurious (F-RTO, RFC 5682; Eifel, RFC 4015) goes on with new data, more than the
+    /// two segments with which F-RTO tests: what it sends again later has another cause.
+    fn end_undone_timeout(&mut self, evidence: &Evidence) {
+        let Some(recovery) = self.recovery.as_mut().filter(|recovery| recovery.trigger == Trigger::Rto) else { return };
+        if recovery.went_on || evidence.start == recovery.start {
+            return;
+        }
+        if evidence.max > recovery.point + 2 * u64::from(evidence.segment_size) {
+            self.recovery = None;
+        } else {
+            recovery.went_on = true;
+        }
     }
 
     fn trigger_beside_sender(&self, evidence: &Evidence) -> Trigger {
@@ -202,6 +222,16 @@ mod tests {
         assert_eq!(live.trigger(&evidence(245 * MILLISECOND)), Trigger::Rto);
         let next = Evidence { start: 1000, end: 2000, una: 1000, ..evidence(286 * MILLISECOND) };
         assert_eq!(live.trigger(&next), Trigger::Rto, "go-back after a timeout");
+    }
+
+    #[test]
+    fn new_data_after_a_timeout_says_that_it_was_undone() {
+        let mut live = live();
+        assert_eq!(live.trigger(&evidence(245 * MILLISECOND)), Trigger::Rto);
+        live.scoreboard.insert(12_000, 20_000, |_, _| ());
+        live.last_acknowledgement_ns = Some(300 * MILLISECOND);
+        let next = Evidence { start: 1000, end: 2000, una: 1000, max: 20_000, ..evidence(300 * MILLISECOND) };
+        assert_eq!(live.trigger(&next), Trigger::Fast);
     }
 
     #[test]

@@ -1,0 +1,229 @@
+"""What vmtrace must get right on a lab run, as checks: truth and readings in, one line per miss out.
+
+The tests and `make accuracy` ask the same questions, so that the published table and the tests cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import fate_log
+from lab.fate_log import FLAG_SYN, PacketFate
+from lab.readings import Reading
+from lab.scenario import Run
+from lab.transfer import PORT
+
+ROUND_TRIP_SHARE, ROUND_TRIP_S = 0.01, 0.0001
+# A handshake is one sample of two hosts that had to be woken first.
+HANDSHAKE_S = 0.0003
+# TCP_INFO adds up whole ticks of the kernel's clock (4 ms at 250 Hz), one for each time the state changes.
+LIMITED_SHARE, LIMITED_S = 0.1, 0.08
+
+
+@dataclass(slots=True)
+class Judged:
+    """One run: its truth and what vmtrace read at both ends."""
+
+    truth: Mapping[str, Any]
+    sender: Reading
+    receiver: Reading
+    handshakes_s: Mapping[str, float]
+
+    @property
+    def forward(self) -> Mapping[str, int]:
+        """Truth of the data that flows from the host `sender`."""
+        forward: Mapping[str, int] = self.truth["forward"]
+        return forward
+
+    def seen_at(self, side: str, name: str) -> int:
+        """What passed a capture point, over all connections, in the direction of the data."""
+        return sum(view[name] for view in self.truth["seen_at"][side] if view["direction"] == "forward")
+
+
+def handshakes_s(folder: Path) -> dict[str, float]:
+    """Shortest handshake round trip as each end's capture point saw it, of openings that repeated nothing.
+
+    Beside the client: its SYN into the path, the answer out of it, and what the client took to acknowledge. Beside the
+    server: the SYN out of the path, what the server took, and the SYN-ACK's way until the acknowledgement is there.
+    """
+    by_client: dict[int, list[PacketFate]] = {}
+    for row in fate_log.read_csv(folder / "fates.csv.gz"):
+        if row.fate != "duplicate" and row.source_port:
+            client = row.destination_port if row.source_port == PORT else row.source_port
+            by_client.setdefault(client, []).append(row)
+    shortest: dict[str, float] = {}
+    for rows in by_client.values():
+        opening = [row for row in rows if row.flags & FLAG_SYN]
+        if len(opening) != 2 or any(row.lost for row in opening):
+            continue
+        syn, answer = opening
+        later = [row for row in rows if row.direction == syn.direction and row is not syn and not row.lost]
+        if not later:
+            continue
+        acknowledgement = min(later, key=lambda row: row.time_out_ns)
+        near, far = ("sender", "receiver") if syn.direction == "forward" else ("receiver", "sender")
+        sent = min(row.time_in_ns for row in rows if row.direction == syn.direction and row is not syn)
+        for side, took_ns in (
+            (near, max(sent, answer.time_out_ns) - syn.time_in_ns),
+            (far, acknowledgement.time_out_ns - syn.time_out_ns),
+        ):
+            shortest[side] = min(shortest.get(side, took_ns / 1e9), took_ns / 1e9)
+    return shortest
+
+
+def near(value: float | None, truth: float, share: float, absolute: float) -> bool:
+    """Within a share of the truth, or within an absolute distance."""
+    return value is not None and abs(value - truth) <= max(share * truth, absolute)
+
+
+def segments(run: Judged) -> Iterable[str]:
+    """Data segments and bytes equal the truth at both ends. Copies made by the path are counted apart."""
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        copies = run.forward["duplicates_made"] if side == "receiver" else 0
+        expected = run.seen_at(side, "data_segments") - copies
+        if reading.data_segments != expected:
+            yield f"{side}: {reading.data_segments} data segments, truth {expected}"
+        unique = run.seen_at(side, "unique_payload_bytes")
+        if reading.unique_payload_bytes != unique:
+            yield f"{side}: {reading.unique_payload_bytes} bytes without repeats, truth {unique}"
+
+
+def retransmissions_at_the_sender(run: Judged) -> Iterable[str]:
+    """Exactly the truth."""
+    expected = run.seen_at("sender", "retransmitted_segments")
+    if run.sender.retransmitted != expected:
+        yield f"sender: {run.sender.retransmitted} retransmitted segments, truth {expected}"
+
+
+def retransmissions_at_the_receiver(run: Judged) -> Iterable[str]:
+    """Within 1 % of those that arrived."""
+    expected = run.seen_at("receiver", "retransmitted_segments")
+    if not near(run.receiver.retransmitted, expected, 0.01, 0):
+        yield f"receiver: {run.receiver.retransmitted} retransmitted segments, truth {expected}"
+
+
+def no_loss_where_nothing_was_lost(run: Judged) -> Iterable[str]:
+    """A transfer that lost nothing reports 0 lost, whatever was reordered or copied."""
+    if run.forward["data_segments_lost"] or run.forward["data_segments_corrupted"]:
+        return
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        if reading.lost or reading.lost_by_identification:
+            yield f"{side}: {reading.lost} lost, {reading.lost_by_identification} by identification; nothing was"
+
+
+def round_trips(run: Judged) -> Iterable[str]:
+    """Mean and minimum at the sender within 1 % or 0.1 ms of the emulator's own samples."""
+    known = run.truth["rtt"]["clean_samples"]["forward"]
+    if not known:
+        return
+    for name, value in (("mean", run.sender.rtt_mean_s), ("min", run.sender.rtt_min_s)):
+        if not near(value, known[f"{name}_s"], ROUND_TRIP_SHARE, ROUND_TRIP_S):
+            yield f"sender: RTT {name} {value} s, truth {known[f'{name}_s']} s"
+
+
+def handshake_round_trips(run: Judged) -> Iterable[str]:
+    """The shortest handshake, from either end, as the emulator saw it."""
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        least = min((rtt for rtt in reading.handshake_rtt_s if rtt is not None), default=None)
+        known = run.handshakes_s.get(side)
+        if known is not None and not near(least, known, ROUND_TRIP_SHARE, HANDSHAKE_S):
+            yield f"{side}: shortest handshake {least} s, truth {known} s"
+
+
+def ledger(run: Judged) -> Iterable[str]:
+    """Its parts sum to all bytes on the wire."""
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        if reading.ledger_misses_bytes:
+            yield f"{side}: the ledger misses {reading.ledger_misses_bytes} bytes"
+
+
+def kernel_triggers(run: Judged) -> dict[str, int]:
+    """Retransmitted data segments by cause as the sender's kernel counted them.
+
+    Linux counts under TCPFastRetrans what it sends in recovery, by SACK or by RACK's timer; under TCPSlowStartRetrans
+    what follows a timeout; TCPTimeouts are expiries, so those of SYN and FIN are taken off. The rest of RetransSegs are
+    tail loss probes that repeated a segment (TCPLossProbes counts those that sent new data too).
+    """
+    counters = run.truth["counters"]["sender"]
+    openings = run.forward["syn_repeats_sent"] + run.forward["fin_repeats_sent"]
+    fast = counters.get("TCPFastRetrans", 0)
+    timeout = max(counters.get("TCPTimeouts", 0) - openings, 0) + counters.get("TCPSlowStartRetrans", 0)
+    repeats = counters.get("RetransSegs", 0) - openings
+    return {"fast": fast, "timeout": timeout, "probe": max(repeats - fast - timeout, 0)}
+
+
+def own_triggers(reading: Reading) -> dict[str, int]:
+    """vmtrace's causes in the kernel's terms."""
+    told = reading.triggers
+    return {"fast": told["fast"] + told["rack"], "timeout": told["rto"], "probe": told["tlp"]}
+
+
+def triggers(run: Judged) -> Iterable[str]:
+    """Causes agree with the kernel's counters for 95 % of the segments, or all but two."""
+    kernel, own = kernel_triggers(run), own_triggers(run.sender)
+    wrong = sum(abs(kernel[name] - own[name]) for name in kernel) / 2
+    if wrong > max(0.05 * sum(kernel.values()), 2):
+        yield f"sender: causes {own}, kernel {kernel}"
+
+
+def kernel_limited_s(truth: Mapping[str, Any]) -> float:
+    """Time the sender's kernel says it was limited by the receiver's window."""
+    return sum(float(row["rwnd_limited_us"]) for row in truth["tcp_info_last"]["sender"].values()) / 1e6
+
+
+def limited_by_window(run: Judged) -> Iterable[str]:
+    """At the sender, time limited by the receiver's window as TCP_INFO has it."""
+    expected = kernel_limited_s(run.truth)
+    if not near(run.sender.limited_s, expected, LIMITED_SHARE, LIMITED_S):
+        yield f"sender: limited by the window {run.sender.limited_s} s, kernel {expected} s"
+
+
+def tls_bytes(run: Judged) -> Iterable[str]:
+    """Application bytes inside TLS are the bytes the programs wrote."""
+    scenario = run.truth["scenario"]
+    if not scenario["transfer"]["tls"] or scenario["snaplen_bytes"] < scenario["mtu"]:
+        return
+    written = sum(end["sent_bytes"] for host in run.truth["ends"].values() for end in host["connections"])
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        if reading.tls_application_bytes != written:
+            yield f"{side}: {reading.tls_application_bytes} application bytes in TLS, written {written}"
+
+
+def whole_captures(run: Judged) -> Iterable[str]:
+    """The captures lost nothing and their clock did not step, and vmtrace says so."""
+    for side, reading in (("sender", run.sender), ("receiver", run.receiver)):
+        found = {
+            "unseen bytes": reading.unseen_acknowledged_bytes,
+            "copies": 0 if run.forward["duplicates_made_all"] else reading.capture_duplicates,
+            "clock steps": reading.clock_steps,
+        }
+        yield from (f"{side}: the capture is blamed for {count} {name}" for name, count in found.items() if count)
+
+
+DEMANDS: dict[str, Callable[[Judged], Iterable[str]]] = {
+    "data segments and bytes equal the truth": segments,
+    "retransmitted segments exact at the sender": retransmissions_at_the_sender,
+    "retransmitted segments within 1 % at the receiver": retransmissions_at_the_receiver,
+    "nothing lost, nothing reported lost": no_loss_where_nothing_was_lost,
+    "RTT mean and minimum within 1 % or 0.1 ms": round_trips,
+    "handshake RTT from either end within 1 % or 0.3 ms": handshake_round_trips,
+    "ledger sums to the bytes on the wire": ledger,
+    "causes as the kernel's counters have them": triggers,
+    "time limited by the window as TCP_INFO has it": limited_by_window,
+    "TLS application bytes equal the bytes written": tls_bytes,
+    "whole captures are not blamed": whole_captures,
+}
+
+
+def judge(done: Run, sender: Reading, receiver: Reading) -> Judged:
+    """A run with what vmtrace read at its two ends."""
+    return Judged(done.truth, sender, receiver, handshakes_s(done.folder))
+
+
+def misses(run: Judged) -> dict[str, str]:
+    """Demands that are not met, each with what is wrong."""
+    found = {name: "; ".join(demand(run)) for name, demand in DEMANDS.items()}
+    return {name: wrong for name, wrong in found.items() if wrong}
