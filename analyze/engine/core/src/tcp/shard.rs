@@ -122,6 +122,24 @@ impl Order {
     }
 }
 
+/// Connections that alternate are found here without asking the table.
+struct Nearby([u32; Nearby::PLACES]);
+
+impl Nearby {
+    const PLACES: usize = 256;
+
+    #[inline]
+    fn place(&mut self, hash: u32) -> &mut u32 {
+        &mut self.0[hash as usize % Self::PLACES]
+    }
+}
+
+impl Default for Nearby {
+    fn default() -> Self {
+        Self([u32::MAX; Self::PLACES])
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Shard {
@@ -129,7 +147,8 @@ pub struct Shard {
     slots: Vec<Slot>,
     /// Connections reset while data passed, by number of the packet that did it, and slot.
     reset: VecDeque<(u64, u32)>,
-    last: u32,
+    /// Slots of the connections seen last, by the low bits of their hash.
+    nearby: Nearby,
     order: Order,
     detail: Vec<u32>,
     /// Shared by its connections.
@@ -178,7 +197,7 @@ impl Shard {
             // Rows of single packets are wanted in capture order.
             for (packet, number) in packets.iter().zip(first_order..) {
                 let slot = self.slot_of(packet, bytes, number);
-                self.last = self.take(slot, packet, bytes, number);
+                self.take(slot, packet, bytes, number);
             }
         }
         self.put_away(first_order + packets.len() as u64);
@@ -189,7 +208,6 @@ impl Shard {
     fn line_up(&mut self, order: &mut Order, packets: &[Packet], index: u32, bytes: &[u8], first_order: u64) {
         let Some(packet) = packets.get(index as usize) else { return };
         let number = self.slot_of(packet, bytes, first_order + u64::from(index));
-        self.last = number;
         let slot = &mut self.slots[number as usize];
         match order.lines.get_mut(slot.line as usize) {
             Some(line) if line.slot == number => {
@@ -205,9 +223,14 @@ impl Shard {
 
     #[inline]
     fn slot_of(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
-        match self.slots.get(self.last as usize) {
-            Some(slot) if slot.direction_of(packet, bytes).is_some() => self.last,
-            _ => self.find_or_begin(packet, bytes, order),
+        let index = *self.nearby.place(packet.flow_hash);
+        match self.slots.get(index as usize) {
+            Some(slot) if slot.direction_of(packet, bytes).is_some() => index,
+            _ => {
+                let index = self.find_or_begin(packet, bytes, order);
+                *self.nearby.place(packet.flow_hash) = index;
+                index
+            }
         }
     }
 
@@ -312,7 +335,7 @@ impl Shard {
             *entry = index;
         }
         finish(&mut self.slots, old, self.environment.fixed_spacing_limit_ns);
-        self.last = index;
+        *self.nearby.place(packet.flow_hash) = index;
         self.take(index, packet, bytes, order)
     }
 
