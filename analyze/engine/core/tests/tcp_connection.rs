@@ -142,6 +142,20 @@ fn four_syn_acks_with_different_sequence_numbers_answer_one_syn() {
 }
 
 #[test]
+fn a_syn_with_other_numbers_than_its_answer_leaves_no_trace_of_those() {
+    let talk = Talk::new()
+        .with_isn(1_000, 90_000)
+        .server(40.0, syn_ack())
+        .server(41.0, ack(5_000))
+        .with_isn(1_500, 90_000)
+        .client(42.0, syn())
+        .server(43.0, ack(5_000))
+        .client(44.0, data(0, 5_000));
+    let direction = &talk.summary().directions[CLIENT];
+    assert_eq!((direction.payload_bytes, direction.unique_payload_bytes), (5_000, 5_000));
+}
+
+#[test]
 fn repeats_of_syn_and_syn_ack_do_not_begin_anything() {
     let talk = whole().starting_at(0);
     let repeated = Talk::new()
