@@ -22,7 +22,7 @@ proptest! {
         check_consistency(&analysis);
         let json: serde_json::Value = serde_json::from_str(&json_of(&analysis)).unwrap();
         prop_assert_eq!(json["connections"].as_array().map(Vec::len), Some(analysis.connections.len()));
-        for column in analysis.connection_columns() {
+        for column in analysis.connection_columns(None) {
             prop_assert!(!column.name.is_empty());
         }
     }

@@ -67,7 +67,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 fn assert_columns_match(analysis: &Analysis) {
-    let columns = analysis.connection_columns();
+    let columns = analysis.connection_columns(None);
     let document: Value = serde_json::from_str(&json_of(analysis)).unwrap();
     let connections = document["connections"].as_array().unwrap();
     assert!(columns.iter().all(|column| length(column) == connections.len()));
@@ -106,10 +106,10 @@ fn columns_say_what_the_document_says() {
 #[test]
 fn names_are_there_without_connections_and_never_twice() {
     let names = |analysis: &Analysis| -> Vec<String> {
-        analysis.connection_columns().into_iter().map(|column| column.name).collect()
+        analysis.connection_columns(None).into_iter().map(|column| column.name).collect()
     };
     let empty = analysis_of_files(vec![plain_pcap(&[])], &Options::default());
-    assert!(empty.connection_columns().iter().all(|column| length(column) == 0));
+    assert!(empty.connection_columns(None).iter().all(|column| length(column) == 0));
     let (without, with) = (names(&empty), names(&talks()[0].analysis()));
     assert_eq!(without, with);
     let mut once = with.clone();
