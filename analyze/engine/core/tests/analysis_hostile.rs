@@ -46,3 +46,20 @@ proptest! {
         check_consistency(&analysed(whole[..cut.min(whole.len())].to_vec(), 1));
     }
 }
+
+/// Both sides take segments of one byte, and frames claim to be as long as a capture file lets them.
+#[test]
+fn enormous_packets_in_tiny_segments_cost_no_more_than_others() {
+    let tiny = |segment: Segment| Segment { raw_options: Some(vec![2, 4, 0, 1]), ..segment };
+    let claimed = |position: i64| data(position, 16_000_000).captured(8).length_zero();
+    let talk = Talk::new()
+        .client(0.0, tiny(syn()))
+        .server(40.0, tiny(syn_ack()))
+        .client(40.1, ack(0))
+        .each(0..300, |talk, n| talk.client(50.0 + f64::from(n), claimed(0)).server(50.5 + f64::from(n), ack(0)));
+    let begun = std::time::Instant::now();
+    let analysis = analysed(file(talk.frames()), 1);
+    check_consistency(&analysis);
+    assert_eq!(analysis.connections[0].directions[CLIENT].payload_bytes, 300 * 16_000_000);
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+}

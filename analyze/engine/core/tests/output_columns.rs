@@ -168,3 +168,28 @@ proptest! {
         assert_columns_match(&analysis_of_files(vec![file(&frames(&lines))], &Options::default()));
     }
 }
+
+#[test]
+fn only_the_columns_asked_for_are_made() {
+    let analysis = analysis_of(&merged(&talks()), &Options::default());
+    let wanted = ["client_to_server_loss_retransmitted_segments", "id", "no_such_column"];
+    let some = analysis.connection_columns(Some(&wanted));
+    let mut names: Vec<&str> = some.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, wanted[..2]);
+    let all = analysis.connection_columns(None);
+    assert!(some.iter().all(|column| all.contains(column)));
+}
+
+#[test]
+fn rows_may_be_chosen_and_the_largest_come_first() {
+    let analysis = analysis_of(&merged(&talks()), &Options::default());
+    let ids = |rows: &[usize]| {
+        let columns = analysis.connection_rows(rows, Some(&["id"]));
+        (0..length(&columns[0])).map(|row| value(&columns[0], row)).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&[2, 0]), [3, 1]);
+    assert_eq!(ids(&[9, 1]), [2], "places beyond the end are left out");
+    assert_eq!(analysis.largest_connections(10), [1, 0, 2], "9000 bytes, 3500 bytes, a SYN");
+    assert_eq!(analysis.largest_connections(1), [1]);
+}

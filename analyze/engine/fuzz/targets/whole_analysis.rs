@@ -10,7 +10,7 @@ use vmtrace_core::output::json::JsonHeader;
 fuzz_target!(|data: &[u8]| {
     let options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };
     let Ok(analysis) = analyze(vec![Box::new(Cursor::new(data.to_vec()))], &options, &NoObserver) else { return };
-    analysis.connection_columns();
+    analysis.connection_columns(None);
     analysis.packet_columns();
     analysis.syn_columns();
     let header = JsonHeader { vmtrace_version: "0".into(), input_paths: vec!["fuzz".into()], ..JsonHeader::default() };

@@ -15,6 +15,8 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
 const DUPLICATE_THRESHOLD: u64 = 3;
+/// The sender's pace changes slowly: it is looked at once in so many samples.
+const PACE_EVERY_SAMPLES: u64 = 8;
 
 /// What an acknowledgement brought.
 #[derive(Debug, Clone, Copy, Default)]
@@ -149,7 +151,7 @@ impl Half {
         if blocks.is_empty() {
             return;
         }
-        let (max, base) = (self.max, self.base);
+        let (max, base, seen_data) = (self.max, self.base, self.data_packets > 0);
         let loss = &mut self.loss;
         let live = self.live.get_or_insert_default();
         let segment_size = live.segment_size.max(1);
@@ -161,7 +163,10 @@ impl Half {
                 continue;
             }
             if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
-                live.retransmissions.duplicate_reported(start, end, segment_size, around.beside_sender, loss);
+                // Of data that the capture has not seen it cannot be told who made the second copy.
+                if seen_data && live.holes.missing(start, end).0 == 0 {
+                    live.retransmissions.duplicate_reported(start, end, segment_size, around.beside_sender, loss);
+                }
             } else if end > position {
                 let segments = &mut live.segments;
                 live.scoreboard.insert(start.max(position), end, |from, to| {
@@ -235,6 +240,9 @@ impl Live {
         }
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
+        if around.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
+            self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
+        }
         if segments > 1 {
             self.round_trips.reject(Rejected::LaterCovered, segments - 1);
         }
@@ -255,7 +263,10 @@ impl Live {
         counters: &mut LossCounters,
     ) {
         let answers_original = if packet.options & option_bits::TIMESTAMPS != 0 {
-            retransmitted_tsval != 0 && packet.tsecr != 0 && serial_difference(packet.tsecr, retransmitted_tsval) < 0
+            retransmitted_tsval != 0
+                && packet.tsecr != 0
+                && serial_difference(packet.tsecr, retransmitted_tsval) < 0
+                && self.clock.may_have_sent(packet.tsecr)
         } else {
             let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
             around.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest

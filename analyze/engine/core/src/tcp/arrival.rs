@@ -7,7 +7,7 @@
 
 use super::half::{Half, Live, Offer};
 use super::holes::{Exposure, Hole};
-use super::loss::{Retransmission, Trigger};
+use super::loss::{MOST_RETRANSMISSIONS, Retransmission, Trigger};
 use super::segments::{Segment, state, wire_segments};
 use super::sequence::{serial_difference, serial_difference_16, unwrap};
 use super::trigger::Evidence;
@@ -142,7 +142,7 @@ impl Half {
             }
             if !around.beside_sender
                 && packet.ip_version == 4
-                && self.was_sent_unseen(packet, start, end, segment_size, around)
+                && self.was_sent_unseen(packet, start, end, segment_size, spacing_ns, around)
             {
                 self.unseen_again(packet, start, end, segment_size, around, spacing_ns, delivered)
             } else {
@@ -197,6 +197,10 @@ impl Half {
             live.holes.push(Hole { start: self.max, end: start, exposure });
         }
         live.segments.push(record(packet, start, end, segment_size, 0));
+        if packet.payload_length == 1 && live.window_closed {
+            live.probed_at = Some(start);
+            self.loss.probes += 1;
+        }
         self.unique_payload_bytes += end - start;
         self.max = end;
         delivered.add(start, end, false);
@@ -206,24 +210,33 @@ impl Half {
     /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
     /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     fn was_sent_unseen(
-        &self,
+        &mut self,
         packet: &Packet,
         start: u64,
         end: u64,
         segment_size: u16,
+        last_data_ns: Option<i64>,
         around: &Surroundings<'_>,
     ) -> bool {
-        let Some(live) = self.live.as_deref() else { return false };
+        let Some(live) = self.live.as_deref_mut() else { return false };
         if end <= live.sent_unseen {
             return true;
         }
         let Some(missing @ 1..) = live.identifications.missing_before(packet.ip_id) else { return false };
         let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
-        missing > passed_over
-            && live.holes.is_empty()
-            && live.highest_is_newest(around)
-            && live.identifications.missing().is_some()
+        if missing <= passed_over || !live.holes.is_empty() || !live.highest_is_newest(around) {
+            return false;
+        }
+        // Nothing is sent again sooner than a round trip after what was lost, and that came after the highest data.
+        let silence_ns = packet.time_ns.saturating_sub(last_data_ns.unwrap_or(packet.time_ns));
+        let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
+        if (silence_ns as f64) < (FASTEST_ANSWER * round_trip_ns as f64).max(RECORDING_DISORDER_NS as f64) {
+            live.shares_numbers = true;
+            return false;
+        }
+        !live.shares_numbers && live.identifications.missing().is_some()
     }
 
     #[cold]
@@ -275,6 +288,12 @@ impl Half {
         }
         let late_end = end.min(self.max);
         let live = self.live.get_or_insert_default();
+        if live.probed_at == Some(start) && late_end == start + 1 && end > late_end {
+            // The byte before was a probe of the closed window; now it goes with the data behind it.
+            live.probed_at = None;
+            self.take_late_bytes(packet, start, end, segment_size, true, delivered);
+            return Arrived { first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        }
         let (missing, exposure) = live.holes.missing(start, late_end);
         let fills_only = missing == late_end - start;
         let original = match exposure.filter(|_| fills_only) {
@@ -329,7 +348,7 @@ impl Half {
         if around.beside_sender || (behind_acknowledgement && soon) {
             self.loss.capture_reordered += 1;
         } else {
-            self.loss.reordered += segments;
+            self.loss.reordered = self.loss.reordered.saturating_add(segments);
         }
     }
 
@@ -363,9 +382,11 @@ impl Half {
             segment_size,
             sack: around.sack,
         });
-        let mut position = start;
+        let size = u64::from(segment_size.max(1));
+        // More than are kept are not worth making: a forged length can claim millions of segments.
+        let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
         while position < end {
-            let stop = end.min(position + u64::from(segment_size.max(1)));
+            let stop = end.min(position + size);
             live.retransmissions.push(Retransmission {
                 start: position,
                 end: stop,
@@ -377,11 +398,11 @@ impl Half {
             });
             position = stop;
         }
-        self.loss.retransmitted += segments;
+        self.loss.retransmitted = self.loss.retransmitted.saturating_add(segments);
         self.loss.retransmitted_bytes += end - start;
-        self.loss.by_trigger[trigger as usize] += segments;
+        self.loss.by_trigger[trigger as usize] = self.loss.by_trigger[trigger as usize].saturating_add(segments);
         if reported_received {
-            self.loss.spurious += segments;
+            self.loss.spurious = self.loss.spurious.saturating_add(segments);
         }
         trigger
     }

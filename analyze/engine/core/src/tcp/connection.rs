@@ -4,7 +4,7 @@
 //! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
 
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
-use super::duplicates::signature;
+use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS, signature};
 use super::half::{Half, Offer};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
@@ -234,9 +234,11 @@ impl Connection {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
         let sack = half.offer.sack_permitted && peer.offer.sack_permitted;
+        let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
+        let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
         let live = half.live.get_or_insert_default();
         let copy = nothing_new
-            && live.recent.age_ns(signature, packet.time_ns).is_some_and(|age| {
+            && live.recent.age_ns(signature, packet.time_ns, longest_ns).is_some_and(|age| {
                 if packet.ip_id != 0 {
                     true
                 } else if packet.payload_length > 0 {

@@ -10,6 +10,8 @@ use crate::packet::{Packet, option_bits};
 
 /// A copy comes within this time.
 pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
+/// A copy from the other side of a router, known by its identification and another TTL, waits in the router's queue.
+pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
 const REMEMBERED: usize = 16;
 
 /// The last packets of one direction, by what makes them that packet.
@@ -46,14 +48,14 @@ impl RecentPackets {
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
-    /// How long ago the same packet was seen, nanoseconds (to the microsecond); none if it was not.
-    pub fn age_ns(&self, signature: u32, time_ns: i64) -> Option<i64> {
+    /// How long ago the same packet was seen, nanoseconds (to the microsecond); none if it was not within `longest_ns`.
+    pub fn age_ns(&self, signature: u32, time_ns: i64, longest_ns: i64) -> Option<i64> {
         let now = microseconds(time_ns);
         self.entries
             .iter()
             .filter(|entry| entry.0 == signature)
             .map(|entry| i64::from(now.wrapping_sub(entry.1) as i32) * 1000)
-            .find(|age| age.abs() <= LONGEST_DISTANCE_NS)
+            .find(|age| age.abs() <= longest_ns)
             .map(i64::abs)
     }
 }
@@ -70,14 +72,14 @@ mod tests {
     fn the_same_packet_soon_after_is_found() {
         let mut recent = RecentPackets::default();
         recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 3_000_000), Some(2_000_000));
+        assert_eq!(recent.age_ns(signature(&packet(7)), 3_000_000, LONGEST_DISTANCE_NS), Some(2_000_000));
     }
 
     #[test]
     fn another_identification_or_a_later_time_is_another_packet() {
         let mut recent = RecentPackets::default();
         recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(8)), 2_000_000), None);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 8_000_000), None);
+        assert_eq!(recent.age_ns(signature(&packet(8)), 2_000_000, LONGEST_DISTANCE_NS), None);
+        assert_eq!(recent.age_ns(signature(&packet(7)), 8_000_000, LONGEST_DISTANCE_NS), None);
     }
 }

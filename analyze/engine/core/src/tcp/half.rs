@@ -146,6 +146,10 @@ pub struct Live {
     pub last_loss_sign_ns: Option<i64>,
     /// Last advertised window in bytes was zero.
     pub window_closed: bool,
+    /// Other traffic of the side takes identifications between those of this connection.
+    pub shares_numbers: bool,
+    /// Position of a new byte that was sent to probe a closed window.
+    pub probed_at: Option<u64>,
     /// Payload of a full segment with the header of the last data packet.
     pub segment_size: u16,
     /// Identification after that of the packet that set `Half::max` (unwrapped), and what the peer had sent by then.

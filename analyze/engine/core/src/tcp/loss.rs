@@ -84,7 +84,8 @@ struct PendingDuplicate {
     segments: u32,
 }
 
-const MOST_RETRANSMISSIONS: usize = 2048;
+/// Retransmitted wire segments remembered.
+pub(super) const MOST_RETRANSMISSIONS: usize = 2048;
 const MOST_PENDING: usize = 256;
 
 /// The latest retransmissions and copies of one direction.

@@ -39,6 +39,8 @@ pub struct SenderView {
     /// A full segment, and the largest frame the sender hands down at once (more than a segment with offload).
     segment_size: u64,
     largest_send: u64,
+    /// Bytes that a millisecond's pacing hands down at once.
+    paced_send: u64,
     updated_ns: Option<i64>,
     limited: bool,
     limited_ns: u64,
@@ -66,6 +68,12 @@ impl SenderView {
         self.segment_size = segment_size;
         self.largest_send = largest_send;
         self.refresh();
+    }
+
+    /// The round trip is now about `rtt_ns`: sets how much the sender hands down at once. Linux makes that what its pacing,
+    /// at 1.2 times the rate of the window, lets pass in a millisecond (`tcp_tso_autosize`).
+    pub fn set_pace(&mut self, rtt_ns: f64) {
+        self.paced_send = (self.flight as f64 * 1.2e6 / rtt_ns.max(1e6)) as u64;
     }
 
     /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
@@ -117,7 +125,7 @@ impl SenderView {
                 // Senders wait for room for a large frame, up to a third of the window; even without offload Linux
                 // wants two segments (`tcp_tso_should_defer`, `tcp_min_tso_segs`).
                 let third = edge.saturating_sub(self.acknowledged) / 3;
-                let large = self.largest_send.max(FEWEST_SEGMENTS_AT_ONCE * self.segment_size);
+                let large = self.largest_send.max(self.paced_send).max(FEWEST_SEGMENTS_AT_ONCE * self.segment_size);
                 let room_wanted = self.segment_size.max(large.min(third)).max(1);
                 (self.flight > 0 || closed) && edge.saturating_sub(self.sent) < room_wanted
             }
@@ -235,6 +243,17 @@ mod tests {
         view.sent(0, 0, 8000, 1000, 1000);
         view.sent(10 * MILLISECOND, 8000, 10_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 0);
+    }
+
+    #[test]
+    fn a_paced_sender_waits_for_room_for_a_millisecond() {
+        let mut view = SenderView::default();
+        view.acknowledged(0, 0, Some(100_000), 0);
+        view.sent(0, 0, 96_000, 1000, 1000);
+        view.set_pace(20e6);
+        view.sent(10 * MILLISECOND, 96_000, 97_000, 1000, 1000);
+        view.sent(20 * MILLISECOND, 97_000, 97_000, 1000, 1000);
+        assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
     }
 
     #[test]

@@ -323,10 +323,11 @@ impl ConnectionSummary {
         } else {
             let segments = super::segments::wire_segments(packet.payload_length, direction.segment_size);
             direction.data_segments += u64::from(segments);
-            direction.loss.retransmitted += segments;
+            direction.loss.retransmitted = direction.loss.retransmitted.saturating_add(segments);
             direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
-            direction.loss.by_trigger[Trigger::Unknown as usize] += segments;
-            direction.loss.spurious += segments;
+            direction.loss.by_trigger[Trigger::Unknown as usize] =
+                direction.loss.by_trigger[Trigger::Unknown as usize].saturating_add(segments);
+            direction.loss.spurious = direction.loss.spurious.saturating_add(segments);
             direction.data_packets += 1;
             direction.payload_bytes += u64::from(packet.payload_length);
             direction.ledger.add_retransmission(packet, 0);

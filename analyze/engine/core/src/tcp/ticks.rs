@@ -30,6 +30,11 @@ impl TimestampClock {
         self.compare(previous, elapsed)
     }
 
+    /// Could the side have sent this TSval? Some middleboxes and experimental kernels put other things into the echo.
+    pub fn may_have_sent(&self, tsval: u32) -> bool {
+        self.first.is_none_or(|(_, first)| serial_difference(tsval, first) >= 0)
+    }
+
     #[cold]
     fn compare(&mut self, previous: (i64, u32), elapsed: i64) -> Option<i64> {
         let Some(first) = self.first else {
@@ -59,6 +64,14 @@ fn estimate(first: (i64, u32), last: (i64, u32)) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_echo_of_what_was_never_sent_is_known() {
+        let mut clock = TimestampClock::default();
+        assert!(clock.may_have_sent(5));
+        clock.add(0, 1000);
+        assert!(clock.may_have_sent(1000) && clock.may_have_sent(2000) && !clock.may_have_sent(325));
+    }
 
     const MILLISECOND: i64 = 1_000_000;
 

@@ -275,7 +275,8 @@ pub fn check_consistency(analysis: &Analysis) {
         let (id, loss) = (connection.id, &direction.loss);
         assert_eq!(direction.ledger.total(), direction.wire_bytes, "ledger of {id}");
         assert!(u64::from(loss.retransmitted) <= direction.data_segments, "retransmissions of {id}: {loss:?}");
-        assert_eq!(loss.by_trigger.iter().sum::<u32>(), loss.retransmitted, "triggers of {id}");
+        let triggers = loss.by_trigger.iter().fold(0u32, |sum, &count| sum.saturating_add(count));
+        assert_eq!(triggers, loss.retransmitted, "triggers of {id}");
         assert!(loss.spurious <= loss.retransmitted, "spurious of {id}: {loss:?}");
         assert!(direction.unique_payload_bytes <= direction.payload_bytes, "payload of {id}");
         assert!(direction.data_packets <= direction.packets && direction.data_packets <= direction.data_segments);

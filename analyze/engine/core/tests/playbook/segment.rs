@@ -139,6 +139,11 @@ impl Segment {
         self
     }
 
+    /// The snap length leaves so many payload bytes.
+    pub fn captured(self, captured: u32) -> Self {
+        Self { captured: Some(captured), ..self }
+    }
+
     /// The IP header says length 0, as of a packet too long for the field or not finished when captured.
     pub fn length_zero(self) -> Self {
         Self { length_zero: true, ..self }

@@ -1,0 +1,54 @@
+"""vmtrace against the truth of real transfers: each demand of lab/demands.py on a cut of the ready scenarios."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from lab import demands, namespaces, readings
+from lab.accuracy import QUICK
+from lab.demands import Judged
+from lab.hosts import ADDRESSES
+from lab.ready_scenarios import SCENARIOS
+from lab.scenario import Run, run
+
+# Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections. VMTRACE_ACCURACY=all: all.
+CUT = (*QUICK, "plain-loss1-cubic-rtt20", "ipv6-loss1-cubic-rtt20", "blackout-cubic-rtt40", "short-connections-loss3-rtt20")
+NAMES = list(SCENARIOS) if os.environ.get("VMTRACE_ACCURACY") == "all" else list(CUT)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future[Run]"]]:
+    """The runs, made one after another in the background while earlier ones are judged."""
+    missing = namespaces.missing_requirement()
+    if missing:
+        pytest.skip(missing)
+    folder = tmp_path_factory.mktemp("runs")
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        yield {name: worker.submit(run, SCENARIOS[name], folder / name, 4) for name in NAMES}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def judged(request: pytest.FixtureRequest, runs: dict[str, "Future[Run]"]) -> Judged:
+    done = runs[request.param].result(timeout=300)
+    if not done.good:
+        pytest.skip(f"the machine was too busy for an honest run: {done.truth['problems']}")
+    sender = ADDRESSES[done.truth["scenario"]["ip_version"]]["sender"]
+    read = [readings.of_vmtrace(path, sender) for path in (done.sender_pcap, done.receiver_pcap)]
+    return demands.judge(done, *read)
+
+
+@pytest.mark.may_skip
+@pytest.mark.parametrize("demand", list(demands.DEMANDS))
+def test_a_demand_is_met(judged: Judged, demand: str) -> None:
+    assert list(demands.DEMANDS[demand](judged)) == []
+
+
+@pytest.mark.may_skip
+def test_the_cut_has_something_to_find(runs: dict[str, "Future[Run]"]) -> None:
+    good: list[Run] = [done for done in (known.result(timeout=300) for known in runs.values()) if done.good]
+    if not good:
+        pytest.skip("the machine was too busy for an honest run")
+    assert any(done.truth["forward"]["retransmissions_sent"] > 0 for done in good)
+    assert any(done.truth["forward"]["data_segments_lost"] == 0 for done in good)

@@ -1,0 +1,249 @@
+"""Collected captures: what vmtrace says beside tshark and tcptrace.
+
+Numbers that those tools get right must be equal, connection by connection. Where they differ, `DIFFERENT` has both numbers
+and the reason; docs/accuracy.md tells the same to readers.
+"""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import readings
+
+FILES = """
+PcapPlusPlus__clusterfuzz-5755755617189888.pcap
+PcapPlusPlus__nanosecs_big_endian.pcap
+PcapPlusPlus__one_tcp_stream_max_seq.pcap
+PcapPlusPlus__pcapng-example.pcapng
+PcapPlusPlus__sll.pcap
+PcapPlusPlus__tls2.pcap
+SharkFestTraces__SF20_trace2.pcapng
+arkime__80211http.pcap
+arkime__empty.pcap
+l4s-tests__cubic_fq_codel_wifi.pcap.gz
+mercury__geneve.pcap
+mlab-etl__ndt-4c6fb_121C1A0.pcap.gz
+mlab-packet-headers__v6-truncated.pcap
+nDPI__alexa-app.pcapng
+nDPI__chrome.pcap
+nDPI__fuzz-2006-09-29-28586.pcap
+nDPI__http_connect.pcap
+nDPI__ocs.pcap
+nDPI__sites.pcapng
+nDPI__synscan.pcap
+nDPI__tls_multiple_synack_s3.pcapng
+nDPI__vxlan.pcap
+pcapng-test-generator__be_test102.pcapng
+pcapng-test-generator__le_test202.pcapng
+pymptcpanalyzer__client_1_tcp_only_clean.pcap
+pymptcpanalyzer__iperf-mptcp-0-0.pcap
+pymptcpanalyzer__server_1_tcp_only_clean.pcap
+s3-filesystem__s3.pcap
+suricata-verify__bug-4376-syn-retransmit.pcap
+suricata-verify__decode-sll2-02.pcap
+suricata-verify__http-body-hook-01.pcap
+suricata-verify__http-mime-truncated.pcap
+suricata-verify__http-range-multiflows.pcap
+suricata-verify__tcp-fastopen-10.pcap
+tcpreplay__test.rewrite_dlthdlc.pcap
+tcptrace__dsack.dmp.gz
+tcptrace__fast_reuse.dmp.gz
+tcptrace__hardware_dups.dmp.gz
+tcptrace__sack_nasa_sim.dump.gz
+tcptrace__zwnd.dmp.gz
+zeek__206_example_a.pcap
+zeek__gre-aruba.pcap
+zeek__kerberos_tso.pcapng
+zeek__llc-fddi.pcap
+zeek__nvt-line-limit.pcap.gz
+zeek__pppoe-over-qinq.pcap
+zeek__tls-fragmented-handshake.pcap.gz
+zeek__tls-hrr.pcap
+""".split()
+
+# File, number: vmtrace's, the other tool's, why. Numbers without an entry must be equal.
+DIFFERENT: dict[tuple[str, str], tuple[object, object, str]] = {}
+
+# Retransmitted data segments that are known from the packets themselves.
+RETRANSMITTED = {
+    "tcptrace__sack_nasa_sim.dump.gz": 7,
+    "tcptrace__dsack.dmp.gz": 7,
+    "mlab-etl__ndt-4c6fb_121C1A0.pcap.gz": 39,
+    "l4s-tests__cubic_fq_codel_wifi.pcap.gz": 0,
+    "zeek__206_example_a.pcap": 17,
+    "tcptrace__hardware_dups.dmp.gz": 0,
+    "suricata-verify__http-mime-truncated.pcap": 0,
+    "SharkFestTraces__SF20_trace2.pcapng": 164,
+    "suricata-verify__bug-4376-syn-retransmit.pcap": 18,
+    "zeek__pppoe-over-qinq.pcap": 23,
+    "zeek__nvt-line-limit.pcap.gz": 0,
+    "suricata-verify__decode-sll2-02.pcap": 0,
+    "zeek__kerberos_tso.pcapng": 0,
+}
+
+
+@dataclass
+class View:
+    """One tool's numbers of a file."""
+
+    packets: Counter[int] = field(default_factory=Counter)  # per connection, in order of first packet
+    payload_bytes: Counter[int] = field(default_factory=Counter)
+    unique_bytes: int = 0
+    zero_windows: int = 0
+    syn: int = 0
+    repeats: int = 0  # data, SYN, FIN and probes
+    round_trips_us: dict[int, int] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+    def numbers(self) -> dict[str, object]:
+        return {
+            "connections": len(self.packets),
+            "packets": self.packets.total(),
+            "packets per connection": sorted(self.packets.values()),
+            "payload bytes": self.payload_bytes.total(),
+            "payload bytes per connection": sorted(value for value in self.payload_bytes.values() if value),
+            "zero windows": self.zero_windows,
+        }
+
+
+def plain(path: Path, folder: Path) -> Path:
+    """The file without its gzip wrapper, for tools that want that."""
+    if path.suffix != ".gz":
+        return path
+    out = folder / path.stem
+    with gzip.open(path) as packed, out.open("wb") as unpacked:
+        shutil.copyfileobj(packed, unpacked)
+    return out
+
+
+@cache
+def document(path: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "vmtrace", "analyze", str(path), "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    known: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"connections": []}
+    return known
+
+
+def ways(path: Path) -> list[dict[str, Any]]:
+    return [
+        connection[way]
+        for connection in document(path)["connections"]
+        for way in ("client_to_server", "server_to_client")
+    ]
+
+
+def of_vmtrace(path: Path) -> View:
+    view = View()
+    for number, connection in enumerate(document(path)["connections"]):
+        for way in (connection["client_to_server"], connection["server_to_client"]):
+            view.packets[number] += way["packets"]
+            view.payload_bytes[number] += way["payload_bytes"]
+            view.unique_bytes += way["unique_payload_bytes"]
+            view.zero_windows += way["window"]["zero_windows"]
+            causes = way["loss"]["by_trigger"]
+            view.repeats += way["loss"]["retransmitted_segments"] + causes["syn"] + causes["fin"] + causes["probe"]
+        if connection["handshake"]["rtt_s"] is not None:
+            view.round_trips_us[number] = round(connection["handshake"]["rtt_s"] * 1e6)
+        if connection["tls"] and connection["tls"]["sni"]:
+            view.names.add(connection["tls"]["sni"])
+    return view
+
+
+_FIELDS = (
+    "tcp.stream", "tcp.len", "tcp.analysis.zero_window", "tcp.analysis.initial_rtt",
+    "tls.handshake.extensions_server_name",
+)  # fmt: skip
+
+
+def of_tshark(path: Path) -> View:
+    view = View()
+    for line in readings.tshark_lines(path, _FIELDS):
+        if not line["tcp.stream"]:
+            continue
+        number = int(line["tcp.stream"])
+        view.packets[number] += 1
+        view.payload_bytes[number] += int(line["tcp.len"] or 0)
+        view.zero_windows += bool(line["tcp.analysis.zero_window"])
+        if line["tcp.analysis.initial_rtt"]:
+            view.round_trips_us[number] = round(float(line["tcp.analysis.initial_rtt"]) * 1e6)
+        if line["tls.handshake.extensions_server_name"]:
+            view.names.add(line["tls.handshake.extensions_server_name"])
+    return view
+
+
+def of_tcptrace(path: Path) -> View:
+    view = View()
+    for number, row in enumerate(readings.tcptrace_rows(path)):
+        for way in ("a2b", "b2a"):
+            view.packets[number] += int(row[f"total_packets_{way}"])
+            view.payload_bytes[number] += int(row[f"actual_data_bytes_{way}"])
+            view.unique_bytes += int(row[f"unique_bytes_sent_{way}"])
+            view.zero_windows += int(row[f"zero_win_adv_{way}"])
+            view.repeats += int(row[f"rexmt_data_pkts_{way}"])
+    return view
+
+
+def differences(name: str, pairs: dict[str, tuple[object, object]]) -> dict[str, tuple[object, object]]:
+    """What differs and is not explained, or is explained with other numbers."""
+    return {
+        number: (own, other)
+        for number, (own, other) in pairs.items()
+        if (own, other) != DIFFERENT.get((name, number), (None, None, ""))[:2] and (own != other or (name, number) in DIFFERENT)
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_connections_packets_bytes_and_zero_windows_are_those_of_tshark(traces: Path, name: str, tmp_path: Path) -> None:
+    own, other = of_vmtrace(traces / name), of_tshark(plain(traces / name, tmp_path))
+    theirs = other.numbers()
+    assert differences(name, {number: (value, theirs[number]) for number, value in own.numbers().items()}) == {}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_server_names_and_handshake_round_trips_are_those_of_tshark(traces: Path, name: str, tmp_path: Path) -> None:
+    own, other = of_vmtrace(traces / name), of_tshark(plain(traces / name, tmp_path))
+    pairs: dict[str, tuple[object, object]] = {
+        "server names": (sorted(own.names), sorted(other.names)),
+        "handshake round trips, us": (sorted(own.round_trips_us.values()), sorted(other.round_trips_us.values())),
+    }
+    assert differences(name, pairs) == {}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_unique_bytes_and_repeats_are_those_of_tcptrace(traces: Path, name: str, tmp_path: Path) -> None:
+    own, other = of_vmtrace(traces / name), of_tcptrace(plain(traces / name, tmp_path))
+    pairs: dict[str, tuple[object, object]] = {
+        "unique bytes": (own.unique_bytes, other.unique_bytes),
+        "repeats": (own.repeats, other.repeats),
+    }
+    assert differences(name, pairs) == {}
+
+
+@pytest.mark.parametrize("name", RETRANSMITTED)
+def test_retransmitted_segments_are_those_of_the_packets(traces: Path, name: str) -> None:
+    assert sum(way["loss"]["retransmitted_segments"] for way in ways(traces / name)) == RETRANSMITTED[name]
+
+
+def test_the_same_capture_with_a_duplicate_report_gives_the_same_numbers(traces: Path) -> None:
+    one, two = (ways(traces / f"tcptrace__{name}.gz") for name in ("sack_nasa_sim.dump", "dsack.dmp"))
+    for first, second in zip(one, two, strict=True):
+        assert first["loss"]["network_duplicates"] + second["loss"]["network_duplicates"] <= 1
+        assert [first[key] for key in ("packets", "payload_bytes", "rtt", "spacing", "window")] == [
+            second[key] for key in ("packets", "payload_bytes", "rtt", "spacing", "window")
+        ]
+        assert first["loss"]["by_trigger"] == second["loss"]["by_trigger"]
+
+
+def test_a_capture_of_acknowledgements_alone_reports_no_copies_by_the_network(traces: Path) -> None:
+    for name in ("nDPI__ocs.pcap", "zeek__gre-aruba.pcap"):
+        unseen = [way for way in ways(traces / name) if not way["data_packets"]]
+        assert unseen and all(way["loss"]["network_duplicates"] == 0 for way in unseen)
