@@ -17,6 +17,8 @@ class TraceError(Exception):
     path: str | None
     # What is wrong, and what to do.
     reason: str
+    # What is wrong with the other inputs, where none could be read; an OSError has this attribute, too.
+    others: list[Exception]
 
 @final
 class Columns:

@@ -109,6 +109,7 @@ def _where(count: int, arguments: argparse.Namespace) -> str:
     tools = readings.versions()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     again = f" --repeat {arguments.repeat}" if arguments.repeat > 1 else ""
+    again += " --keep" if arguments.keep else ""
     return (
         f"Measured {today} with `make accuracy` (`python -m lab.accuracy{again}`): {count} good runs, Linux "
         f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(tools.values())}."

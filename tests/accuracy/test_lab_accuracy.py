@@ -14,7 +14,13 @@ from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
 
 # Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections. VMTRACE_ACCURACY=all: all.
-CUT = (*QUICK, "plain-loss1-cubic-rtt20", "ipv6-loss1-cubic-rtt20", "blackout-cubic-rtt40", "short-connections-loss3-rtt20")
+CUT = (
+    *QUICK,
+    "plain-loss1-cubic-rtt20",
+    "ipv6-loss1-cubic-rtt20",
+    "blackout-cubic-rtt40",
+    "short-connections-loss3-rtt20",
+)
 NAMES = list(SCENARIOS) if os.environ.get("VMTRACE_ACCURACY") == "all" else list(CUT)
 
 

@@ -137,31 +137,26 @@ def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> 
     """Read what can be read: an input that is no capture is told of and left out."""
     from analyze.filter import FilterError
 
-    while paths:
-        try:
-            trace = read(*paths, options=request.options, progress=bar)
-        except FilterError as error:
-            raise UsageError(str(error)) from None
-        except TraceError as error:
-            if error.kind == "filter":
-                raise UsageError(error.reason) from None
-            problem, culprit = str(error), error.path
-        except OSError as error:
-            problem, culprit = describe(error), error.filename
-        else:
-            for problem in map(describe, trace.errors):
-                failures.append(problem)
-                complain(problem)
-            return trace
-        failures.append(problem)
-        complain(problem)
+    if not paths:
+        return None
+    trace: Trace | None = None
+    problems: list[Exception]
+    try:
+        trace = read(*paths, options=request.options, progress=bar)
+    except FilterError as error:
+        raise UsageError(str(error)) from None
+    except (TraceError, OSError) as error:
+        if isinstance(error, TraceError) and error.kind == "filter":
+            raise UsageError(error.reason) from None
+        problems = [error, *getattr(error, "others", ())]
         if request.debug:
             traceback.print_exc()
-        # Standard input was used up by the attempt.
-        if capture_files.STANDARD_INPUT in paths or culprit not in paths:
-            return None
-        paths = [path for path in paths if path != culprit]
-    return None
+    else:
+        problems = trace.errors
+    for problem in map(describe, problems):
+        failures.append(problem)
+        complain(problem)
+    return trace
 
 
 def _check_connections(trace: Trace, wanted: Sequence[int]) -> None:

@@ -14,10 +14,16 @@ create_exception!(
      (its position among the inputs), `path` (its name) and `reason` (what is wrong and what to do)."
 );
 
-/// Maps what ended a whole run; `names` are the inputs' names in the order they were given.
+/// Maps what ended a whole run; `names` are the inputs' names in the order they were given. Of several inputs that cannot
+/// be read, the error is that of the first; the others are in its attribute `others`.
 pub fn failure_to_python(py: Python<'_>, failure: &Failure, names: &[String]) -> PyErr {
     match failure {
-        Failure::Read(error) => to_python(py, error, names),
+        Failure::Read(errors) => {
+            let mut errors = errors.iter().map(|error| to_python(py, error, names));
+            let Some(first) = errors.next() else { return PyOSError::new_err("no input could be read") };
+            let others: Vec<PyErr> = errors.collect();
+            first.value(py).setattr("others", others).map_or_else(|failure| failure, |()| first)
+        }
         Failure::Filter(reason) => trace_error(py, "filter", None, None, reason),
     }
 }

@@ -3,7 +3,6 @@
 //! Everything that measures is in `vmtrace-core`; everything that opens files for writing, prints or draws is Python.
 
 mod columns;
-mod combine;
 mod errors;
 mod input;
 mod result;

@@ -16,7 +16,6 @@ use pyo3::types::PyBytes;
 use vmtrace_core::analysis::{self, Failure, FilterCompiler, Observer, Options};
 use vmtrace_core::read;
 
-use crate::combine::{append, moved};
 use crate::errors::{failure_to_python, to_python};
 use crate::input::Input;
 use crate::result::Analysis;
@@ -90,39 +89,25 @@ fn analyze_groups(
     watch: &Watch,
 ) -> Outcome {
     let mut all = analysis::Analysis::default();
-    let mut last_failure = None;
-    let mut first_input = 0_u16;
+    let mut any_was_read = false;
     for group in groups {
-        let inputs = u16::try_from(group.len()).unwrap_or(u16::MAX);
+        let inputs = group.len();
         let before = u32::try_from(all.connections.len()).unwrap_or(u32::MAX);
         options.detail_connections = detail_connections.iter().filter_map(|id| id.checked_sub(before)).collect();
         match analysis::analyze(group, options, watch) {
-            Ok(mut result) => {
-                all.errors.extend(result.errors.drain(..).map(|error| moved(error, first_input)));
-                append(&mut all, result);
+            Ok(result) => {
+                any_was_read = true;
+                all.append(result);
             }
-            Err(Failure::Read(error)) => {
-                let error = moved(error, first_input);
-                all.inputs.resize_with(all.inputs.len() + usize::from(inputs), Default::default);
-                last_failure.replace(error).into_iter().for_each(|error| all.errors.push(error));
-            }
+            Err(Failure::Read(errors)) => all.append_unread(inputs, errors),
             Err(failure @ Failure::Filter(_)) => return Err(failure),
         }
-        first_input = first_input.saturating_add(inputs);
         watch.next_group();
         if all.interrupted {
             break;
         }
     }
-    match last_failure {
-        Some(error) if all.connections.is_empty() && all.inputs.iter().all(|input| input.facts.packets == 0) => {
-            Err(Failure::Read(error))
-        }
-        failure => {
-            all.errors.extend(failure);
-            Ok(all)
-        }
-    }
+    if any_was_read || all.errors.is_empty() { Ok(all) } else { Err(Failure::Read(all.errors)) }
 }
 
 /// Waits for the engine, passing progress to Python and interruption to the engine.

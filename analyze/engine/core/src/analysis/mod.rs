@@ -54,8 +54,8 @@ pub struct Options {
 /// Why there is no result at all.
 #[derive(Debug)]
 pub enum Failure {
-    /// No input could be read.
-    Read(ReadError),
+    /// No input could be read: what is wrong with each.
+    Read(Vec<ReadError>),
     /// The filter could not be compiled.
     Filter(String),
 }
@@ -63,7 +63,10 @@ pub enum Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Read(error) => error.fmt(f),
+            Self::Read(errors) => {
+                let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                f.write_str(&lines.join("; "))
+            }
             Self::Filter(what) => f.write_str(what),
         }
     }
@@ -107,6 +110,34 @@ pub struct Analysis {
     pub errors: Vec<ReadError>,
 }
 
+impl Analysis {
+    /// Adds what was measured of further inputs, which were analysed apart: connections are numbered through, inputs
+    /// follow each other.
+    pub fn append(&mut self, mut next: Self) {
+        let connections = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        let inputs = u16::try_from(self.inputs.len()).unwrap_or(u16::MAX);
+        for connection in &mut next.connections {
+            connection.id = connection.id.saturating_add(connections);
+            connection.input = connection.input.saturating_add(inputs);
+        }
+        next.rows.connection.iter_mut().for_each(|id| *id += u64::from(connections));
+        next.rows.input.iter_mut().for_each(|input| *input += u64::from(inputs));
+        self.interrupted |= next.interrupted;
+        self.connections.append(&mut next.connections);
+        self.inputs.append(&mut next.inputs);
+        self.openings.merge(next.openings);
+        self.rows.append(next.rows);
+        self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
+    }
+
+    /// Adds `count` inputs that could not be read at all.
+    pub fn append_unread(&mut self, count: usize, errors: Vec<ReadError>) {
+        let first = u16::try_from(self.inputs.len()).unwrap_or(u16::MAX);
+        self.inputs.resize_with(self.inputs.len() + count, Default::default);
+        self.errors.extend(errors.into_iter().map(|error| error.moved(first)));
+    }
+}
+
 /// Reads and analyses `inputs` as one capture.
 ///
 /// # Errors
@@ -131,10 +162,8 @@ pub fn analyze_source(
         return Err(Failure::Filter(what));
     }
     let facts = intake.source.inputs();
-    if facts.iter().all(|facts| facts.packets == 0)
-        && let Some(error) = intake.errors.pop()
-    {
-        return Err(Failure::Read(error));
+    if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
+        return Err(Failure::Read(std::mem::take(&mut intake.errors)));
     }
     let (connections, environment) = gather(shards);
     let inputs = facts.into_iter().enumerate().map(|(index, facts)| {

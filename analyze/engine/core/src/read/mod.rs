@@ -132,6 +132,17 @@ impl ReadError {
             Self::Io { input, .. } | Self::NotACapture { input, .. } | Self::Decompression { input, .. } => *input,
         }
     }
+
+    /// The same error among inputs of which `first_input` come before those it was counted in.
+    #[must_use]
+    pub fn moved(mut self, first_input: u16) -> Self {
+        match &mut self {
+            Self::Io { input, .. } | Self::NotACapture { input, .. } | Self::Decompression { input, .. } => {
+                *input = input.saturating_add(first_input);
+            }
+        }
+        self
+    }
 }
 
 /// A stretch of a file that could not be used.

@@ -47,6 +47,28 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Puts further rows behind these.
+    pub fn append(&mut self, mut next: Self) {
+        self.connection.append(&mut next.connection);
+        self.input.append(&mut next.input);
+        self.frame.append(&mut next.frame);
+        self.time_ns.append(&mut next.time_ns);
+        self.from_client.append(&mut next.from_client);
+        self.kind.append(&mut next.kind);
+        self.trigger.append(&mut next.trigger);
+        self.sequence.append(&mut next.sequence);
+        self.acknowledgement.append(&mut next.acknowledgement);
+        self.payload_bytes.append(&mut next.payload_bytes);
+        self.wire_bytes.append(&mut next.wire_bytes);
+        self.flags.append(&mut next.flags);
+        self.window_bytes.append(&mut next.window_bytes);
+        self.flight_bytes.append(&mut next.flight_bytes);
+        self.rtt_ns.append(&mut next.rtt_ns);
+        self.rtt_frame.append(&mut next.rtt_frame);
+        self.spacing_ns.append(&mut next.spacing_ns);
+        self.sacked_bytes.append(&mut next.sacked_bytes);
+    }
+
     /// Adds a packet of `connection`, sent by `side`.
     pub fn push(&mut self, connection: &Connection, packet: &Packet, side: usize, seen: &Seen) {
         let (own, peer) = (&connection.halves[side], &connection.halves[1 - side]);
