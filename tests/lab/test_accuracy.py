@@ -1,4 +1,4 @@
-"""vmtrace against the truth of real transfers: each demand of lab/demands.py on a cut of the ready scenarios."""
+"""vmtrace against the truth of real transfers: each demand of lab/accuracy/demands.py on a cut of the ready scenarios."""
 
 import os
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from lab import demands, namespaces, readings
-from lab.accuracy import QUICK
-from lab.demands import Judged
+from lab import namespaces
+from lab.accuracy import demands, readings
+from lab.accuracy.__main__ import QUICK
+from lab.accuracy.demands import Judged
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run

@@ -1,6 +1,6 @@
 """`make accuracy`: every ready scenario, its truth, and what vmtrace, tshark and tcptrace read from its captures.
 
-Runs what is missing, judges each run by `lab.demands`, and writes the tables into docs/accuracy.md.
+Runs what is missing, judges each run by `lab.accuracy.demands`, and writes the tables into docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from lab import accuracy_tables, confusion, demands, namespaces, readings
-from lab.accuracy_tables import Row
+from lab import namespaces
+from lab.accuracy import confusion, demands, readings, tables
+from lab.accuracy.tables import Row
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs/accuracy.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # A cut for CI, below a minute: clean, lossy, reordered, copied, with offload, limited by the window.
@@ -45,7 +46,7 @@ def main() -> int:
     if not rows:
         print("accuracy: no good run to judge", file=sys.stderr)
         return 1
-    text = "\n".join([_where(len(rows), arguments), "", *accuracy_tables.sections(rows, bad)])
+    text = "\n".join([_where(len(rows), arguments), "", *tables.sections(rows, bad)])
     print(text)
     if not arguments.quick and not arguments.names:
         _write_document(text)

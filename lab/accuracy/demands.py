@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lab import fate_log
+from lab.accuracy.readings import Reading
 from lab.fate_log import FLAG_SYN, PacketFate
-from lab.readings import Reading
 from lab.scenario import Run
 from lab.transfer import PORT
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab import confusion, demands
-from lab.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
-from lab.demands import Judged
-from lab.readings import Reading
+from lab.accuracy import confusion, demands
+from lab.accuracy.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
+from lab.accuracy.demands import Judged
+from lab.accuracy.readings import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _demands(rows: Sequence[Row]) -> list[str]:
         (name, len(rows) - sum(name in row.misses for row in rows), len(rows), "; ".join(_who(rows, name)))
         for name in demands.DEMANDS
     ]
-    story = "Each demand on each run, as `lab/demands.py` defines it."
+    story = "Each demand on each run, as `lab/accuracy/demands.py` defines it."
     return _table("Demands", story, ("demand", "runs that meet it", "of", "missed"), lines)
 
 

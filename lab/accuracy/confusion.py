@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
-from lab import readings
+from lab.accuracy import readings
 from lab.fate_log import PacketFate
 from lab.hosts import ADDRESSES, Topology
 from lab.scenario import Run

@@ -1,0 +1,1 @@
+"""Judging vmtrace, tshark and tcptrace by the truth of transfers in the lab: `python -m lab.accuracy`."""
