@@ -1,4 +1,4 @@
-"""vmtrace against the truth of real transfers: each demand of lab/accuracy/demands.py on a cut of the ready scenarios."""
+"""vmtrace against the truth of real transfers: the demands of lab/accuracy/demands.py on a cut of the scenarios."""
 
 import os
 from collections.abc import Iterator
