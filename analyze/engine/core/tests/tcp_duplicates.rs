@@ -137,7 +137,7 @@ fn into_a_closed_window_go_probes() {
         .server(340.0, ack(1000).window(0))
         .client(700.0, data(1000, 1));
     let loss = client(&with_a_byte);
-    assert_eq!((loss.probes, loss.retransmitted), (1, 0), "the byte is new at first, then it repeats");
+    assert_eq!((loss.probes, loss.retransmitted), (2, 0), "a byte into a closed window, the first time too");
 }
 
 #[test]

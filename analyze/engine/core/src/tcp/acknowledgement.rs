@@ -199,7 +199,8 @@ impl Half {
             let (lost, resent) = live.segments.lost_and_resent();
             relief = (live.scoreboard.total() + lost).saturating_sub(resent);
         }
-        live.view.acknowledged(packet.time_ns, position, edge, relief);
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        live.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
     }
 }
 

@@ -166,6 +166,9 @@ impl Half {
             }
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
+        if packet.options & option_bits::TIMESTAMPS != 0 {
+            live.view.heard(packet.time_ns, packet.tsecr);
+        }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived

@@ -5,29 +5,38 @@
 //! the data it sends then takes as long again to pass the capture point: seen from there, an acknowledgement takes
 //! effect one *sender loop* (the round trip between capture point and sender) after it passed. Acknowledgements wait
 //! that long in a delay line, and all bookkeeping is done in the time of the data that passes.
+//!
+//! With timestamps the data itself says what its sender had heard (RFC 7323: TSecr echoes the newest TSval received), however
+//! long the queue on the way is; the loop's length then only serves while no data passes.
 
 use std::collections::VecDeque;
+
+use super::sequence::serial_difference;
 
 /// Sender loops shorter than this are not worth a delay line.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
 /// Segments that a sender with data waiting hands down at once, at least.
 const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
+/// An echo may come this much later than the one before it.
+const ECHO_PATIENCE_NS: i64 = 10_000_000;
 /// Acknowledgements in the delay line, at most.
 const MOST_WAITING: usize = 1 << 16;
 
 /// An acknowledgement on its way to the sender.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    time_ns: i64,
+    passed_ns: i64,
+    tsval: Option<u32>,
     acknowledged: u64,
     edge: Option<u64>,
-    relief: u64,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct SenderView {
     loop_ns: i64,
+    /// The loop as the last echo showed it.
+    recent_loop_ns: i64,
     begun: bool,
     waiting: VecDeque<Waiting>,
     /// Highest position sent, acknowledged, and allowed by the window.
@@ -54,6 +63,21 @@ impl SenderView {
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
         self.loop_ns = if loop_ns < SHORTEST_LOOP_NS { 0 } else { loop_ns };
+        self.recent_loop_ns = self.loop_ns;
+    }
+
+    /// Data passes whose sender had heard everything up to the timestamp `tsecr`.
+    #[inline]
+    pub fn heard(&mut self, time_ns: i64, tsecr: u32) {
+        while let Some(waiting) = self.waiting.front().copied()
+            && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
+        {
+            self.waiting.pop_front();
+            self.recent_loop_ns = time_ns.saturating_sub(waiting.passed_ns).max(self.loop_ns);
+            self.accumulate(time_ns);
+            self.apply(waiting.acknowledged, waiting.edge, 0);
+            self.set_pace(self.recent_loop_ns as f64);
+        }
     }
 
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
@@ -84,19 +108,21 @@ impl SenderView {
 
     /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
     #[inline]
-    pub fn acknowledged(&mut self, time_ns: i64, acknowledged: u64, edge: Option<u64>, relief: u64) {
+    pub fn acknowledged(
+        &mut self,
+        time_ns: i64,
+        tsval: Option<u32>,
+        acknowledged: u64,
+        edge: Option<u64>,
+        relief: u64,
+    ) {
         if self.loop_ns == 0 {
             self.advance(time_ns);
             self.apply(acknowledged, edge, relief);
         } else {
             self.advance(time_ns);
             if self.waiting.len() < MOST_WAITING {
-                self.waiting.push_back(Waiting {
-                    time_ns: time_ns.saturating_add(self.loop_ns),
-                    acknowledged,
-                    edge,
-                    relief: 0,
-                });
+                self.waiting.push_back(Waiting { passed_ns: time_ns, tsval, acknowledged, edge });
             }
         }
     }
@@ -142,12 +168,17 @@ impl SenderView {
     }
 
     fn advance_through_waiting(&mut self, time_ns: i64) {
-        while let Some(waiting) = self.waiting.front().copied()
-            && waiting.time_ns <= time_ns
-        {
+        // Where an echo can tell, it is waited for a little longer than the last one took.
+        let patience_ns = self.recent_loop_ns + self.recent_loop_ns / 4 + ECHO_PATIENCE_NS;
+        while let Some(waiting) = self.waiting.front().copied() {
+            let wait_ns = if waiting.tsval.is_some() { patience_ns } else { self.loop_ns };
+            let due_ns = waiting.passed_ns.saturating_add(wait_ns);
+            if due_ns > time_ns {
+                return;
+            }
             self.waiting.pop_front();
-            self.accumulate(waiting.time_ns);
-            self.apply(waiting.acknowledged, waiting.edge, waiting.relief);
+            self.accumulate(due_ns);
+            self.apply(waiting.acknowledged, waiting.edge, 0);
         }
     }
 
@@ -211,9 +242,9 @@ mod tests {
     #[test]
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
-        view.acknowledged(0, 0, Some(10_000), 0);
+        view.acknowledged(0, None, 0, Some(10_000), 0);
         view.sent(0, 0, 10_000, 1000, 1000);
-        view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
+        view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
         view.sent(50 * MILLISECOND, 10_000, 10_500, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, 10_000)));
@@ -223,9 +254,9 @@ mod tests {
     fn away_from_the_sender_acknowledgements_count_one_loop_later() {
         let mut view = SenderView::default();
         view.set_loop(40 * MILLISECOND);
-        view.acknowledged(0, 0, Some(10_000), 0);
+        view.acknowledged(0, None, 0, Some(10_000), 0);
         view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
-        view.acknowledged(40 * MILLISECOND, 10_000, Some(20_000), 0);
+        view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
         view.sent(80 * MILLISECOND, 10_000, 20_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
@@ -234,12 +265,12 @@ mod tests {
     #[test]
     fn room_for_one_segment_is_too_little_in_a_large_window() {
         let mut view = SenderView::default();
-        view.acknowledged(0, 0, Some(10_000), 0);
+        view.acknowledged(0, None, 0, Some(10_000), 0);
         view.sent(0, 0, 9000, 1000, 1000);
         view.sent(10 * MILLISECOND, 9000, 10_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 10_000_000);
         let mut view = SenderView::default();
-        view.acknowledged(0, 0, Some(10_000), 0);
+        view.acknowledged(0, None, 0, Some(10_000), 0);
         view.sent(0, 0, 8000, 1000, 1000);
         view.sent(10 * MILLISECOND, 8000, 10_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 0);
@@ -248,7 +279,7 @@ mod tests {
     #[test]
     fn a_paced_sender_waits_for_room_for_a_millisecond() {
         let mut view = SenderView::default();
-        view.acknowledged(0, 0, Some(100_000), 0);
+        view.acknowledged(0, None, 0, Some(100_000), 0);
         view.sent(0, 0, 96_000, 1000, 1000);
         view.set_pace(20e6);
         view.sent(10 * MILLISECOND, 96_000, 97_000, 1000, 1000);
@@ -257,10 +288,25 @@ mod tests {
     }
 
     #[test]
+    fn the_echo_tells_what_the_sender_had_heard_behind_a_queue() {
+        let mut view = SenderView::default();
+        view.set_loop(40 * MILLISECOND);
+        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
+        view.heard(100 * MILLISECOND, 1);
+        view.sent(100 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
+        // The queue grows: the answer takes 120 ms, and until then the window was full.
+        view.heard(220 * MILLISECOND, 101);
+        view.sent(220 * MILLISECOND, 10_000, 12_000, 1000, 1000);
+        assert_eq!(view.limited_ns(), 120_000_000);
+        assert_eq!(view.flight_bytes(), 2000);
+    }
+
+    #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
         view.sent(0, 0, 10_000, 1000, 1000);
-        view.acknowledged(40 * MILLISECOND, 10_000, None, 0);
+        view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
     }
 
