@@ -1,6 +1,7 @@
 """What all tests share: where the collected traces are, and when a skipped test counts as a failure."""
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ ROOT = Path(__file__).parent.parent
 # Slow machines and first calls must not fail a property; a failure prints how to repeat it.
 hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vmtrace")
+
+# What a shell starts in the background ignores Ctrl-C, and so would the programs whose Ctrl-C is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def traces_folder() -> Path | None:
