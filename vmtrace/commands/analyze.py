@@ -26,7 +26,10 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
         list[str], typer.Argument(metavar="FILE", help="Captures, folders of captures, patterns; - is standard input.")
     ],
     json: Annotated[
-        str | None, typer.Option(metavar="OUT|-", help="Write everything measured as JSON (- is standard output), and print no table.")
+        str | None,
+        typer.Option(
+            metavar="OUT|-", help="Write everything measured as JSON (- is standard output), and print no table."
+        ),
     ] = None,
     csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as CSV files into this folder.")] = None,
     parquet: Annotated[
