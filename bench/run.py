@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from bench import captures, peers, results
 from bench.captures import Capture
@@ -84,7 +85,7 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
             row = _row(capture, peer, arguments)
             if row is not None:
                 rows.append(row)
-        wrong += _check(capture, json.loads(out.read_text()))
+        wrong += _check(capture, out)
         if recipe.name in WITH_ONE_PROCESSOR:
             _say(f"{recipe.name}: vmtrace on one processor")
             own = peers.vmtrace(out).call(capture.path)
@@ -119,14 +120,17 @@ def _row(capture: Capture, peer: peers.Peer, arguments: argparse.Namespace) -> R
     return Row(capture.name, peer.name, packets, packets == capture.packets, cost)
 
 
-def _check(capture: Capture, answer: dict[str, list[dict[str, dict[str, dict[str, int]]]]]) -> list[str]:
-    """A quick answer must also be right: connections and retransmissions against what the generator counted."""
-    directions = [c[way] for c in answer["connections"] for way in ("client_to_server", "server_to_client")]
-    found = {
-        "connections": len(answer["connections"]),
-        "data_segments": sum(_number(direction["data_segments"]) for direction in directions),
-        "retransmitted_segments": sum(_number(d["loss"]["retransmitted_segments"]) for d in directions),
-    }
+def _check(capture: Capture, answer: Path) -> list[str]:
+    """A quick answer must also be right: connections and retransmissions against what the generator counted.
+
+    The answer is read connection by connection: this process must stay small (see `measure.cost_of`).
+    """
+    found = {"connections": 0, "data_segments": 0, "retransmitted_segments": 0}
+    for connection in _connections(answer):
+        found["connections"] += 1
+        for direction in (connection["client_to_server"], connection["server_to_client"]):
+            found["data_segments"] += direction["data_segments"]
+            found["retransmitted_segments"] += direction["loss"]["retransmitted_segments"]
     return [
         f"WRONG: {capture.name}: {name} is {value}, the truth is {getattr(capture, name)}"
         for name, value in found.items()
@@ -134,8 +138,12 @@ def _check(capture: Capture, answer: dict[str, list[dict[str, dict[str, dict[str
     ]
 
 
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _connections(answer: Path) -> Iterator[dict[str, Any]]:
+    """The connections of a JSON document of vmtrace, which stand on a line each."""
+    with answer.open() as lines:
+        for line in lines:
+            if line.startswith('{"id":'):
+                yield json.loads(line.rstrip().removesuffix("]}").removesuffix(","))
 
 
 def _where(arguments: argparse.Namespace) -> str:
