@@ -80,12 +80,6 @@ impl RangeSet {
             *start = position;
         }
     }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.ranges.clear();
-        self.total = 0;
-    }
 }
 
 #[cfg(test)]

@@ -131,16 +131,6 @@ impl SegmentQueue {
         self.list.insert(index, segment);
     }
 
-    /// True if nothing is outstanding.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// Records outstanding.
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
     /// Bytes to take off (lost) and to add (sent again) for RFC 6675's pipe.
     #[inline]
     pub fn lost_and_resent(&self) -> (u64, u64) {
@@ -313,11 +303,6 @@ impl SegmentQueue {
             }
         }
         self.lost_below = self.list.back().map_or(self.lost_below, Segment::end);
-    }
-
-    /// Gives the memory back.
-    pub fn release(&mut self) {
-        *self = Self::default();
     }
 }
 

@@ -226,11 +226,6 @@ impl SenderView {
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
     }
-
-    /// Gives back what is only needed while the connection lives.
-    pub fn release(&mut self) {
-        self.waiting = VecDeque::new();
-    }
 }
 
 #[cfg(test)]
