@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
             record_overhead_bytes: None,
             application_bytes: None,
             padding_unknown: false,
-            bytes_before_tls: start_offset(self.pair.client) + start_offset(self.pair.server),
+            bytes_before_tls: start_offset(self.pair.client).saturating_add(start_offset(self.pair.server)),
             alerts: self.alerts(),
             not_measured: Vec::new(),
         }
