@@ -3,7 +3,7 @@
 //! Order matters: SACK first (it tells what was delivered out of order), then what is acknowledged cumulatively (it may
 //! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
 
-use super::arrival::{FARTHEST_JUMP, Surroundings};
+use super::arrival::FARTHEST_JUMP;
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::loss::LossCounters;
@@ -17,6 +17,15 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 const DUPLICATE_THRESHOLD: u64 = 3;
 /// The sender's pace changes slowly: it is looked at once in so many samples.
 const PACE_EVERY_SAMPLES: u64 = 8;
+
+/// What the two sides agreed on, and where the capture stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Both sides permit SACK.
+    pub sack: bool,
+    /// The capture point is beside the sender of the data.
+    pub beside_sender: bool,
+}
 
 /// What an acknowledgement brought.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +44,7 @@ impl Half {
         packet: &Packet,
         bytes: &[u8],
         window_shift: Option<u8>,
-        around: &Surroundings<'_>,
+        terms: Terms,
     ) -> Answer {
         if !self.begun {
             self.begin(packet.acknowledgement);
@@ -55,13 +64,13 @@ impl Half {
         }
         let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
         if packet.options & option_bits::OTHERS != 0 {
-            self.selective(packet, bytes, position, around);
+            self.selective(packet, bytes, position, terms);
         }
         let mut answer = Answer::default();
         if position > self.una {
-            answer.round_trip = self.advance(packet, position, unseen, reported_before, around);
+            answer.round_trip = self.advance(packet, position, unseen, reported_before, terms);
         } else if position == self.una {
-            self.repeated(packet, around);
+            self.repeated(packet, terms);
         }
         self.take_window(packet, position, window_shift, &mut answer);
         answer
@@ -91,7 +100,7 @@ impl Half {
         position: u64,
         unseen: bool,
         reported_before: u64,
-        around: &Surroundings<'_>,
+        terms: Terms,
     ) -> Option<(u64, u32)> {
         let before = self.una;
         self.una = position;
@@ -114,12 +123,12 @@ impl Half {
                 record.end(),
                 record.time_ns,
                 record.tsval,
-                around,
+                terms,
                 &mut self.loss,
             );
         }
         let not_all_seen = unseen || (!live.holes.is_empty() && live.holes.missing(before, position).0 > 0);
-        let sample = live.sample(packet, &acknowledged, not_all_seen, around);
+        let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
         if !live.scoreboard.is_empty() {
             live.scoreboard.remove_below(position);
         }
@@ -134,18 +143,18 @@ impl Half {
     }
 
     #[inline]
-    fn repeated(&mut self, packet: &Packet, around: &Surroundings<'_>) {
+    fn repeated(&mut self, packet: &Packet, terms: Terms) {
         let outstanding = self.max > self.una;
         let Some(live) = self.live.as_deref_mut() else { return };
         live.last_acknowledgement_ns = Some(packet.time_ns);
-        if outstanding && packet.payload_length == 0 && !packet.has(tcp_flags::FIN) && !around.sack {
+        if outstanding && packet.payload_length == 0 && !packet.has(tcp_flags::FIN) && !terms.sack {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
         }
     }
 
     #[cold]
-    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, around: &Surroundings<'_>) {
+    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
         let options = Options::of_packet(packet, bytes);
         let blocks = options.sack.as_slice();
         if blocks.is_empty() {
@@ -165,7 +174,7 @@ impl Half {
             if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
                 // Of data that the capture has not seen it cannot be told who made the second copy.
                 if seen_data && live.holes.missing(start, end).0 == 0 {
-                    live.retransmissions.duplicate_reported(start, end, segment_size, around.beside_sender, loss);
+                    live.retransmissions.duplicate_reported(start, end, segment_size, terms.beside_sender, loss);
                 }
             } else if end > position {
                 let segments = &mut live.segments;
@@ -217,11 +226,11 @@ impl Live {
         packet: &Packet,
         acknowledged: &Acknowledged,
         not_all_seen: bool,
-        around: &Surroundings<'_>,
+        terms: Terms,
     ) -> Option<(u64, u32)> {
         let segments = acknowledged.wire_segments;
         let newest = acknowledged.newest?;
-        let held_back = acknowledged.any_sacked || (!around.sack && self.duplicate_acknowledgements > 0);
+        let held_back = acknowledged.any_sacked || (!terms.sack && self.duplicate_acknowledgements > 0);
         let rejected = if not_all_seen || acknowledged.partial {
             Some(Rejected::NotAllSeen)
         } else if acknowledged.any_retransmitted {
@@ -241,7 +250,7 @@ impl Live {
         }
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
-        if around.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
+        if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
             self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
         }
         if segments > 1 {
@@ -260,7 +269,7 @@ impl Live {
         end: u64,
         retransmitted_ns: i64,
         retransmitted_tsval: u32,
-        around: &Surroundings<'_>,
+        terms: Terms,
         counters: &mut LossCounters,
     ) {
         let answers_original = if packet.options & option_bits::TIMESTAMPS != 0 {
@@ -270,7 +279,7 @@ impl Live {
                 && self.clock.may_have_sent(packet.tsecr)
         } else {
             let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
-            around.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest
+            terms.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest
         };
         if answers_original
             && let Some(known) = self.retransmissions.newest_over(start, end)

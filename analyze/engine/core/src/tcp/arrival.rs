@@ -5,7 +5,7 @@
 //! that was lost before the capture point: its timestamp against that of the segment which exposed the hole decides;
 //! without timestamps the IP identification; without both, the time that has passed.
 
-use super::half::{Half, Live, Offer};
+use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::loss::{MOST_RETRANSMISSIONS, Retransmission, Trigger};
 use super::segments::{Segment, state, wire_segments};
@@ -56,9 +56,7 @@ pub const KIND_NAMES: [&str; 10] =
 
 /// What the rules need to know of the connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// The other side's SYN.
-    pub peer: &'a Offer,
+pub struct Surroundings {
     /// Both sides permit SACK.
     pub sack: bool,
     /// Round trip between capture point and sender; 0 if unknown.
@@ -126,11 +124,11 @@ impl Delivered {
 impl Half {
     /// Takes a data packet (not one captured twice).
     #[inline]
-    pub fn data(&mut self, packet: &Packet, around: &Surroundings<'_>, delivered: &mut Delivered) -> Arrived {
+    pub fn data(&mut self, packet: &Packet, around: &Surroundings, delivered: &mut Delivered) -> Arrived {
         let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
-        let (segments, segment_size) = self.wire_segments_of(packet, around.peer);
+        let (segments, segment_size) = self.wire_segments_of(packet);
         let contiguous = start == self.max;
         self.count_data(packet, segments);
         let live = self.live.get_or_insert_default();
@@ -172,6 +170,75 @@ impl Half {
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
+    }
+
+    /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
+    /// [`Self::data`] and what goes with it in [`super::connection`]. False if it is something else; then nothing has changed.
+    #[inline]
+    pub fn next_data(
+        &mut self,
+        packet: &Packet,
+        peer_max: u64,
+        beside_sender: bool,
+        fixed_spacing_limit_ns: Option<u64>,
+    ) -> bool {
+        let segment_size = self.segment_size(packet);
+        let (start, payload_bytes) = (self.max, u64::from(packet.payload_length));
+        let end = start + payload_bytes;
+        let Some(live) = self.live.as_deref() else { return false };
+        if packet.sequence != start as u32
+            || self.data_packets == 0
+            || live.window_closed
+            || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
+            || !(self.together.fits(packet) || self.begin_together(packet))
+        {
+            return false;
+        }
+        self.together.add(packet);
+        let live = self.live.get_or_insert_default();
+        let segments = wire_segments(packet.payload_length, segment_size);
+        if segments > 1 {
+            self.superpackets += 1;
+            self.data_segments += u64::from(segments - 1);
+        }
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        self.max = end;
+        live.recent.remember(packet);
+        live.segments.push(record(packet, start, end, segment_size, 0));
+        live.segment_size = segment_size;
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, segments, true);
+            live.highest_identification = live.identifications.next_position();
+            live.peer_max_then = peer_max;
+        }
+        live.spacing.add(packet.time_ns, packet.frame, fixed_spacing_limit_ns);
+        if packet.options & option_bits::TIMESTAMPS != 0 {
+            live.view.heard(packet.time_ns, packet.tsecr);
+        }
+        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
+        true
+    }
+
+    /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
+    #[inline]
+    pub fn news_for(&mut self, packet: &Packet, peer: &Half) -> bool {
+        let Some(live) = self.live.as_deref_mut() else { return false };
+        if packet.sequence != self.max as u32
+            || self.packets == 0
+            || !peer.begun
+            || unwrap(peer.una, packet.acknowledgement) <= peer.una
+        {
+            return false;
+        }
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_length);
+        self.ledger.add_acknowledgement(packet);
+        live.recent.remember(packet);
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, 1, false);
+        }
+        true
     }
 
     #[inline]
@@ -221,7 +288,7 @@ impl Half {
         end: u64,
         segment_size: u16,
         last_data_ns: Option<i64>,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
     ) -> bool {
         let Some(live) = self.live.as_deref_mut() else { return false };
         if end <= live.sent_unseen {
@@ -250,7 +317,7 @@ impl Half {
         start: u64,
         end: u64,
         segment_size: u16,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
         last_data_ns: Option<i64>,
         delivered: &mut Delivered,
     ) -> Arrived {
@@ -281,7 +348,7 @@ impl Half {
         start: u64,
         end: u64,
         segment_size: u16,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
         last_data_ns: Option<i64>,
         delivered: &mut Delivered,
     ) -> Arrived {
@@ -344,7 +411,7 @@ impl Half {
         packet: &Packet,
         exposure: Option<Exposure>,
         segments: u32,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
     ) {
         let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
         let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
@@ -364,7 +431,7 @@ impl Half {
         segment_size: u16,
         exposure: Option<Exposure>,
         repeats_seen: bool,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
         last_data_ns: Option<i64>,
     ) -> Trigger {
         let segments = wire_segments((end - start) as u32, segment_size);
@@ -456,7 +523,7 @@ fn tsval_of(packet: &Packet) -> Option<u32> {
 
 /// How many of the packets lost in a silence repeat others: a tail loss probe, and the timeouts before the one that got
 /// through (each waits twice as long as the one before, RFC 6298 section 5.5).
-fn lost_copies(silence_ns: i64, around: &Surroundings<'_>) -> u64 {
+fn lost_copies(silence_ns: i64, around: &Surroundings) -> u64 {
     let timeout = (around.sender_loop_ns + SMALLEST_TIMEOUT_NS).max(1);
     if silence_ns < timeout {
         return 0;
@@ -466,8 +533,14 @@ fn lost_copies(silence_ns: i64, around: &Surroundings<'_>) -> u64 {
 }
 
 impl Live {
+    /// The packet's identification leaves none out, and no packet up to `end` is known to be missing.
+    #[inline]
+    fn numbers_go_on(&self, packet: &Packet, end: u64) -> bool {
+        end > self.sent_unseen && !matches!(self.identifications.missing_before(packet.ip_id), Some(1..))
+    }
+
     /// The newest identification is that of the highest data, and the other side has sent nothing since.
-    fn highest_is_newest(&self, around: &Surroundings<'_>) -> bool {
+    fn highest_is_newest(&self, around: &Surroundings) -> bool {
         self.highest_identification == self.identifications.next_position() && self.peer_max_then == around.peer_max
     }
 
@@ -479,7 +552,7 @@ impl Live {
         max: u64,
         segment_size: u16,
         silence_ns: i64,
-        around: &Surroundings<'_>,
+        around: &Surroundings,
     ) {
         if !around.beside_sender
             && self.highest_is_newest(around)
@@ -493,7 +566,7 @@ impl Live {
 }
 
 /// Decides about a segment that fills a hole: retransmission, or the original come late?
-fn is_retransmission(packet: &Packet, exposure: &Exposure, live: &Live, around: &Surroundings<'_>) -> bool {
+fn is_retransmission(packet: &Packet, exposure: &Exposure, live: &Live, around: &Surroundings) -> bool {
     if let (Some(own), Some(exposing)) = (tsval_of(packet), exposure.tsval)
         && own != exposing
     {

@@ -4,7 +4,8 @@
 //! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
 
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
-use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS, signature};
+use super::acknowledgement::{Answer, Terms};
+use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
 use super::half::{Half, Offer};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
@@ -70,6 +71,8 @@ pub struct Connection {
     beside: [bool; 2],
     /// Shifts of the windows that client, server advertise; follow from the offers.
     shifts: [Option<u8>; 2],
+    /// Both sides permit SACK.
+    sack: bool,
     handshake_rtt_ns: Option<i64>,
     suspected_step: Option<(u8, ClockStep)>,
     /// Number of the packet with which it was over.
@@ -128,6 +131,7 @@ impl Connection {
             loops_ns: [None; 2],
             beside: [false; 2],
             shifts: [None; 2],
+            sack: false,
             handshake_rtt_ns: None,
             suspected_step: None,
             over_since: None,
@@ -181,8 +185,44 @@ impl Connection {
         !same_isn || over || waited > LONGEST_SYN_WAIT_NS
     }
 
-    /// Takes a packet of this connection.
+    /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
     #[inline]
+    pub fn is_steady(&self) -> bool {
+        let opened = self.handshake.complete || !self.halves[1].offer.seen;
+        opened && self.first_fin_ns.is_none() && self.reset.is_none() && self.over_since.is_none() && !self.detailed
+    }
+
+    /// Takes a packet without SYN, FIN and RST while the connection [`Self::is_steady`]. The two kinds that bulk transfers
+    /// are made of, next data and acknowledgements of more data, go a short way to the same result.
+    #[inline]
+    pub fn steady_packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
+        let side = usize::from(!from_client);
+        let beside_sender = self.beside[side];
+        let [client, server] = &mut self.halves;
+        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let taken = if packet.payload_length > 0 {
+            half.next_data(packet, peer.max, beside_sender, environment.fixed_spacing_limit_ns)
+        } else {
+            half.news_for(packet, peer)
+        };
+        if !taken {
+            return self.packet(packet, bytes, from_client, environment);
+        }
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if packet.options & option_bits::TIMESTAMPS != 0
+            && let Some(ahead_ns) = half.live().clock.add(packet.time_ns, packet.tsval)
+        {
+            self.suspect_step(packet, side, ahead_ns, environment);
+        }
+        if packet.payload_length > 0 && !self.tls_settled {
+            let end = self.halves[side].max;
+            let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
+            self.feed_tls(packet, bytes, side, &delivered);
+        }
+        self.take_acknowledgement(packet, bytes, side);
+    }
+
+    /// Takes a packet of this connection.
     pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
         self.end_ns = self.end_ns.max(packet.time_ns);
@@ -204,8 +244,9 @@ impl Connection {
             self.complete_handshake(packet);
         }
         let arrived = self.take_own(packet, bytes, side, environment);
-        let seen = self.take_acknowledgement(packet, bytes, side, arrived, environment);
+        let answer = self.take_acknowledgement(packet, bytes, side);
         if self.detailed {
+            let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
             environment.rows.push(self, packet, side, &seen);
         }
     }
@@ -225,7 +266,6 @@ impl Connection {
     /// identification, a repeat that loss explains is a retransmission.
     #[inline]
     fn is_copy(&mut self, packet: &Packet, side: usize) -> bool {
-        let signature = signature(packet);
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let nothing_new = if packet.sequence_length() > 0 {
@@ -233,12 +273,12 @@ impl Connection {
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
-        let sack = half.offer.sack_permitted && peer.offer.sack_permitted;
+        let sack = self.sack;
         let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
         let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
         let live = half.live.get_or_insert_default();
         let copy = nothing_new
-            && live.recent.age_ns(signature, packet.time_ns, longest_ns).is_some_and(|age| {
+            && live.recent.age_ns(packet, longest_ns).is_some_and(|age| {
                 if packet.ip_id != 0 {
                     true
                 } else if packet.payload_length > 0 {
@@ -250,19 +290,18 @@ impl Connection {
         if copy {
             self.count_copy(packet, side);
         } else {
-            live.recent.remember(signature, packet.time_ns);
+            live.recent.remember(packet);
         }
         copy
     }
 
     #[cold]
     fn count_copy(&mut self, packet: &Packet, side: usize) {
-        let [client, server] = &mut self.halves;
-        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let half = &mut self.halves[side];
         half.loss.capture_duplicates += 1;
         if packet.payload_length > 0 {
             let start = unwrap(half.max, packet.sequence);
-            let (segments, _) = half.wire_segments_of(packet, &peer.offer);
+            let (segments, _) = half.wire_segments_of(packet);
             half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
         }
     }
@@ -282,10 +321,9 @@ impl Connection {
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
-            peer: &peer.offer,
             beside_receiver,
             peer_max: peer.max,
-            sack: half.offer.sack_permitted && peer.offer.sack_permitted,
+            sack: self.sack,
             sender_loop_ns,
             beside_sender,
             fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
@@ -359,36 +397,13 @@ impl Connection {
 
     /// The other direction: what the packet says of data received.
     #[inline]
-    fn take_acknowledgement(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        side: usize,
-        arrived: Arrived,
-        environment: &Environment,
-    ) -> Seen {
-        let mut seen = Seen { arrived, ..Seen::default() };
+    fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
         if !packet.has(tcp_flags::ACK) {
-            return seen;
+            return Answer::default();
         }
         let sender = 1 - side;
-        let window_shift = self.shifts[side];
-        let (sender_loop_ns, beside_sender) = (self.loops_ns[sender].unwrap_or(0), self.beside[sender]);
-        let [client, server] = &mut self.halves;
-        let (own, half) = if side == 0 { (client, server) } else { (server, client) };
-        let around = Surroundings {
-            peer: &own.offer,
-            beside_receiver: false,
-            peer_max: own.max,
-            sack: own.offer.sack_permitted && half.offer.sack_permitted,
-            sender_loop_ns,
-            beside_sender,
-            fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
-            handshake_rtt_ns: None,
-        };
-        let answer = half.acknowledgement(packet, bytes, window_shift, &around);
-        seen.round_trip = answer.round_trip;
-        seen.window_bytes = answer.window_bytes;
+        let terms = Terms { sack: self.sack, beside_sender: self.beside[sender] };
+        let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
         if let Some((rtt_ns, _)) = answer.round_trip
             && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
         {
@@ -397,7 +412,7 @@ impl Connection {
         if !self.tls_settled && self.tls.is_some() {
             self.skip_tls_holes(packet, sender);
         }
-        seen
+        answer
     }
 
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
@@ -487,6 +502,14 @@ impl Connection {
         }
     }
 
+    /// Draws the conclusions from what both sides offer.
+    fn offers_changed(&mut self) {
+        self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
+        self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
+        let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
+        self.halves.iter_mut().for_each(|half| half.offered_segment_size = largest.unwrap_or(0));
+    }
+
     fn repeats(&self, side: usize) -> u32 {
         self.halves[side].loss.syn
     }
@@ -504,7 +527,7 @@ impl Connection {
         if !half.begun || (isn_changed && half.payload_bytes == 0) {
             half.begin(packet.sequence.wrapping_add(1));
             half.offer = Offer::of(&Options::of_packet(packet, bytes));
-            self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
+            self.offers_changed();
         }
         let half = &mut self.halves[side];
         half.loss.syn += u32::from(repeated);

@@ -6,7 +6,7 @@
 //! may differ, and so may the checksum across a router that translates addresses, so it counts only where there is no
 //! identification.
 
-use crate::packet::{Packet, option_bits};
+use crate::packet::Packet;
 
 /// A copy comes within this time.
 pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
@@ -14,72 +14,101 @@ pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
 pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
 const REMEMBERED: usize = 16;
 
-/// The last packets of one direction, by what makes them that packet.
+/// What makes a packet that packet, and when it passed.
+#[derive(Debug, Default, Clone, Copy)]
+struct Passed {
+    time_ns: i64,
+    sequence: u32,
+    acknowledgement: u32,
+    tsval: u32,
+    payload_length: u32,
+    /// The identification, the checksum where it has none.
+    identity: u16,
+    window: u16,
+    flags: u16,
+}
+
+impl Passed {
+    #[inline]
+    fn of(packet: &Packet) -> Self {
+        Self {
+            time_ns: packet.time_ns,
+            sequence: packet.sequence,
+            acknowledgement: packet.acknowledgement,
+            tsval: packet.tsval,
+            payload_length: packet.payload_length,
+            identity: if packet.ip_id != 0 { packet.ip_id } else { packet.checksum },
+            window: packet.window,
+            flags: packet.flags,
+        }
+    }
+
+    fn is_same_packet(&self, other: &Self) -> bool {
+        self.sequence == other.sequence
+            && self.acknowledgement == other.acknowledgement
+            && self.identity == other.identity
+            && self.payload_length == other.payload_length
+            && self.tsval == other.tsval
+            && self.window == other.window
+            && self.flags == other.flags
+    }
+}
+
+/// The last packets of one direction.
 #[derive(Debug, Default)]
 pub struct RecentPackets {
-    entries: [(u32, u32); REMEMBERED],
+    entries: [Passed; REMEMBERED],
     next: u8,
-}
-
-/// What makes a packet that packet, in 32 bits: its identification (the checksum where it has none) and the rest folded.
-#[inline]
-pub fn signature(packet: &Packet) -> u32 {
-    let identity = if packet.ip_id != 0 { packet.ip_id } else { packet.checksum };
-    let tsval = if packet.options & option_bits::TIMESTAMPS != 0 { packet.tsval } else { 0 };
-    let mixed = packet.sequence
-        ^ packet.acknowledgement.rotate_left(7)
-        ^ tsval.rotate_left(13)
-        ^ packet.payload_length
-        ^ u32::from(packet.window).rotate_left(9)
-        ^ u32::from(packet.flags).rotate_left(24);
-    u32::from(identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
-}
-
-#[inline]
-fn microseconds(time_ns: i64) -> u32 {
-    (time_ns / 1000) as u32
 }
 
 impl RecentPackets {
     /// Remembers a packet.
     #[inline]
-    pub fn remember(&mut self, signature: u32, time_ns: i64) {
-        self.entries[usize::from(self.next) % REMEMBERED] = (signature, microseconds(time_ns));
+    pub fn remember(&mut self, packet: &Packet) {
+        self.entries[usize::from(self.next) % REMEMBERED] = Passed::of(packet);
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
-    /// How long ago the same packet was seen, nanoseconds (to the microsecond); none if it was not within `longest_ns`.
-    pub fn age_ns(&self, signature: u32, time_ns: i64, longest_ns: i64) -> Option<i64> {
-        let now = microseconds(time_ns);
-        self.entries
-            .iter()
-            .filter(|entry| entry.0 == signature)
-            .map(|entry| i64::from(now.wrapping_sub(entry.1) as i32) * 1000)
-            .find(|age| age.abs() <= longest_ns)
-            .map(i64::abs)
+    /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.
+    pub fn age_ns(&self, packet: &Packet, longest_ns: i64) -> Option<i64> {
+        let passing = Passed::of(packet);
+        let same = self.entries.iter().filter(|entry| entry.is_same_packet(&passing));
+        same.map(|entry| packet.time_ns.saturating_sub(entry.time_ns).saturating_abs()).find(|age| *age <= longest_ns)
     }
+}
+
+/// What makes the last packet of a connection that packet, in 32 bits: with its ports and its time enough to know a copy.
+pub fn signature(packet: &Packet) -> u32 {
+    let passed = Passed::of(packet);
+    let mixed = passed.sequence
+        ^ passed.acknowledgement.rotate_left(7)
+        ^ passed.tsval.rotate_left(13)
+        ^ passed.payload_length
+        ^ u32::from(passed.window).rotate_left(9)
+        ^ u32::from(passed.flags).rotate_left(24);
+    u32::from(passed.identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn packet(ip_id: u16) -> Packet {
-        Packet { ip_id, sequence: 5, payload_length: 100, ..Packet::default() }
+    fn packet(ip_id: u16, time_ns: i64) -> Packet {
+        Packet { ip_id, time_ns, sequence: 5, payload_length: 100, ..Packet::default() }
     }
 
     #[test]
     fn the_same_packet_soon_after_is_found() {
         let mut recent = RecentPackets::default();
-        recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 3_000_000, LONGEST_DISTANCE_NS), Some(2_000_000));
+        recent.remember(&packet(7, 1_000_000));
+        assert_eq!(recent.age_ns(&packet(7, 3_000_000), LONGEST_DISTANCE_NS), Some(2_000_000));
     }
 
     #[test]
     fn another_identification_or_a_later_time_is_another_packet() {
         let mut recent = RecentPackets::default();
-        recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(8)), 2_000_000, LONGEST_DISTANCE_NS), None);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 8_000_000, LONGEST_DISTANCE_NS), None);
+        recent.remember(&packet(7, 1_000_000));
+        assert_eq!(recent.age_ns(&packet(8, 2_000_000), LONGEST_DISTANCE_NS), None);
+        assert_eq!(recent.age_ns(&packet(7, 8_000_000), LONGEST_DISTANCE_NS), None);
     }
 }

@@ -8,7 +8,7 @@
 use super::duplicates::RecentPackets;
 use super::holes::Holes;
 use super::ip_id::IpIdentifications;
-use super::ledger::ByteLedger;
+use super::ledger::{ByteLedger, Together};
 use super::loss::{LossCounters, RecentRetransmissions};
 use super::ranges::RangeSet;
 use super::rtt::RoundTrips;
@@ -69,6 +69,8 @@ pub struct Half {
     pub una: u64,
     /// The side's SYN.
     pub offer: Offer,
+    /// Largest segment that both sides take, without options; 0 if neither has said.
+    pub offered_segment_size: u16,
     /// A FIN was seen, at this position.
     pub fin: Option<u64>,
     /// When the FIN passed first.
@@ -97,6 +99,8 @@ pub struct Half {
     pub first_data_ns: Option<i64>,
     /// See `first_data_ns`.
     pub last_data_ns: i64,
+    /// In-order data that is not in the counters above and in `ledger` yet.
+    pub together: Together,
     /// Losses and copies.
     pub loss: LossCounters,
     /// The window its peer advertises.
@@ -175,6 +179,28 @@ impl Half {
         self.live.get_or_insert_with(Box::default)
     }
 
+    /// Brings all packets into the counters.
+    pub fn settle_counters(&mut self) {
+        let Together { packets, payload_bytes, wire_bytes, .. } = self.together;
+        self.packets += packets;
+        self.wire_bytes += wire_bytes;
+        self.data_packets += packets;
+        self.data_segments += packets;
+        self.payload_bytes += payload_bytes;
+        self.unique_payload_bytes += payload_bytes;
+        self.ledger.add_together(&self.together);
+        self.together = Together::default();
+    }
+
+    /// Prepares `together` for packets like this one; false if its lengths contradict one another.
+    #[cold]
+    pub fn begin_together(&mut self, packet: &Packet) -> bool {
+        self.settle_counters();
+        self.together.ip_header_length = packet.ip_header_length;
+        self.together.tcp_header_length = packet.tcp_header_length;
+        self.together.fits(packet)
+    }
+
     /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
     #[inline]
     pub fn all_acknowledged(&self) -> bool {
@@ -184,23 +210,19 @@ impl Half {
     /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment). The
     /// offers of both sides bound it; without them an Ethernet-size packet is assumed.
     #[inline]
-    pub fn segment_size(&self, packet: &Packet, peer: &Offer) -> u16 {
+    pub fn segment_size(&self, packet: &Packet) -> u16 {
         let option_bytes = u16::from(packet.tcp_header_length).saturating_sub(20);
-        let offered = match (self.offer.maximum_segment_size, peer.maximum_segment_size) {
-            (0, 0) => 0,
-            (0, only) | (only, 0) => only,
-            (one, other) => one.min(other),
-        };
-        if offered > option_bytes {
-            return offered - option_bytes;
+        if self.offered_segment_size > option_bytes {
+            self.offered_segment_size - option_bytes
+        } else {
+            assumed_segment_size(packet)
         }
-        assumed_segment_size(packet)
     }
 
     /// Wire segments a data packet stands for.
     #[inline]
-    pub fn wire_segments_of(&self, packet: &Packet, peer: &Offer) -> (u32, u16) {
-        let size = self.segment_size(packet, peer);
+    pub fn wire_segments_of(&self, packet: &Packet) -> (u32, u16) {
+        let size = self.segment_size(packet);
         (wire_segments(packet.payload_length, size), size)
     }
 

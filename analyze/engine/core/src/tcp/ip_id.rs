@@ -29,6 +29,20 @@ impl IpIdentifications {
     /// directly follows the data packet before it.
     #[inline]
     pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
+        if segments == 1 && ip_id == self.next as u16 && self.next != 0 {
+            let id = self.next;
+            self.compared += u32::from(contiguous);
+            self.consecutive += u32::from(contiguous && id == self.last_next);
+            self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64);
+            self.distinct += 1;
+            self.next = id + 1;
+            self.last_next = id + 1;
+        } else {
+            self.add_any(ip_id, segments, contiguous);
+        }
+    }
+
+    fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
         if self.next == 0 {
             self.first = (1 << 32) + u64::from(ip_id);
             self.next = self.first;
@@ -69,11 +83,13 @@ impl IpIdentifications {
     }
 
     /// Identifications between the newest one and `ip_id` that have not been seen; none if `ip_id` is not ahead.
+    #[inline]
     pub fn missing_before(&self, ip_id: u16) -> Option<u64> {
         u64::try_from(serial_difference_16(ip_id, self.next as u16)).ok().filter(|_| self.next > 0)
     }
 
     /// The position after the newest identification.
+    #[inline]
     pub fn next_position(&self) -> u64 {
         self.next
     }

@@ -45,6 +45,17 @@ impl ByteLedger {
         self.link += u64::from(rest);
     }
 
+    /// Packets as for [`Self::add_first_transmission`], all at once.
+    pub fn add_together(&mut self, together: &Together) {
+        let Together { ip_header_length, tcp_header_length, packets, payload_bytes, wire_bytes } = *together;
+        let (ip, tcp) = (u64::from(ip_header_length) * packets, u64::from(tcp_header_length) * packets);
+        self.ip += ip;
+        self.tcp_header += 20 * packets;
+        self.tcp_options += tcp - 20 * packets;
+        self.payload += payload_bytes;
+        self.link += wire_bytes - ip - tcp - payload_bytes;
+    }
+
     /// A packet that repeats data, of which `new_payload` bytes are new.
     pub fn add_retransmission(&mut self, packet: &Packet, new_payload: u32) {
         let new_payload = new_payload.min(packet.wire_length);
@@ -61,6 +72,40 @@ impl ByteLedger {
             + self.pure_acknowledgements
             + self.retransmitted
             + self.payload
+    }
+}
+
+/// First transmissions with headers of the same lengths, counted together: a bulk transfer is one row of them.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Together {
+    /// Bytes of the IP header of each.
+    pub ip_header_length: u16,
+    /// Bytes of the TCP header of each.
+    pub tcp_header_length: u8,
+    /// How many.
+    pub packets: u64,
+    /// Their payload.
+    pub payload_bytes: u64,
+    /// Their bytes on the wire, at least headers and payload.
+    pub wire_bytes: u64,
+}
+
+impl Together {
+    /// The packet's headers are as long as those of the others, and its frame is not shorter than they say.
+    #[inline]
+    pub fn fits(&self, packet: &Packet) -> bool {
+        let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
+        packet.ip_header_length == self.ip_header_length
+            && packet.tcp_header_length == self.tcp_header_length
+            && packet.wire_length >= headers.saturating_add(packet.payload_length)
+    }
+
+    /// Adds a packet that [`Self::fits`].
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.payload_bytes += u64::from(packet.payload_length);
+        self.wire_bytes += u64::from(packet.wire_length);
     }
 }
 

@@ -4,8 +4,6 @@
 //! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
 //! Bulk transfers without loss only push at the back and pop at the front.
 
-use std::collections::VecDeque;
-
 /// Record states, combined.
 pub mod state {
     /// Sent more than once.
@@ -64,11 +62,27 @@ pub fn wire_segments(length: u32, segment_size: u16) -> u32 {
     if length <= u32::from(segment_size) { 1 } else { length.div_ceil(u32::from(segment_size.max(1))) }
 }
 
+/// The segment that a round trip is measured from.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampled {
+    /// When it was sent last.
+    pub time_ns: i64,
+    /// In which frame.
+    pub frame: u32,
+}
+
+impl Sampled {
+    #[inline]
+    fn of(segment: &Segment) -> Self {
+        Self { time_ns: segment.time_ns, frame: segment.frame }
+    }
+}
+
 /// What an acknowledgement took off the queue.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Acknowledged {
-    /// The wire segment whose acknowledgement this is: sent last of all that are covered, and when.
-    pub newest: Option<Segment>,
+    /// The wire segment whose acknowledgement this is: the last of all that are covered.
+    pub newest: Option<Sampled>,
     /// Wire segments covered.
     pub wire_segments: u32,
     /// Latest transmission time among all that is covered.
@@ -97,7 +111,10 @@ pub struct Retransmitted {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct SegmentQueue {
-    list: VecDeque<Segment>,
+    /// Those before `front` are done with. They are moved away now and then, which costs less for each segment than a ring
+    /// costs, and every search has one slice.
+    list: Vec<Segment>,
+    front: usize,
     lost_bytes: u64,
     resent_bytes: u64,
     lost_below: u64,
@@ -110,24 +127,37 @@ impl SegmentQueue {
     /// Adds a record above all others.
     #[inline]
     pub fn push(&mut self, segment: Segment) {
-        if self.list.len() >= MOST_SEGMENTS {
-            self.forget_oldest();
+        if self.list.len() == self.list.capacity() {
+            self.make_room();
         }
-        self.list.push_back(segment);
+        self.list.push(segment);
     }
 
     #[cold]
-    fn forget_oldest(&mut self) {
-        for _ in 0..MOST_SEGMENTS / 4 {
-            if let Some(old) = self.list.pop_front() {
-                self.settle(&old);
+    fn make_room(&mut self) {
+        if self.open().len() >= MOST_SEGMENTS {
+            for _ in 0..MOST_SEGMENTS / 2 {
+                let oldest = self.list[self.front];
+                self.settle(&oldest);
+                self.front += 1;
             }
         }
+        // Grown when less than half of it is done with: each segment is then moved once on average, at most.
+        if self.front >= self.list.len() / 2 {
+            self.list.drain(..self.front);
+            self.front = 0;
+        }
+    }
+
+    /// Those not done with, in order.
+    #[inline]
+    fn open(&self) -> &[Segment] {
+        self.list.get(self.front..).unwrap_or_default()
     }
 
     /// Inserts a record that fills a hole.
     pub fn insert(&mut self, segment: Segment) {
-        let index = self.list.partition_point(|other| other.start < segment.start);
+        let index = self.front + self.open().partition_point(|other| other.start < segment.start);
         self.list.insert(index, segment);
     }
 
@@ -151,44 +181,55 @@ impl SegmentQueue {
     #[inline]
     pub fn acknowledge(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
         let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
-        let mut first = true;
-        while let Some(&segment) = self.list.front() {
+        let before = self.front;
+        while let Some(segment) = self.list.get(self.front) {
             if segment.end() > position {
                 if segment.start < position {
                     self.acknowledge_part(position, &mut result);
                 }
                 break;
             }
-            self.list.pop_front();
             result.wire_segments += segment.wire_segments();
             result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
-            if segment.state != 0 {
-                self.settle(&segment);
-                result.any_sacked |= segment.is(state::SACKED);
-                if segment.is(state::RETRANSMITTED) {
-                    result.any_retransmitted = true;
-                    if first {
-                        result.first_retransmitted = Some(segment);
-                    }
-                }
+            if segment.state != 0 || segment.start < highest_sacked {
+                self.acknowledge_marked(before, highest_sacked, &mut result);
             }
-            if segment.start < highest_sacked && !segment.is(state::RETRANSMITTED | state::SACKED | state::LATE) {
-                result.late_originals += segment.wire_segments();
-            }
-            result.newest = Some(segment);
-            first = false;
+            self.front += 1;
+        }
+        if self.front > before && result.newest.is_none() {
+            result.newest = self.list.get(self.front - 1).map(Sampled::of);
+        }
+        if self.front == self.list.len() {
+            self.list.clear();
+            self.front = 0;
         }
         result
     }
 
     #[cold]
+    fn acknowledge_marked(&mut self, first: usize, highest_sacked: u64, result: &mut Acknowledged) {
+        let segment = self.list[self.front];
+        self.settle(&segment);
+        result.any_sacked |= segment.is(state::SACKED);
+        if segment.is(state::RETRANSMITTED) {
+            result.any_retransmitted = true;
+            if self.front == first {
+                result.first_retransmitted = Some(segment);
+            }
+        }
+        if segment.start < highest_sacked && !segment.is(state::RETRANSMITTED | state::SACKED | state::LATE) {
+            result.late_originals += segment.wire_segments();
+        }
+    }
+
+    #[cold]
     fn acknowledge_part(&mut self, position: u64, result: &mut Acknowledged) {
-        let Some(segment) = self.list.front_mut() else { return };
+        let Some(segment) = self.list.get_mut(self.front) else { return };
         let covered = Segment { length: (position - segment.start) as u32, ..*segment };
         if segment.length <= u32::from(segment.segment_size) {
             result.partial = true;
         } else {
-            result.newest = Some(covered);
+            result.newest = Some(Sampled::of(&covered));
             result.wire_segments += covered.wire_segments();
             result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
             result.any_retransmitted |= segment.is(state::RETRANSMITTED);
@@ -201,7 +242,7 @@ impl SegmentQueue {
 
     /// Index of the first record that ends above `position`.
     fn index_above(&self, position: u64) -> usize {
-        self.list.partition_point(|segment| segment.end() <= position)
+        self.front + self.open().partition_point(|segment| segment.end() <= position)
     }
 
     /// Makes `position` a border between records.
@@ -222,7 +263,7 @@ impl SegmentQueue {
         self.split_at(start);
         self.split_at(end);
         let first = self.index_above(start);
-        for segment in self.list.range_mut(first..).take_while(|segment| segment.start < end) {
+        for segment in self.list[first..].iter_mut().take_while(|segment| segment.start < end) {
             change(segment);
         }
     }
@@ -277,7 +318,7 @@ impl SegmentQueue {
         }
         let first = self.index_above(self.lost_below);
         let mut lost = 0;
-        for segment in self.list.range_mut(first..).take_while(|segment| segment.end() <= position) {
+        for segment in self.list[first..].iter_mut().take_while(|segment| segment.end() <= position) {
             if !segment.is(state::SACKED | state::LOST) {
                 segment.state |= state::LOST;
                 lost += u64::from(segment.length);
@@ -295,14 +336,14 @@ impl SegmentQueue {
     pub fn mark_all_lost(&mut self) {
         self.lost_bytes = 0;
         self.resent_bytes = 0;
-        for segment in &mut self.list {
+        for segment in &mut self.list[self.front..] {
             segment.state &= !state::RESENT;
             if !segment.is(state::SACKED) {
                 segment.state |= state::LOST;
                 self.lost_bytes += u64::from(segment.length);
             }
         }
-        self.lost_below = self.list.back().map_or(self.lost_below, Segment::end);
+        self.lost_below = self.open().last().map_or(self.lost_below, Segment::end);
     }
 }
 

@@ -32,7 +32,7 @@ struct Waiting {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SenderView {
     loop_ns: i64,
     /// The loop as the last echo showed it.
@@ -42,7 +42,8 @@ pub struct SenderView {
     /// Highest position sent, acknowledged, and allowed by the window.
     sent: u64,
     acknowledged: u64,
-    edge: Option<u64>,
+    /// [`SenderView::UNKNOWN_EDGE`] as long as it is not known.
+    edge: u64,
     /// Bytes of `sent - acknowledged` that are not in flight (RFC 6675: sacked and lost, less what was sent again).
     relief: u64,
     /// A full segment, and the largest frame the sender hands down at once (more than a segment with offload).
@@ -50,6 +51,8 @@ pub struct SenderView {
     largest_send: u64,
     /// Bytes that a millisecond's pacing hands down at once.
     paced_send: u64,
+    /// What a sender may hand down at once in a window of any size.
+    large_send: u64,
     updated_ns: Option<i64>,
     limited: bool,
     limited_ns: u64,
@@ -59,7 +62,36 @@ pub struct SenderView {
     busy_ns: u64,
 }
 
+impl Default for SenderView {
+    fn default() -> Self {
+        Self {
+            loop_ns: 0,
+            recent_loop_ns: 0,
+            begun: false,
+            waiting: VecDeque::new(),
+            sent: 0,
+            acknowledged: 0,
+            edge: Self::UNKNOWN_EDGE,
+            relief: 0,
+            segment_size: 0,
+            largest_send: 0,
+            paced_send: 0,
+            large_send: 0,
+            updated_ns: None,
+            limited: false,
+            limited_ns: 0,
+            flight: 0,
+            max_flight: 0,
+            flight_area: 0.0,
+            busy_ns: 0,
+        }
+    }
+}
+
 impl SenderView {
+    /// So far away that it limits nothing.
+    const UNKNOWN_EDGE: u64 = u64::MAX;
+
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
         self.loop_ns = if loop_ns < SHORTEST_LOOP_NS { 0 } else { loop_ns };
@@ -69,6 +101,12 @@ impl SenderView {
     /// Data passes whose sender had heard everything up to the timestamp `tsecr`.
     #[inline]
     pub fn heard(&mut self, time_ns: i64, tsecr: u32) {
+        if !self.waiting.is_empty() {
+            self.heard_of_waiting(time_ns, tsecr);
+        }
+    }
+
+    fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) {
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
@@ -89,15 +127,22 @@ impl SenderView {
             self.acknowledged = start;
         }
         self.sent = self.sent.max(end);
-        self.segment_size = segment_size;
-        self.largest_send = largest_send;
+        if (self.segment_size, self.largest_send) != (segment_size, largest_send) {
+            (self.segment_size, self.largest_send) = (segment_size, largest_send);
+            self.set_large_send();
+        }
         self.refresh();
+    }
+
+    fn set_large_send(&mut self) {
+        self.large_send = self.largest_send.max(self.paced_send).max(FEWEST_SEGMENTS_AT_ONCE * self.segment_size);
     }
 
     /// The round trip is now about `rtt_ns`: sets how much the sender hands down at once. Linux makes that what its pacing,
     /// at 1.2 times the rate of the window, lets pass in a millisecond (`tcp_tso_autosize`).
     pub fn set_pace(&mut self, rtt_ns: f64) {
         self.paced_send = (self.flight as f64 * 1.2e6 / rtt_ns.max(1e6)) as u64;
+        self.set_large_send();
     }
 
     /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
@@ -134,9 +179,7 @@ impl SenderView {
             self.acknowledged = acknowledged;
             self.sent = self.sent.max(acknowledged);
             self.relief = relief;
-            if edge.is_some() {
-                self.edge = edge;
-            }
+            self.edge = edge.unwrap_or(self.edge);
         }
         self.refresh();
     }
@@ -145,18 +188,19 @@ impl SenderView {
     fn refresh(&mut self) {
         self.flight = (self.sent - self.acknowledged.min(self.sent)).saturating_sub(self.relief);
         self.max_flight = self.max_flight.max(self.flight);
-        self.limited = match self.edge {
-            Some(edge) => {
-                let closed = edge <= self.acknowledged;
-                // Senders wait for room for a large frame, up to a third of the window; even without offload Linux
-                // wants two segments (`tcp_tso_should_defer`, `tcp_min_tso_segs`).
-                let third = edge.saturating_sub(self.acknowledged) / 3;
-                let large = self.largest_send.max(self.paced_send).max(FEWEST_SEGMENTS_AT_ONCE * self.segment_size);
-                let room_wanted = self.segment_size.max(large.min(third)).max(1);
-                (self.flight > 0 || closed) && edge.saturating_sub(self.sent) < room_wanted
-            }
-            None => false,
-        };
+        // Most often there is far more room than any sender wants.
+        let room = self.edge.saturating_sub(self.sent);
+        self.limited = room < self.large_send.max(1) && self.is_limited(room);
+    }
+
+    /// Senders wait for room for a large frame, up to a third of the window; even without offload Linux wants two segments
+    /// (`tcp_tso_should_defer`, `tcp_min_tso_segs`).
+    #[inline(never)]
+    fn is_limited(&self, room: u64) -> bool {
+        let closed = self.edge <= self.acknowledged;
+        let third = self.edge.saturating_sub(self.acknowledged) / 3;
+        let room_wanted = self.segment_size.max(self.large_send.min(third)).max(1);
+        (self.flight > 0 || closed) && room < room_wanted
     }
 
     #[inline]
@@ -194,7 +238,7 @@ impl SenderView {
         }
         self.updated_ns = Some(time_ns);
         if self.flight > 0 {
-            self.flight_area += self.flight as f64 * elapsed as f64;
+            self.flight_area += self.flight as i64 as f64 * elapsed as f64;
             self.busy_ns += elapsed as u64;
         }
         if self.limited {

@@ -49,16 +49,18 @@ enum State {
 }
 
 struct Slot {
-    /// Addresses and ports of the first packet, in its direction.
+    /// Addresses and ports, the client's first.
     address_key: u64,
     addresses_v6: Option<Box<[u8; 32]>>,
     ports: u32,
     hash: u32,
-    first_from_client: bool,
-    /// Its line in the current [`Order`], if that line's slot is this one.
-    line: u32,
+    /// The slot of the connection that uses them now, [`NONE`] if it is this one.
+    successor: u32,
     state: State,
 }
+
+/// No slot, no packet.
+const NONE: u32 = u32::MAX;
 
 impl Slot {
     /// The packet that ended the connection may be captured once more.
@@ -68,19 +70,12 @@ impl Slot {
         }
     }
 
-    /// Whether the packet has these addresses and ports, and then whether it goes the way of the first packet.
+    /// Whether the packet has these addresses and ports, and then whether the client sent it.
     #[inline]
-    fn direction_of(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
+    fn from_client(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
         let swapped_ports = self.ports.rotate_left(16);
         match &self.addresses_v6 {
-            None if packet.ip_version == 4 => {
-                if packet.address_key == self.address_key && packet.ports == self.ports {
-                    Some(true)
-                } else {
-                    (packet.address_key == self.address_key.rotate_left(32) && packet.ports == swapped_ports)
-                        .then_some(false)
-                }
-            }
+            None if packet.ip_version == 4 => from_client_v4(self.address_key, self.ports, packet),
             Some(own) if packet.ip_version == 6 => {
                 let offset = packet.address_offset as usize;
                 let pair = bytes.get(offset..offset + 32)?;
@@ -96,47 +91,94 @@ impl Slot {
     }
 }
 
+#[inline]
+fn from_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
+    if packet.address_key == address_key && packet.ports == ports {
+        return Some(true);
+    }
+    (packet.address_key == address_key.rotate_left(32) && packet.ports == ports.rotate_left(16)).then_some(false)
+}
+
 /// The packets of one connection within a chunk.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     slot: u32,
-    first: u32,
-    last: u32,
+    first: Link,
+}
+
+/// A packet in a line: its index in the chunk, and the side that sent it in the lowest bit.
+#[derive(Debug, Clone, Copy)]
+struct Link(u32);
+
+impl Link {
+    /// The index lies behind any chunk's last packet.
+    const END: Self = Self(NONE);
+
+    #[inline]
+    fn new(index: u32, from_client: bool) -> Self {
+        Self(index << 1 | u32::from(!from_client))
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    fn from_client(self) -> bool {
+        self.0 & 1 == 0
+    }
 }
 
 /// The packets of a chunk, connection by connection.
 #[derive(Debug, Default)]
 struct Order {
     lines: Vec<Line>,
-    /// For each packet the next one of its connection, [`Order::NONE`] for the last.
-    followers: Vec<u32>,
+    /// For each packet the next one of its line.
+    followers: Vec<Link>,
+    /// Number of the chunk, from 1.
+    chunk: u64,
 }
 
 impl Order {
-    const NONE: u32 = u32::MAX;
-
     fn clear(&mut self, packets: usize) {
         self.lines.clear();
         self.followers.clear();
-        self.followers.resize(packets, Self::NONE);
+        self.followers.resize(packets, Link::END);
+        self.chunk += 1;
     }
 }
 
-/// Connections that alternate are found here without asking the table.
-struct Nearby([u32; Nearby::PLACES]);
+/// A connection met lately: found again without asking the table.
+#[derive(Debug, Clone, Copy)]
+struct Recent {
+    /// As in [`Slot`].
+    address_key: u64,
+    ports: u32,
+    slot: u32,
+    /// 4 if that is enough to know its packets by, else 0.
+    ip_version: u8,
+    /// The chunk its last line is of, and the last packet there.
+    chunk: u64,
+    tail: u32,
+}
+
+/// Recent connections by the low bits of their hash. A connection that loses its place to another gets a further line
+/// in the same chunk, whose packets all come after those of the line before.
+struct Nearby([Recent; Nearby::PLACES]);
 
 impl Nearby {
     const PLACES: usize = 256;
 
     #[inline]
-    fn place(&mut self, hash: u32) -> &mut u32 {
+    fn place(&mut self, hash: u32) -> &mut Recent {
         &mut self.0[hash as usize % Self::PLACES]
     }
 }
 
 impl Default for Nearby {
     fn default() -> Self {
-        Self([u32::MAX; Self::PLACES])
+        Self([Recent { address_key: 0, ports: 0, slot: NONE, ip_version: 0, chunk: 0, tail: 0 }; Self::PLACES])
     }
 }
 
@@ -184,20 +226,13 @@ impl Shard {
                 None => (0..packets.len() as u32)
                     .for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
             }
-            for line in &order.lines {
-                let mut slot = line.slot;
-                let mut next = line.first;
-                while let Some(packet) = packets.get(next as usize) {
-                    slot = self.take(slot, packet, bytes, first_order + u64::from(next));
-                    next = order.followers[next as usize];
-                }
-            }
+            order.lines.iter().for_each(|line| self.take_line(line, &order.followers, packets, bytes, first_order));
             self.order = order;
         } else {
             // Rows of single packets are wanted in capture order.
             for (packet, number) in packets.iter().zip(first_order..) {
-                let slot = self.slot_of(packet, bytes, number);
-                self.take(slot, packet, bytes, number);
+                let (slot, from_client) = self.find_or_begin(packet, bytes, number);
+                self.take(slot, packet, bytes, from_client, number);
             }
         }
         self.put_away(first_order + packets.len() as u64);
@@ -207,39 +242,73 @@ impl Shard {
     #[inline]
     fn line_up(&mut self, order: &mut Order, packets: &[Packet], index: u32, bytes: &[u8], first_order: u64) {
         let Some(packet) = packets.get(index as usize) else { return };
-        let number = self.slot_of(packet, bytes, first_order + u64::from(index));
-        let slot = &mut self.slots[number as usize];
-        match order.lines.get_mut(slot.line as usize) {
-            Some(line) if line.slot == number => {
-                order.followers[line.last as usize] = index;
-                line.last = index;
-            }
-            _ => {
-                slot.line = order.lines.len() as u32;
-                order.lines.push(Line { slot: number, first: index, last: index });
-            }
+        let recent = self.nearby.place(packet.flow_hash);
+        if recent.chunk == order.chunk
+            && recent.ip_version == packet.ip_version
+            && let Some(from_client) = from_client_v4(recent.address_key, recent.ports, packet)
+            && let Some(follower) = order.followers.get_mut(recent.tail as usize)
+        {
+            *follower = Link::new(index, from_client);
+            recent.tail = index;
+        } else {
+            self.begin_line(order, packet, index, bytes, first_order);
         }
     }
 
-    #[inline]
-    fn slot_of(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
-        let index = *self.nearby.place(packet.flow_hash);
-        match self.slots.get(index as usize) {
-            Some(slot) if slot.direction_of(packet, bytes).is_some() => index,
-            _ => {
-                let index = self.find_or_begin(packet, bytes, order);
-                *self.nearby.place(packet.flow_hash) = index;
-                index
+    fn begin_line(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
+        let recent = *self.nearby.place(packet.flow_hash);
+        let known = self.slots.get(recent.slot as usize).and_then(|slot| slot.from_client(packet, bytes));
+        let (slot, from_client) = match known {
+            Some(from_client) => (recent.slot, from_client),
+            None => self.find_or_begin(packet, bytes, first_order + u64::from(index)),
+        };
+        let link = Link::new(index, from_client);
+        let place = self.nearby.place(packet.flow_hash);
+        match order.followers.get_mut(recent.tail as usize) {
+            Some(follower) if known.is_some() && recent.chunk == order.chunk => *follower = link,
+            _ => order.lines.push(Line { slot, first: link }),
+        }
+        if let Some(Slot { address_key, ports, addresses_v6, .. }) = self.slots.get(slot as usize) {
+            let ip_version = if addresses_v6.is_none() { 4 } else { 0 };
+            *place =
+                Recent { address_key: *address_key, ports: *ports, slot, ip_version, chunk: order.chunk, tail: index };
+        }
+    }
+
+    /// Takes the packets of a line. What a steady connection carries needs no look at its slot.
+    fn take_line(&mut self, line: &Line, followers: &[Link], packets: &[Packet], bytes: &[u8], first_order: u64) {
+        let mut slot = line.slot;
+        while let Some(Slot { successor, .. }) = self.slots.get(slot as usize)
+            && *successor != NONE
+        {
+            slot = *successor;
+        }
+        let next = |link: Link| followers.get(link.index()).copied().unwrap_or(Link::END);
+        let mut link = line.first;
+        loop {
+            if let Some(Slot { state: State::Live(connection), .. }) = self.slots.get_mut(slot as usize)
+                && slot == line.slot
+                && connection.is_steady()
+            {
+                while let Some(packet) = packets.get(link.index())
+                    && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
+                {
+                    connection.steady_packet(packet, bytes, link.from_client(), &mut self.environment);
+                    link = next(link);
+                }
             }
+            let Some(packet) = packets.get(link.index()) else { return };
+            // The client of a connection that took over the addresses may be the other side.
+            let own = self.slots.get(slot as usize).filter(|_| slot != line.slot);
+            let from_client = own.and_then(|own| own.from_client(packet, bytes)).unwrap_or(link.from_client());
+            slot = self.take(slot, packet, bytes, from_client, first_order + link.index() as u64);
+            link = next(link);
         }
     }
 
     /// Takes the next packet of a slot; returns the slot for the one after it.
-    #[inline]
-    fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+    fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], from_client: bool, order: u64) -> u32 {
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
-        let forward = slot.direction_of(packet, bytes).unwrap_or(true);
-        let from_client = forward == slot.first_from_client;
         match &mut slot.state {
             State::Live(connection) => {
                 if packet.has(tcp_flags::SYN) && connection.is_followed_by(packet, from_client) {
@@ -247,7 +316,7 @@ impl Shard {
                 }
                 if connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN) {
                     finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
-                    return self.take(index, packet, bytes, order);
+                    return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
                 connection.packet(packet, bytes, from_client, &mut self.environment);
@@ -277,66 +346,69 @@ impl Shard {
         index
     }
 
-    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+    /// The slot of a packet, and whether the client sent it.
+    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
         let slots = &self.slots;
+        let mut from_client = None;
         let found = self.table.find(spread(packet.flow_hash), |&index| {
-            slots
+            from_client = slots
                 .get(index as usize)
-                .is_some_and(|slot| slot.hash == packet.flow_hash && slot.direction_of(packet, bytes).is_some())
+                .filter(|slot| slot.hash == packet.flow_hash)
+                .and_then(|slot| slot.from_client(packet, bytes));
+            from_client.is_some()
         });
-        match found {
-            Some(&index) => index,
-            None => self.begin(packet, bytes, order),
+        match (found, from_client) {
+            (Some(&index), Some(from_client)) => (index, from_client),
+            _ => self.begin(packet, bytes, order),
         }
     }
 
-    fn begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+    fn begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
         let index = self.slots.len() as u32;
-        let slot = self.new_slot(index, packet, bytes, order);
+        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
         let slots = &self.slots;
         self.table.insert_unique(spread(packet.flow_hash), index, |&other| spread(slots[other as usize].hash));
-        index
+        (index, from_client)
     }
 
-    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> Slot {
+    /// A slot that begins with `packet`, and whether the client sent that.
+    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
         let mut connection = Box::new(Connection::new(index + 1, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
-        let first_from_client = connection.ports[0] == (packet.ports >> 16) as u16 && {
-            let length = if packet.ip_version == 4 { 4 } else { 16 };
-            let offset = packet.address_offset as usize;
-            bytes.get(offset..offset + length).unwrap_or_default() == &connection.addresses[..length]
-        };
-        let addresses_v6 = (packet.ip_version == 6).then(|| {
-            let mut pair = [0; 32];
-            let offset = packet.address_offset as usize;
-            pair.copy_from_slice(bytes.get(offset..offset + 32).unwrap_or(&[0; 32]));
-            Box::new(pair)
-        });
-        Slot {
-            address_key: packet.address_key,
-            addresses_v6,
-            ports: packet.ports,
+        let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
+        let length = if packet.ip_version == 4 { 4 } else { 16 };
+        let offset = packet.address_offset as usize;
+        let source = bytes.get(offset..offset + length).unwrap_or_default();
+        let from_client = client_port_first == packet.ports && source == &connection.addresses[..length];
+        let slot = Slot {
+            address_key: if from_client { packet.address_key } else { packet.address_key.rotate_left(32) },
+            addresses_v6: (packet.ip_version == 6).then(|| Box::new(connection.addresses)),
+            ports: client_port_first,
             hash: packet.flow_hash,
-            first_from_client,
-            line: 0,
+            successor: NONE,
             state: State::Live(connection),
-        }
+        };
+        (slot, from_client)
     }
 
     /// The addresses and ports of slot `old` are used for another connection, which begins with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;
-        let slot = self.new_slot(index, packet, bytes, order);
+        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
         }
         finish(&mut self.slots, old, self.environment.fixed_spacing_limit_ns);
-        *self.nearby.place(packet.flow_hash) = index;
-        self.take(index, packet, bytes, order)
+        self.slots[old as usize].successor = index;
+        let recent = self.nearby.place(packet.flow_hash);
+        if recent.slot == old {
+            recent.slot = index;
+        }
+        self.take(index, packet, bytes, from_client, order)
     }
 
     #[inline]

@@ -251,6 +251,7 @@ impl ConnectionSummary {
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            half.settle_counters();
             settle_copies(half);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
@@ -379,7 +380,7 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         unique_payload_bytes: half.unique_payload_bytes,
         superpackets: half.superpackets,
         largest_payload: half.largest_payload,
-        segment_size: half.segment_size(&packet, peer),
+        segment_size: half.segment_size(&packet),
         data_time_ns,
         loss: half.loss,
         ledger: half.ledger,
