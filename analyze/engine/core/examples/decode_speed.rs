@@ -93,7 +93,7 @@ fn main() {
         let batched = best_ns(|| {
             batch.clear();
             batch.decode(black_box(&chunk));
-            black_box(batch.packets.as_slice());
+            black_box(batch.packets());
         });
         let mut packet = Packet::default();
         let one_by_one = best_ns(|| {

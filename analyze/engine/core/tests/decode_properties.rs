@@ -152,6 +152,6 @@ proptest! {
         batch.decode(&chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         reassembler.finish(&mut batch.counts);
-        prop_assert_eq!(batch.packets.len() as u64 + batch.counts.total(), chunk.records.len() as u64);
+        prop_assert_eq!(batch.packets().len() as u64 + batch.counts.total(), chunk.records.len() as u64);
     }
 }

@@ -141,7 +141,7 @@ fn decode(mut chunk: Chunk) -> (Batch, u64) {
 /// Compares one capture; returns the number of segments, or none where tshark is absent.
 fn compare(name: &str, path: &Path, batch: &Batch) -> Option<usize> {
     let mut expected = tshark(path)?;
-    let mut found: BTreeMap<u32, Fields> = batch.packets.iter().map(|packet| (packet.frame, fields(packet))).collect();
+    let mut found: BTreeMap<u32, Fields> = batch.packets().iter().map(|packet| (packet.frame, fields(packet))).collect();
     if LENGTHS_LOST.contains(&name) {
         found.values_mut().chain(expected.values_mut()).for_each(|fields| fields[PAYLOAD_LENGTH] = 0);
     }
@@ -172,9 +172,9 @@ fn real_captures_give_tsharks_segments() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(chunk) = walk(contents(&path)) else { continue };
         let (batch, frames) = decode(chunk);
-        assert_eq!(batch.packets.len() as u64 + batch.counts.total(), frames, "{name}");
+        assert_eq!(batch.packets().len() as u64 + batch.counts.total(), frames, "{name}");
         let counts: Vec<_> = batch.counts.iter().map(|(reason, frames)| (reason.name(), frames)).collect();
-        eprintln!("{name}: {} segments of {frames} frames, {counts:?}", batch.packets.len());
+        eprintln!("{name}: {} segments of {frames} frames, {counts:?}", batch.packets().len());
         if DAMAGED.contains(&name.as_str()) {
             continue;
         }
@@ -202,13 +202,13 @@ fn real_captures_cut_shorter_give_the_same_segments() {
             (whole.records.first().map(|record| record.link_type), &whole.bytes, &whole.records);
         let expected: BTreeMap<u32, Packet> = {
             let chunk = Chunk { bytes: bytes.clone(), records: records.clone() };
-            decode(chunk).0.packets.into_iter().map(|packet| (packet.frame, packet)).collect()
+            decode(chunk).0.packets().iter().map(|packet| (packet.frame, *packet)).collect()
         };
         for snap_length in [40, 64, 96, 128] {
             let cut = |record: &Record| Record { captured_length: record.captured_length.min(snap_length), ..*record };
             let chunk = Chunk { bytes: bytes.clone(), records: records.iter().map(cut).collect() };
             let (batch, _) = decode(chunk);
-            for packet in &batch.packets {
+            for packet in batch.packets() {
                 let whole = expected.get(&packet.frame).unwrap_or_else(|| panic!("{name}: {packet:?}"));
                 let told = packet.options & (option_bits::CUT | option_bits::MALFORMED) != 0;
                 let (mut found, mut known) = (fields(packet), fields(whole));
@@ -223,7 +223,7 @@ fn real_captures_cut_shorter_give_the_same_segments() {
                 && matches!(links, Some(1 | 101 | 113 | 228 | 276))
                 && !TUNNELS.contains(&name.as_str())
             {
-                assert_eq!(batch.packets.len(), expected.len(), "{name}");
+                assert_eq!(batch.packets().len(), expected.len(), "{name}");
             }
         }
     }

@@ -38,7 +38,7 @@ impl Work {
         if shards == 1 {
             return;
         }
-        for (index, packet) in self.batch.packets.iter().enumerate() {
+        for (index, packet) in self.batch.packets().iter().enumerate() {
             // The shard takes the middle bits of the hash; the tables within use the others.
             let shard = (u64::from(packet.flow_hash.rotate_left(16)) * shards as u64) >> 32;
             self.by_shard[shard as usize].push(index as u32);
@@ -46,7 +46,7 @@ impl Work {
     }
 
     fn is_empty_for(&self, shard: usize) -> bool {
-        if self.by_shard.len() == 1 { self.batch.packets.is_empty() } else { self.by_shard[shard].is_empty() }
+        if self.by_shard.len() == 1 { self.batch.packets().is_empty() } else { self.by_shard[shard].is_empty() }
     }
 }
 
@@ -162,7 +162,7 @@ impl Hall<'_, '_> {
         let mut own = lock(&self.shards[shard]);
         let bytes = &work.chunk.bytes;
         let chosen = (work.by_shard.len() > 1).then(|| work.by_shard[shard].as_slice());
-        own.batch(&work.batch.packets, chosen, bytes, work.first_order);
+        own.batch(work.batch.packets(), chosen, bytes, work.first_order);
         drop(own);
         drop(work);
         let mut board = lock(&self.board);
@@ -257,7 +257,7 @@ impl Board {
             self.tallies.add_filtered(&work.filtered);
             work.filtered.clear();
             work.first_order = self.next_order;
-            self.next_order += work.batch.packets.len() as u64;
+            self.next_order += work.batch.packets().len() as u64;
             self.published.push_back((Arc::new(work), shards));
         }
         (0..shards).for_each(|shard| self.skip_empty(shard));

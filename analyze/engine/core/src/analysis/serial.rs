@@ -21,8 +21,8 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
         tallies.add(&chunk, &batch);
         tallies.add_filtered(&filtered);
         filtered.clear();
-        shard.batch(&batch.packets, None, &chunk.bytes, order);
-        order += batch.packets.len() as u64;
+        shard.batch(batch.packets(), None, &chunk.bytes, order);
+        order += batch.packets().len() as u64;
     }
     let mut counts = Counts::default();
     reassembler.finish(&mut counts);

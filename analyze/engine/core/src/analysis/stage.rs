@@ -158,11 +158,11 @@ impl Tallies {
         let Some(first) = chunk.records.first() else { return };
         if chunk.records.iter().all(|record| record.input == first.input) {
             let tally = self.at(first.input);
-            tally.tcp_packets += batch.packets.len() as u64;
+            tally.tcp_packets += batch.packets().len() as u64;
             tally.counts.merge(&batch.counts);
             return;
         }
-        batch.packets.iter().for_each(|packet| self.at(packet.input).tcp_packets += 1);
+        batch.packets().iter().for_each(|packet| self.at(packet.input).tcp_packets += 1);
         for record in &chunk.records {
             if let Decoded::None(reason) = decode(&chunk.bytes, record) {
                 self.at(record.input).counts.count(reason);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Batch::decode            a whole chunk, any number of chunks at once on different threads
+//!   fixed                  the commonest frame: every field at a constant place
 //!   fast                   the common frame (Ethernet, IP, TCP) in one step
 //!   walk                   every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp
 //! Batch::join_fragments    chunk after chunk in file order: IP fragments to datagrams (fragments::Reassembler)
@@ -14,6 +15,7 @@
 mod batch;
 mod ethernet;
 mod fast;
+mod fixed;
 pub mod fragments;
 mod hash;
 mod ip;

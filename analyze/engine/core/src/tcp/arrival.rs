@@ -173,7 +173,8 @@ impl Half {
     }
 
     /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
-    /// [`Self::data`] and what goes with it in [`super::connection`]. False if it is something else; then nothing has changed.
+    /// [`Self::data`] and what goes with it in [`super::connection`]. None if it is something else; then nothing has
+    /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline]
     pub fn next_data(
         &mut self,
@@ -181,21 +182,21 @@ impl Half {
         peer_max: u64,
         beside_sender: bool,
         fixed_spacing_limit_ns: Option<u64>,
-    ) -> bool {
+    ) -> Option<i64> {
         let segment_size = self.segment_size(packet);
-        let (start, payload_bytes) = (self.max, u64::from(packet.payload_length));
-        let end = start + payload_bytes;
-        let Some(live) = self.live.as_deref() else { return false };
+        let start = self.max;
+        let end = start + u64::from(packet.payload_length);
+        let live = self.live.as_deref()?;
         if packet.sequence != start as u32
             || self.data_packets == 0
             || live.window_closed
             || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
             || !(self.together.fits(packet) || self.begin_together(packet))
         {
-            return false;
+            return None;
         }
+        let live = self.live.as_deref_mut()?;
         self.together.add(packet);
-        let live = self.live.get_or_insert_default();
         let segments = wire_segments(packet.payload_length, segment_size);
         if segments > 1 {
             self.superpackets += 1;
@@ -213,23 +214,25 @@ impl Half {
             live.peer_max_then = peer_max;
         }
         live.spacing.add(packet.time_ns, packet.frame, fixed_spacing_limit_ns);
+        let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {
+            ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
             live.view.heard(packet.time_ns, packet.tsecr);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
-        true
+        Some(ahead_ns.unwrap_or(0))
     }
 
     /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
     #[inline]
-    pub fn news_for(&mut self, packet: &Packet, peer: &Half) -> bool {
-        let Some(live) = self.live.as_deref_mut() else { return false };
+    pub fn news_for(&mut self, packet: &Packet, peer: &Half) -> Option<i64> {
+        let live = self.live.as_deref_mut()?;
         if packet.sequence != self.max as u32
             || self.packets == 0
             || !peer.begun
             || unwrap(peer.una, packet.acknowledgement) <= peer.una
         {
-            return false;
+            return None;
         }
         self.packets += 1;
         self.wire_bytes += u64::from(packet.wire_length);
@@ -238,7 +241,8 @@ impl Half {
         if packet.ip_version == 4 {
             live.identifications.add(packet.ip_id, 1, false);
         }
-        true
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        Some(timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0))
     }
 
     #[inline]

@@ -205,19 +205,13 @@ impl Connection {
         } else {
             half.news_for(packet, peer)
         };
-        if !taken {
-            return self.packet(packet, bytes, from_client, environment);
-        }
+        let Some(ahead_ns) = taken else { return self.packet(packet, bytes, from_client, environment) };
         self.end_ns = self.end_ns.max(packet.time_ns);
-        if packet.options & option_bits::TIMESTAMPS != 0
-            && let Some(ahead_ns) = half.live().clock.add(packet.time_ns, packet.tsval)
-        {
+        if ahead_ns != 0 {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
         if packet.payload_length > 0 && !self.tls_settled {
-            let end = self.halves[side].max;
-            let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
-            self.feed_tls(packet, bytes, side, &delivered);
+            self.feed_next_tls(packet, bytes, side);
         }
         self.take_acknowledgement(packet, bytes, side);
     }
@@ -560,6 +554,13 @@ impl Connection {
         let arrived = self.take_own(packet, bytes, side, environment);
         self.halves[side].ledger = ledger;
         Arrived { kind: Kind::Syn, ..arrived }
+    }
+
+    #[inline(never)]
+    fn feed_next_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
+        let end = self.halves[side].max;
+        let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
+        self.feed_tls(packet, bytes, side, &delivered);
     }
 
     fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {

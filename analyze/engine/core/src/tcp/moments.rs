@@ -13,7 +13,7 @@ pub struct Moments {
     pub max_ns: u64,
     /// Sum of squared distances from the first sample, which keeps cancellation away.
     squares: f64,
-    first_ns: u64,
+    first_ns: f64,
 }
 
 impl Moments {
@@ -21,14 +21,14 @@ impl Moments {
     #[inline]
     pub fn add(&mut self, value_ns: u64) {
         if self.count == 0 {
-            self.first_ns = value_ns;
+            self.first_ns = to_float(value_ns);
             self.min_ns = value_ns;
         }
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(value_ns);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
-        let distance = value_ns as f64 - self.first_ns as f64;
+        let distance = to_float(value_ns) - self.first_ns;
         self.squares += distance * distance;
     }
 
@@ -39,7 +39,7 @@ impl Moments {
 
     /// Sample standard deviation (n - 1), nanoseconds; none below two samples.
     pub fn stddev_ns(&self) -> Option<f64> {
-        let mean_distance = self.mean_ns()? - self.first_ns as f64;
+        let mean_distance = self.mean_ns()? - self.first_ns;
         let count = self.count as f64;
         (self.count > 1)
             .then(|| ((self.squares - count * mean_distance * mean_distance).max(0.0) / (count - 1.0)).sqrt())
@@ -49,6 +49,12 @@ impl Moments {
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
+}
+
+/// A duration is far from 2^63: from a signed number the processor converts in one step.
+#[inline]
+fn to_float(value_ns: u64) -> f64 {
+    value_ns as i64 as f64
 }
 
 #[cfg(test)]

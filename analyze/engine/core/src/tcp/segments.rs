@@ -245,26 +245,32 @@ impl SegmentQueue {
         self.front + self.open().partition_point(|segment| segment.end() <= position)
     }
 
-    /// Makes `position` a border between records.
-    fn split_at(&mut self, position: u64) {
-        let index = self.index_above(position);
-        if let Some(segment) = self.list.get_mut(index)
-            && segment.start < position
-        {
-            let left = (position - segment.start) as u32;
-            let right = Segment { start: position, length: segment.length - left, ..*segment };
-            segment.length = left;
-            self.list.insert(index + 1, right);
-        }
+    /// Cuts the record at `index` in two at `position`, which lies within it.
+    fn split(&mut self, index: usize, position: u64) {
+        let Some(segment) = self.list.get_mut(index) else { return };
+        let left = (position - segment.start) as u32;
+        let right = Segment { start: position, length: segment.length - left, ..*segment };
+        segment.length = left;
+        self.list.insert(index + 1, right);
     }
 
     /// Applies `change` to the records of `start..end`, split at both ends.
     fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(&mut Segment)) {
-        self.split_at(start);
-        self.split_at(end);
-        let first = self.index_above(start);
-        for segment in self.list[first..].iter_mut().take_while(|segment| segment.start < end) {
-            change(segment);
+        let mut index = self.index_above(start);
+        if self.list.get(index).is_some_and(|segment| segment.start < start) {
+            self.split(index, start);
+            index += 1;
+        }
+        while let Some(segment) = self.list.get(index)
+            && segment.start < end
+        {
+            if segment.end() > end {
+                self.split(index, end);
+            }
+            if let Some(segment) = self.list.get_mut(index) {
+                change(segment);
+            }
+            index += 1;
         }
     }
 

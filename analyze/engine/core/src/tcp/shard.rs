@@ -221,10 +221,15 @@ impl Shard {
             order.clear(packets.len());
             match chosen {
                 Some(chosen) => {
-                    chosen.iter().for_each(|&index| self.line_up(&mut order, packets, index, bytes, first_order))
+                    for &index in chosen {
+                        if let Some(packet) = packets.get(index as usize) {
+                            self.line_up(&mut order, packet, index, bytes, first_order);
+                        }
+                    }
                 }
-                None => (0..packets.len() as u32)
-                    .for_each(|index| self.line_up(&mut order, packets, index, bytes, first_order)),
+                None => packets.iter().zip(0..).for_each(|(packet, index)| {
+                    self.line_up(&mut order, packet, index, bytes, first_order);
+                }),
             }
             order.lines.iter().for_each(|line| self.take_line(line, &order.followers, packets, bytes, first_order));
             self.order = order;
@@ -240,8 +245,7 @@ impl Shard {
 
     /// Puts a packet at the end of its connection's line.
     #[inline]
-    fn line_up(&mut self, order: &mut Order, packets: &[Packet], index: u32, bytes: &[u8], first_order: u64) {
-        let Some(packet) = packets.get(index as usize) else { return };
+    fn line_up(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
         let recent = self.nearby.place(packet.flow_hash);
         if recent.chunk == order.chunk
             && recent.ip_version == packet.ip_version

@@ -20,6 +20,17 @@ pub struct DurationSketch {
 
 #[inline]
 fn bucket_of(value: u64) -> u32 {
+    const EXACT_FLOATS: u64 = 1 << 53;
+    if value.wrapping_sub(STEPS) >= EXACT_FLOATS - STEPS {
+        return unusual_bucket(value);
+    }
+    // Exponent and leading bits stand side by side in a floating-point number.
+    const BIAS: u32 = (1023 + STEP_BITS - 1) << STEP_BITS;
+    ((value as i64 as f64).to_bits() >> (f64::MANTISSA_DIGITS - 1 - STEP_BITS)) as u32 - BIAS
+}
+
+#[inline(never)]
+fn unusual_bucket(value: u64) -> u32 {
     if value < STEPS {
         return value as u32;
     }
