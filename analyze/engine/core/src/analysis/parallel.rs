@@ -1,11 +1,13 @@
-//! The same on several threads. Each thread takes whatever is there to do next: analysing a shard's part of a decoded
-//! chunk, or else reading and decoding another chunk. Few connections thus still keep two threads busy (one decodes, one
+//! The same on several threads. Each thread has a shard of its own, whose connections thus stay in its processor's cache.
+//! What it does next: analysing its shard's part of a decoded chunk, or else reading and decoding another chunk. A thread
+//! with less to analyse decodes more: few connections still keep two threads busy (of one, one thread decodes and one
 //! analyses), and many connections all of them.
 //!
 //! Chunks are decoded in any order and published in file order; a shard takes its packets of one published chunk after
-//! the other, one thread at a time. The number of chunks under way is bounded, and so is memory.
+//! the other. The number of chunks under way is bounded, and so is memory.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Options;
@@ -15,8 +17,6 @@ use crate::decode::{Batch, Counts};
 use crate::read::Chunk;
 use crate::tcp::shard::Shard;
 
-/// Shards for each thread: enough to even out connections of different weight.
-const SHARDS_PER_THREAD: usize = 4;
 /// Chunks under way for each thread.
 const CHUNKS_PER_THREAD: usize = 3;
 
@@ -62,8 +62,8 @@ struct Board {
     /// Published chunks, from number `first` on, each with the number of shards that still want it.
     published: VecDeque<(Arc<Work>, usize)>,
     first: u64,
-    /// Next chunk of each shard, and whether a thread is at it.
-    shards: Vec<(u64, bool)>,
+    /// Next chunk of each shard.
+    next: Vec<u64>,
     spare: Vec<Work>,
     next_order: u64,
     reassembler: Reassembler,
@@ -74,13 +74,12 @@ struct Hall<'a, 'b> {
     board: Mutex<Board>,
     news: Condvar,
     intake: Mutex<&'a mut Intake<'b>>,
-    shards: Vec<Mutex<Shard>>,
     most_under_way: usize,
 }
 
 /// What a thread does next.
 enum Task {
-    Analyse { shard: usize, work: Arc<Work> },
+    Analyse(Arc<Work>),
     Read(Box<Work>),
     Leave,
 }
@@ -91,8 +90,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs to the end of the input.
 pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<InputTally>) {
-    // Rows are wanted in capture order and connections are known by number: one shard then.
-    let shards = if options.detail_connections.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
+    // Rows are wanted in capture order and connections are known by number: one shard then, and the others only decode.
+    let shards = if options.detail_connections.is_empty() { options.threads } else { 1 };
     let hall = Hall {
         board: Mutex::new(Board {
             reading: false,
@@ -102,7 +101,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
             decoded: BTreeMap::new(),
             published: VecDeque::new(),
             first: 0,
-            shards: vec![(0, false); shards],
+            next: vec![0; shards],
             spare: Vec::new(),
             next_order: 0,
             reassembler: Reassembler::new(),
@@ -110,41 +109,46 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
         }),
         news: Condvar::new(),
         intake: Mutex::new(intake),
-        shards: (0..shards)
-            .map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone())))
-            .collect(),
         most_under_way: options.threads * CHUNKS_PER_THREAD,
     };
-    std::thread::scope(|scope| {
-        for _ in 1..options.threads {
-            scope.spawn(|| hall.work());
-        }
-        hall.work();
+    let new_shard = || Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
+    let shards = std::thread::scope(|scope| {
+        let hall = &hall;
+        let others: Vec<_> =
+            (1..options.threads).map(|number| scope.spawn(move || hall.work(number, new_shard()))).collect();
+        let own = hall.work(0, new_shard());
+        let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(own).chain(others).collect()
     });
     let mut board = hall.board.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut counts = Counts::default();
     board.reassembler.finish(&mut counts);
     board.tallies.add_counts(&counts);
-    let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
-    (shards.collect(), board.tallies.into_list())
+    (shards, board.tallies.into_list())
 }
 
 impl Hall<'_, '_> {
-    fn work(&self) {
+    fn work(&self, number: usize, mut shard: Shard) -> Shard {
         loop {
-            match self.next_task() {
-                Task::Analyse { shard, work } => self.analyse(shard, work),
+            match self.next_task(number) {
+                Task::Analyse(work) => {
+                    let chosen = work.by_shard.get(number).filter(|_| work.by_shard.len() > 1).map(Vec::as_slice);
+                    shard.batch(work.batch.packets(), chosen, &work.chunk.bytes, work.first_order);
+                    drop(work);
+                    lock(&self.board).analysed(number);
+                    self.news.notify_all();
+                }
                 Task::Read(work) => self.read(*work),
-                Task::Leave => return,
+                Task::Leave => return shard,
             }
         }
     }
 
-    fn next_task(&self) -> Task {
+    fn next_task(&self, number: usize) -> Task {
         let mut board = lock(&self.board);
         loop {
-            if let Some((shard, work)) = board.next_analysis() {
-                return Task::Analyse { shard, work };
+            if let Some(work) = board.next_analysis(number) {
+                return Task::Analyse(work);
             }
             if !board.reading && !board.at_end && board.under_way < self.most_under_way {
                 board.reading = true;
@@ -156,19 +160,6 @@ impl Hall<'_, '_> {
             }
             board = self.news.wait(board).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    fn analyse(&self, shard: usize, work: Arc<Work>) {
-        let mut own = lock(&self.shards[shard]);
-        let bytes = &work.chunk.bytes;
-        let chosen = (work.by_shard.len() > 1).then(|| work.by_shard[shard].as_slice());
-        own.batch(work.batch.packets(), chosen, bytes, work.first_order);
-        drop(own);
-        drop(work);
-        let mut board = lock(&self.board);
-        board.analysed(shard);
-        drop(board);
-        self.news.notify_all();
     }
 
     fn read(&self, mut work: Work) {
@@ -186,7 +177,7 @@ impl Hall<'_, '_> {
         }
         let number = board.read;
         board.read += 1;
-        let shards = board.shards.len();
+        let shards = board.next.len();
         drop(board);
         self.news.notify_all();
         work.batch.clear();
@@ -200,18 +191,13 @@ impl Hall<'_, '_> {
 }
 
 impl Board {
-    /// The shard that is furthest behind, with its next chunk.
-    fn next_analysis(&mut self) -> Option<(usize, Arc<Work>)> {
-        let end = self.first + self.published.len() as u64;
-        let idle = self.shards.iter().enumerate().filter(|(_, (next, busy))| !busy && *next < end);
-        let (shard, &(next, _)) = idle.min_by_key(|(_, (next, _))| *next)?;
-        self.shards[shard].1 = true;
-        let (work, _) = &self.published[(next - self.first) as usize];
-        Some((shard, Arc::clone(work)))
+    /// The next chunk that holds something for the shard.
+    fn next_analysis(&self, shard: usize) -> Option<Arc<Work>> {
+        let (work, _) = self.published.get((self.next.get(shard)? - self.first) as usize)?;
+        Some(Arc::clone(work))
     }
 
     fn analysed(&mut self, shard: usize) {
-        self.shards[shard].1 = false;
         self.pass(shard);
         self.skip_empty(shard);
         self.recycle();
@@ -219,15 +205,14 @@ impl Board {
 
     /// The shard is done with its next chunk.
     fn pass(&mut self, shard: usize) {
-        let index = (self.shards[shard].0 - self.first) as usize;
+        let index = (self.next[shard] - self.first) as usize;
         self.published[index].1 -= 1;
-        self.shards[shard].0 += 1;
+        self.next[shard] += 1;
     }
 
     /// Passes chunks that hold nothing for the shard.
     fn skip_empty(&mut self, shard: usize) {
-        while !self.shards[shard].1
-            && let Some((work, _)) = self.published.get((self.shards[shard].0 - self.first) as usize)
+        while let Some((work, _)) = self.published.get((self.next[shard] - self.first) as usize)
             && work.is_empty_for(shard)
         {
             self.pass(shard);
@@ -247,7 +232,7 @@ impl Board {
     /// Takes a decoded chunk; publishes it, and those behind it, if all before it are published.
     fn publish(&mut self, number: u64, work: Work) {
         self.decoded.insert(number, work);
-        let shards = self.shards.len();
+        let shards = self.next.len();
         while let Some(mut work) = self.decoded.remove(&(self.first + self.published.len() as u64)) {
             if !work.batch.fragments.is_empty() {
                 work.batch.join_fragments(&mut work.chunk, &mut self.reassembler);
