@@ -89,7 +89,7 @@ fn a_syn_captured_twice_is_not_repeated() {
     let summary = talk.summary();
     assert_eq!(summary.directions.each_ref().map(|direction| direction.loss.syn), [0, 0]);
     assert_eq!(summary.directions.each_ref().map(|direction| direction.loss.capture_duplicates), [1, 1]);
-    assert_eq!(summary.handshake_rtt_ns, Some(ms(40.3)));
+    assert_eq!(summary.handshake_rtt_ns(), Some(ms(40.3)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::fixed::push_unsigned;
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
 use crate::tcp::loss::Trigger;
-use crate::tcp::moments::Moments;
+use crate::tcp::moments::Statistics;
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
 
@@ -138,7 +138,7 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
     visitor.flag(key!("complete"), Some(summary.handshake_complete));
     visitor.integer(key!("syn_retransmissions"), Some(u64::from(summary.directions[0].loss.syn)));
     visitor.integer(key!("syn_ack_retransmissions"), Some(u64::from(summary.directions[1].loss.syn)));
-    visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns);
+    visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
     visitor.exact_seconds(key!("client_loop_s"), summary.handshake_loops_ns[0]);
     visitor.exact_seconds(key!("server_loop_s"), summary.handshake_loops_ns[1]);
     visitor.end();
@@ -211,9 +211,9 @@ fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.end();
 }
 
-fn statistics(moments: Option<&Moments>, visitor: &mut impl Visitor) {
-    visitor.seconds(key!("mean_s"), moments.and_then(Moments::mean_ns));
-    visitor.seconds(key!("stddev_s"), moments.and_then(Moments::stddev_ns));
+fn statistics(moments: Option<&Statistics>, visitor: &mut impl Visitor) {
+    visitor.seconds(key!("mean_s"), moments.map(Statistics::mean_ns));
+    visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
 }
 
 fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -242,9 +242,9 @@ fn spacing(summary: &SpacingSummary, visitor: &mut impl Visitor) {
     let quantile = |index: usize| summary.durations.as_ref().map(|durations| durations.quantiles_ns[index]);
     visitor.object(key!("spacing"), true);
     visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count)));
-    visitor.seconds(key!("mean_s"), moments.and_then(Moments::mean_ns));
+    visitor.seconds(key!("mean_s"), moments.map(Statistics::mean_ns));
     visitor.seconds(key!("median_s"), quantile(0));
-    visitor.seconds(key!("stddev_s"), moments.and_then(Moments::stddev_ns));
+    visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
     visitor.seconds(key!("p99_s"), quantile(1));
     visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
     visitor.integer(key!("oversize"), moments.map(|_| summary.oversize));
@@ -262,7 +262,7 @@ fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("min_bytes"), summary.extremes.map(|(min, _, _)| min));
     visitor.number(key!("mean_bytes"), summary.extremes.map(|(_, mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.extremes.map(|(_, _, max)| max));
-    visitor.integer(key!("zero_windows"), Some(summary.zero_windows));
+    visitor.integer(key!("zero_windows"), Some(u64::from(summary.zero_windows)));
     visitor.exact_seconds(key!("zero_window_time_s"), Some(summary.zero_time_ns as i64));
     visitor.exact_seconds(key!("limited_time_s"), summary.limited_ns.map(|time| time as i64));
     visitor.number(key!("limited_fraction"), direction.limited_fraction());

@@ -51,6 +51,38 @@ impl Moments {
     }
 }
 
+/// What stays of [`Moments`] when there are no more samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Statistics {
+    /// Samples taken, at least one.
+    pub count: u64,
+    /// Smallest and largest, nanoseconds.
+    pub min_ns: u64,
+    /// See above.
+    pub max_ns: u64,
+    mean_ns: f64,
+    stddev_ns: f64,
+}
+
+impl Statistics {
+    /// None without samples.
+    pub fn of(moments: &Moments) -> Option<Self> {
+        let Moments { count, min_ns, max_ns, .. } = *moments;
+        let mean_ns = moments.mean_ns()?;
+        Some(Self { count, min_ns, max_ns, mean_ns, stddev_ns: moments.stddev_ns().unwrap_or(f64::NAN) })
+    }
+
+    /// Arithmetic mean, nanoseconds.
+    pub fn mean_ns(&self) -> f64 {
+        self.mean_ns
+    }
+
+    /// Sample standard deviation (n - 1), nanoseconds; none below two samples.
+    pub fn stddev_ns(&self) -> Option<f64> {
+        (self.count > 1).then_some(self.stddev_ns)
+    }
+}
+
 /// A duration is far from 2^63: from a signed number the processor converts in one step.
 #[inline]
 fn to_float(value_ns: u64) -> f64 {

@@ -7,7 +7,8 @@ use super::duplicates::{LONGEST_DISTANCE_NS, signature};
 use super::half::{Half, Offer};
 use super::ledger::ByteLedger;
 use super::loss::{LossCounters, Trigger};
-use super::moments::Moments;
+use super::moments::{Moments, Statistics};
+use super::sketch::DurationSketch;
 use super::spacing::Gap;
 use super::vantage::{Clues, Side, Vantage};
 use crate::packet::{Packet, tcp_flags};
@@ -34,9 +35,15 @@ pub const REASONS: [(&str, &str); 10] = [
 #[derive(Debug, Clone, Copy)]
 pub struct Durations<const N: usize> {
     /// Count, mean, extremes, deviation.
-    pub moments: Moments,
+    pub moments: Statistics,
     /// Quantiles, nanoseconds.
     pub quantiles_ns: [f64; N],
+}
+
+impl<const N: usize> Durations<N> {
+    fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
+        Some(Self { moments: Statistics::of(moments)?, quantiles_ns: sketch.quantiles(ranks)? })
+    }
 }
 
 /// Packet spacing of a direction.
@@ -64,7 +71,7 @@ pub struct WindowSummary {
     /// Smallest, mean, largest window in bytes; none without advertisements or scale.
     pub extremes: Option<(u64, f64, u64)>,
     /// Advertisements of zero.
-    pub zero_windows: u64,
+    pub zero_windows: u32,
     /// Time the window was closed.
     pub zero_time_ns: u64,
     /// Time the window left no room for a segment; none if the scale is unknown.
@@ -87,7 +94,7 @@ pub struct DirectionSummary {
     /// Payload bytes, each position once.
     pub unique_payload_bytes: u64,
     /// Frames of more than one wire segment.
-    pub superpackets: u64,
+    pub superpackets: u32,
     /// Largest payload of a frame.
     pub largest_payload: u32,
     /// Payload of a full wire segment.
@@ -213,9 +220,7 @@ pub struct ConnectionSummary {
     pub end_ns: i64,
     /// SYN, SYN-ACK and the client's acknowledgement were seen.
     pub handshake_complete: bool,
-    /// Round trip of the handshake, client to server, wherever the capture stands.
-    pub handshake_rtt_ns: Option<i64>,
-    /// First SYN to the completing acknowledgement are known to be this far apart.
+    /// Handshake round trips between the capture point and client, server.
     pub handshake_loops_ns: [Option<i64>; 2],
     /// How it ended.
     pub close: Close,
@@ -285,7 +290,6 @@ impl ConnectionSummary {
             start_ns: connection.start_ns,
             end_ns,
             handshake_complete: connection.handshake.complete,
-            handshake_rtt_ns: connection.handshake.rtt_ns(),
             handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
             close: connection.close(),
             reset_by: connection.reset.map(|(side, _)| side),
@@ -300,6 +304,12 @@ impl ConnectionSummary {
             tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
             ended_by: None,
         }
+    }
+
+    /// Round trip of the handshake, client to server, wherever the capture stands.
+    pub fn handshake_rtt_ns(&self) -> Option<i64> {
+        let [client, server] = self.handshake_loops_ns;
+        Some(client? + server?)
     }
 
     /// A packet that came after the connection had been put away.
@@ -378,7 +388,7 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         data_segments: half.data_segments,
         payload_bytes: half.payload_bytes,
         unique_payload_bytes: half.unique_payload_bytes,
-        superpackets: half.superpackets,
+        superpackets: u32::try_from(half.superpackets).unwrap_or(u32::MAX),
         largest_payload: half.largest_payload,
         segment_size: half.segment_size(&packet),
         data_time_ns,
@@ -401,18 +411,12 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
-        summary.round_trips = trips
-            .sketch
-            .quantiles([0.5, 0.95, 0.99])
-            .map(|quantiles_ns| Durations { moments: trips.moments, quantiles_ns });
+        summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         let oversize = live.spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
         let spacing = &live.spacing;
         summary.spacing = SpacingSummary {
-            durations: spacing
-                .sketch
-                .quantiles([0.5, 0.99])
-                .map(|quantiles_ns| Durations { moments: spacing.moments, quantiles_ns }),
+            durations: Durations::of(&spacing.moments, &spacing.sketch, [0.5, 0.99]),
             oversize: oversize.count,
             oversize_time_ns: oversize.time_ns,
             oversize_threshold_ns: oversize.threshold_ns,
@@ -428,4 +432,15 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         }
     }
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_summaries_fit_in_memory() {
+        // Allocators round up to the next of their sizes, and the one above this is 1,536.
+        assert!(size_of::<ConnectionSummary>() <= 1280, "{} bytes", size_of::<ConnectionSummary>());
+    }
 }

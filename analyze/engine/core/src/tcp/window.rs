@@ -11,7 +11,7 @@ pub struct AdvertisedWindow {
     min: u64,
     max: u64,
     /// Advertisements of a window of zero.
-    pub zero_windows: u64,
+    pub zero_windows: u32,
     zero_since_ns: Option<i64>,
     zero_time_ns: u64,
     /// The last one as it stood in the header.
@@ -51,7 +51,7 @@ impl AdvertisedWindow {
     #[cold]
     fn add_around_zero(&mut self, window_bytes: u64, time_ns: i64) {
         if window_bytes == 0 {
-            self.zero_windows += 1;
+            self.zero_windows = self.zero_windows.saturating_add(1);
             self.zero_since_ns.get_or_insert(time_ns);
         } else if let Some(since) = self.zero_since_ns.take() {
             self.zero_time_ns += u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0);
