@@ -75,12 +75,16 @@ impl<'a> Intake<'a> {
     /// Order and bytes of frames without a time still tell something: they get the time of the frame before (the reader
     /// counts them). Done here, where frames pass in order whatever the number of threads.
     fn fill_times(&mut self, chunk: &mut Chunk) {
-        for record in &mut chunk.records {
-            if record.time_ns == Record::NO_TIME {
-                record.time_ns = self.last_time_ns;
+        if chunk.records.iter().any(|record| record.time_ns == Record::NO_TIME) {
+            let mut last_ns = self.last_time_ns;
+            for record in &mut chunk.records {
+                if record.time_ns == Record::NO_TIME {
+                    record.time_ns = last_ns;
+                }
+                last_ns = record.time_ns;
             }
-            self.last_time_ns = record.time_ns;
         }
+        self.last_time_ns = chunk.records.last().map_or(self.last_time_ns, |record| record.time_ns);
     }
 }
 

@@ -16,7 +16,7 @@ const TCP_LENGTH: usize = 20;
 
 /// Decodes the frame if it has one of the common shapes. The packet is written where it is to stay: moving a struct just
 /// written field by field costs more than all the parsing, because the wide loads wait for the narrow stores.
-#[inline]
+#[inline(always)]
 pub(super) fn packet(bytes: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     let frame = bytes.get(record.offset as usize..)?.get(..record.captured_length as usize)?;
     let found = match record.link_type {

@@ -75,7 +75,7 @@ pub enum Outcome {
 }
 
 /// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`].
-#[inline]
+#[inline(always)]
 pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
     match fast::packet(bytes, record, packet) {
         Some(()) => Outcome::Tcp,

@@ -390,7 +390,7 @@ impl Connection {
     }
 
     /// The other direction: what the packet says of data received.
-    #[inline]
+    #[inline(always)]
     fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
         if !packet.has(tcp_flags::ACK) {
             return Answer::default();

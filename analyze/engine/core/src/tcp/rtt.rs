@@ -41,7 +41,7 @@ const SMALLEST_RTO_NS: f64 = 200e6;
 
 impl RoundTrips {
     /// Takes a clean sample.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, rtt_ns: u64) {
         self.moments.add(rtt_ns);
         self.sketch.add(rtt_ns);

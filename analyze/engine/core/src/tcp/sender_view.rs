@@ -53,7 +53,8 @@ pub struct SenderView {
     paced_send: u64,
     /// What a sender may hand down at once in a window of any size.
     large_send: u64,
-    updated_ns: Option<i64>,
+    /// [`SenderView::NEVER`] before the first event.
+    updated_ns: i64,
     limited: bool,
     limited_ns: u64,
     flight: u64,
@@ -77,7 +78,7 @@ impl Default for SenderView {
             largest_send: 0,
             paced_send: 0,
             large_send: 0,
-            updated_ns: None,
+            updated_ns: Self::NEVER,
             limited: false,
             limited_ns: 0,
             flight: 0,
@@ -91,6 +92,8 @@ impl Default for SenderView {
 impl SenderView {
     /// So far away that it limits nothing.
     const UNKNOWN_EDGE: u64 = u64::MAX;
+    /// Later than any time.
+    const NEVER: i64 = i64::MAX;
 
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
@@ -119,7 +122,7 @@ impl SenderView {
     }
 
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, time_ns: i64, start: u64, end: u64, segment_size: u64, largest_send: u64) {
         self.advance(time_ns);
         if !self.begun {
@@ -184,7 +187,7 @@ impl SenderView {
         self.refresh();
     }
 
-    #[inline]
+    #[inline(always)]
     fn refresh(&mut self) {
         self.flight = (self.sent - self.acknowledged.min(self.sent)).saturating_sub(self.relief);
         self.max_flight = self.max_flight.max(self.flight);
@@ -203,7 +206,7 @@ impl SenderView {
         (self.flight > 0 || closed) && room < room_wanted
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, time_ns: i64) {
         if !self.waiting.is_empty() {
             self.advance_through_waiting(time_ns);
@@ -226,17 +229,16 @@ impl SenderView {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn accumulate(&mut self, time_ns: i64) {
-        let Some(updated) = self.updated_ns else {
-            self.updated_ns = Some(time_ns);
-            return;
-        };
-        let elapsed = time_ns.saturating_sub(updated);
+        let elapsed = time_ns.saturating_sub(self.updated_ns);
         if elapsed <= 0 {
+            if self.updated_ns == Self::NEVER {
+                self.updated_ns = time_ns;
+            }
             return;
         }
-        self.updated_ns = Some(time_ns);
+        self.updated_ns = time_ns;
         if self.flight > 0 {
             self.flight_area += self.flight as i64 as f64 * elapsed as f64;
             self.busy_ns += elapsed as u64;

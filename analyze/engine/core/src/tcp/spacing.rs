@@ -65,7 +65,7 @@ pub struct Oversize {
 impl Spacing {
     /// Takes the next data packet; returns its distance from the one before (none for the first, or if time ran
     /// backwards).
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, time_ns: i64, frame: u32, fixed_limit_ns: Option<u64>) -> Option<u64> {
         let previous = self.previous.replace((time_ns, frame));
         let (previous_ns, previous_frame) = previous?;
