@@ -4,7 +4,6 @@ Captures hold other people's traffic, so what is derived from them is created wi
 """
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,7 +26,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         return
     # Through a symbolic link the file it names is replaced, not the link.
     target = path.resolve()
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as error:

@@ -1,10 +1,9 @@
 """Which files to read: names, glob patterns and folders (where captures are known by their first bytes)."""
 
-import glob
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 STANDARD_INPUT = "-"
 
@@ -26,8 +25,7 @@ _COMPRESSED_MAGICS = (
 _CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The files to read, in order, and one line for each name that led to none."""
 
     paths: tuple[str, ...]
@@ -53,12 +51,21 @@ def _resolve(name: str) -> tuple[list[str], str | None]:
     try:
         if path.is_dir():
             return _in_folder(path)
-        if not os.path.lexists(path) and glob.has_magic(name):
-            matched = sorted(m for m in glob.glob(name, recursive=True) if Path(m).is_file())  # noqa: PTH207 - Path.glob takes no absolute pattern
-            return matched, None if matched else f"{name}: no file matches this pattern"
+        if not os.path.lexists(path):
+            return _matching(name)
     except OSError as error:
         return [], f"{name}: {error.strerror}"
     return [name], None
+
+
+def _matching(name: str) -> tuple[list[str], str | None]:
+    """The files of a pattern; a name that is no pattern stays, to be told of when it is opened."""
+    import glob
+
+    if not glob.has_magic(name):
+        return [name], None
+    matched = sorted(m for m in glob.glob(name, recursive=True) if Path(m).is_file())  # noqa: PTH207 - Path.glob takes no absolute pattern
+    return matched, None if matched else f"{name}: no file matches this pattern"
 
 
 def _in_folder(folder: Path) -> tuple[list[str], str | None]:

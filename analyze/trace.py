@@ -5,23 +5,21 @@ files, because keeping them all would take as much memory as the capture.
 """
 
 import io
-import json
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from analyze import _engine, document
+from analyze import _engine
 from analyze._engine import Columns, TraceError
-from analyze.anonymize import Anonymizer
 from analyze.capture_files import STANDARD_INPUT
 from analyze.grouping import Grouping, Input, group
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from analyze.anonymize import Anonymizer
+    from analyze.document import Record
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
 
@@ -32,8 +30,7 @@ Progress = Callable[[int], object]
 """Called about 20 times a second with the bytes consumed so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How to read."""
 
     filter: str | None = None
@@ -52,12 +49,15 @@ class Options:
     """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
 
 
+_DEFAULTS = Options()
+
+
 def version() -> str:
     """The version of vmtrace."""
     return _engine.VERSION
 
 
-def read(*sources: Source, options: Options = Options(), progress: Progress | None = None) -> "Trace":
+def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | None = None) -> "Trace":
     """Measure captures.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
@@ -89,12 +89,12 @@ class Trace:
         self._progress = progress
         self._spool = spool
         self._groups = group(self._inputs, options.grouping)
-        self._anonymizer = Anonymizer() if options.anonymize else None
+        self._anonymizer = _anonymizer() if options.anonymize else None
         self._result = self._run(options.packets_of)
         self._detail = (options.packets_of, self._result)
         self._columns: Columns | None = None
         self._some_columns: dict[str, list[Any]] = {}
-        self._header: document.Record | None = None
+        self._header: Record | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -127,7 +127,7 @@ class Trace:
         mask = self._anonymizer.value
         table = pyarrow.table(self._connection_columns())
         for index, name in enumerate(table.column_names):
-            if name in Anonymizer.COLUMNS:
+            if name in self._anonymizer.COLUMNS:
                 values = [mask(name, value) for value in table[name].to_pylist()]
                 table = table.set_column(index, name, pyarrow.array(values, pyarrow.string()))
         return table
@@ -168,7 +168,7 @@ class Trace:
         if column not in self._some_columns:
             self.load([column])
         values = self._some_columns[column]
-        if self._anonymizer and column in Anonymizer.COLUMNS:
+        if self._anonymizer and column in self._anonymizer.COLUMNS:
             return [self._anonymizer.value(column, value) for value in values]
         return values
 
@@ -181,7 +181,7 @@ class Trace:
         """The rows of the connection table, the one of most bytes on the wire first."""
         return self._result.largest(len(self) if limit is None else limit)
 
-    def header(self) -> document.Record:
+    def header(self) -> "Record":
         """The JSON document without its connections."""
         if self._header is None:
             # Connections are numbered from 1.
@@ -189,7 +189,7 @@ class Trace:
             del self._header["connections"]
         return self._header
 
-    def records(self, connections: Iterable[int]) -> list[document.Record]:
+    def records(self, connections: Iterable[int]) -> "list[Record]":
         """The JSON records of these connections, in the order asked for; `KeyError` for one that there is not."""
         records = []
         for number in connections:
@@ -199,11 +199,13 @@ class Trace:
             records.append(self._anonymizer.connection(found[0]) if self._anonymizer else found[0])
         return records
 
-    def json(self) -> document.Record:
+    def json(self) -> "Record":
         """The whole JSON document `vmtrace.analysis/1`."""
+        import json
+
         buffer = io.BytesIO()
         self.write_json(buffer.write)
-        content: document.Record = json.loads(buffer.getvalue())
+        content: Record = json.loads(buffer.getvalue())
         return content
 
     def write_json(self, write: Callable[[bytes], object]) -> None:
@@ -211,6 +213,8 @@ class Trace:
         if self._anonymizer is None:
             self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
             return
+        import json
+
         content = self._part(None)
         content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
         write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
@@ -234,13 +238,15 @@ class Trace:
             self._columns = self._result.connections()
         return self._columns
 
-    def _part(self, connection: int | None) -> document.Record:
+    def _part(self, connection: int | None) -> "Record":
         """The JSON document with this connection alone, with all of them for None."""
+        import json
+
         buffer = io.BytesIO()
         self._result.write_json(
             buffer.write, vmtrace_version=version(), input_paths=self.paths, only_connection=connection
         )
-        content: document.Record = json.loads(buffer.getvalue())
+        content: Record = json.loads(buffer.getvalue())
         return content
 
     def _run(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
@@ -253,6 +259,12 @@ class Trace:
             compile_filter=_compiler(options.filter),
             progress=self._progress,
         )
+
+
+def _anonymizer() -> "Anonymizer":
+    from analyze.anonymize import Anonymizer
+
+    return Anonymizer()
 
 
 def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
@@ -273,6 +285,9 @@ def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> Input
 
 def _spooled(stream: IO[bytes], spool: list[IO[bytes]]) -> str:
     """The stream's content in a temporary file (mode 0600) that lives as long as `spool`."""
+    import shutil
+    import tempfile
+
     file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")  # noqa: SIM115 - lives on in `spool`
     shutil.copyfileobj(stream, file, 1 << 20)
     file.flush()

@@ -1,7 +1,6 @@
 """Numbers and names as people read them: SI prefixes, durations, instants, and text that is safe on a terminal."""
 
 import math
-from datetime import UTC, datetime
 
 ABSENT = "-"
 """What stands where a number could not be measured: never 0."""
@@ -71,6 +70,8 @@ def instant(unix_ns: int | None) -> str:
     """Unix nanoseconds -> `2026-11-20 18:55:39.123 UTC`."""
     if unix_ns is None:
         return ABSENT
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC)
     except (OverflowError, ValueError, OSError):

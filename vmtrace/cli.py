@@ -1,41 +1,12 @@
-"""The `vmtrace` command: parse, run, exit status. Each subcommand is a module of `vmtrace.commands`."""
+"""The `vmtrace` command: run, exit status. Plain command lines are read by `commands.plain`, all others by typer.
+
+Loading typer takes far longer than analysing a small capture, so it is loaded only where it is needed.
+"""
 
 import sys
-import traceback
-from typing import Annotated
 
-import typer
-
-from vmtrace.commands.analyze import analyze
+from vmtrace.commands import plain
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
-
-app = typer.Typer(
-    name="vmtrace",
-    help="Packet-level network trace analyzer: what crossed the wire, measured exactly.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-app.command(no_args_is_help=True)(analyze)
-
-# Wrong usage, by the name that every typer has for it (its base class moved between versions).
-_ParserError: type[Exception] = typer.BadParameter.__mro__[1]
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from analyze.trace import version
-
-        print(f"vmtrace {version()}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Packet-level network trace analyzer: what crossed the wire, measured exactly."""
 
 
 def main() -> None:
@@ -46,33 +17,31 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line; returns the exit status. No traceback leaves this without `--debug`."""
     try:
-        return app(arguments, prog_name="vmtrace", standalone_mode=False) or Exit.DONE
-    except _ParserError as error:
-        return _usage(error)
+        return _run(arguments)
     except UsageError as error:
         complain(str(error))
         return Exit.USAGE
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         complain("interrupted")
         return Exit.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never reads a traceback
         complain(str(error) if isinstance(error, CommandError) else _unexpected(error))
         if "--debug" in arguments:
+            import traceback
+
             traceback.print_exc()
         return Exit.FAILED
 
 
-def _usage(error: Exception) -> int:
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        # Its message is the help, which a newer typer has printed already.
-        text = str(getattr(error, "message", ""))
-        print(text, file=sys.stderr) if text else None
-        return Exit.USAGE
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
-    command = context.command_path if context is not None else "vmtrace"
-    complain(f"{message} (see {command} --help)")
-    return Exit.USAGE
+def _run(arguments: list[str]) -> int:
+    request = plain.parse(arguments)
+    if request is None:
+        from vmtrace import parser
+
+        return parser.run(arguments)
+    from vmtrace.commands import analysis
+
+    return analysis.run(request)
 
 
 def _unexpected(error: Exception) -> str:

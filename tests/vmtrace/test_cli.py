@@ -1,5 +1,8 @@
-"""The command line itself: help, version, completion and wrong usage."""
+"""The command as a whole: its version, and that starting it is cheap."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,53 +15,46 @@ def test_the_version_is_told(vmtrace: Any) -> None:
     assert (done.returncode, done.stdout) == (0, f"vmtrace {package.__version__}\n")
 
 
-def test_help_names_the_options_that_scripts_rely_on(vmtrace: Any) -> None:
-    done = vmtrace("analyze", "--help", COLUMNS="200")
-    assert done.returncode == 0
-    for option in (
-        "--json",
-        "--csv",
-        "--parquet",
-        "--report",
-        "--figures",
-        "--filter",
-        "--connection",
-        "--by",
-        "--fail-if",
-    ):
-        assert option in done.stdout
-
-
-def test_completion_can_be_installed(vmtrace: Any) -> None:
-    assert "--install-completion" in vmtrace("--help").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["analyze", "--nope", "x"], "No such option"),
-        (["nope"], "No such command"),
-        (["analyze", "x", "--threads", "many"], "--threads"),
-        (["analyze", "x", "--by", "colour"], "--by"),
-        (["analyze", "x", "--limit", "0"], "--limit"),
-        (["analyze", "x", "--oversize-abs", "0"], "--oversize-abs"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_status_2(vmtrace: Any, arguments: list[str], text: str) -> None:
-    done = vmtrace(*arguments)
-    assert done.returncode == 2
-    assert text in done.stderr
-    assert done.stderr.startswith("vmtrace: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_no_arguments_print_the_help(vmtrace: Any) -> None:
-    for arguments in ([], ["analyze"]):
-        done = vmtrace(*arguments)
-        assert done.returncode == 2
-        assert "Usage: vmtrace" in done.stdout + done.stderr
-
-
 def test_the_names_for_a_notebook() -> None:
     assert package.__all__ == ["Options", "Trace", "TraceError", "read"]
     assert all(hasattr(package, name) for name in package.__all__)
+
+
+DATA_LIBRARIES = {"matplotlib", "numpy", "pandas", "plotly", "polars", "pyarrow"}
+# Each of them, or what it loads, takes longer than the analysis of a small capture.
+SLOW_TO_LOAD = DATA_LIBRARIES | {
+    *("asyncio", "click", "pydantic", "rich", "typer"),
+    *("ctypes", "dataclasses", "datetime", "inspect", "secrets", "shutil", "subprocess", "tempfile", "traceback"),
+}
+
+
+def loaded_by(code: str, folder: Path) -> set[str]:
+    """The packages that a fresh Python has loaded after running `code`."""
+    report = "\nimport sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code + report], cwd=folder, capture_output=True, text=True, timeout=60, check=True
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("code", ["import vmtrace", "import vmtrace.cli", "import vmtrace; vmtrace.read('x.pcap')"])
+def test_importing_is_cheap(transfer: Any, tmp_path: Path, code: str) -> None:
+    transfer.write(tmp_path / "x.pcap")
+    loaded = loaded_by(code, tmp_path)
+    assert "analyze" in loaded
+    assert loaded & (SLOW_TO_LOAD - loaded_by("", tmp_path)) == set()
+
+
+def test_a_run_for_json_is_cheap(transfer: Any, tmp_path: Path) -> None:
+    transfer.write(tmp_path / "x.pcap")
+    code = "from vmtrace.cli import run; assert run(['analyze', 'x.pcap', '--json', 'out.json']) == 0"
+    assert loaded_by(code, tmp_path) & (SLOW_TO_LOAD - loaded_by("", tmp_path)) == set()
+    assert (tmp_path / "out.json").exists()
+
+
+def test_what_typer_parses_waits_for_no_data_library(tmp_path: Path) -> None:
+    loaded = loaded_by(
+        "from vmtrace.cli import run; assert run(['analyze', 'x.pcap', '--threads', '1']) == 1", tmp_path
+    )
+    assert "typer" in loaded
+    assert loaded & DATA_LIBRARIES == set()

@@ -5,21 +5,20 @@ Heavy libraries are imported where their output is asked for: the plain table of
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyze import capture_files, fail_if
-from analyze.grouping import Grouping
-from analyze.trace import Options, Trace, TraceError, read
+from analyze import capture_files
+from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
+from vmtrace.commands.request import Request
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from analyze.fail_if import Expression
     from analyze.packet_series import ConnectionSeries
     from analyze.provenance import Provenance
     from analyze.providers import Provider
@@ -27,58 +26,6 @@ if TYPE_CHECKING:
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05
 """Of the connections nobody chose, those with this share of all bytes are drawn, up to `_DRAWN_AT_MOST`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The command line, checked by the parser. Option names as in `vmtrace analyze --help`."""
-
-    names: tuple[str, ...]
-    json: str | None = None
-    csv: Path | None = None
-    parquet: Path | None = None
-    report: Path | None = None
-    figures: Path | None = None
-    filter: str | None = None
-    connections: tuple[int, ...] = ()
-    by_provider: bool = False
-    fail_if: str | None = None
-    oversize_abs_ms: float | None = None
-    threads: int = 0
-    limit: int = 20
-    separate: bool | None = None
-    anonymize: bool = False
-    quiet: bool = False
-    no_color: bool = False
-    debug: bool = False
-
-    @property
-    def draws(self) -> bool:
-        """True if the packets of connections are wanted that are only known after a first pass."""
-        return (self.report is not None or self.figures is not None) and not self.connections
-
-    @property
-    def options(self) -> Options:
-        """The part that the reading needs."""
-        return Options(
-            filter=self.filter,
-            threads=self.threads,
-            oversize_abs_ms=self.oversize_abs_ms,
-            packets_of=self.connections if self._writes_packets else (),
-            grouping=self._grouping,
-            keep_input=self.draws,
-            anonymize=self.anonymize,
-        )
-
-    @property
-    def _grouping(self) -> Grouping:
-        if self.separate is None:
-            return Grouping.AUTO
-        return Grouping.SEPARATE if self.separate else Grouping.MERGE
-
-    @property
-    def _writes_packets(self) -> bool:
-        return any(place is not None for place in (self.csv, self.parquet, self.report, self.figures))
 
 
 def run(request: Request) -> int:
@@ -111,9 +58,13 @@ def run(request: Request) -> int:
     return Exit.CROSSED if crossed else Exit.DONE
 
 
-def _parsed(text: str | None) -> fail_if.Expression | None:
+def _parsed(text: str | None) -> "Expression | None":
+    if text is None:
+        return None
+    from analyze import fail_if
+
     try:
-        return None if text is None else fail_if.parse(text)
+        return fail_if.parse(text)
     except fail_if.ExpressionError as error:
         raise UsageError(f"--fail-if {error}") from None
 
@@ -133,24 +84,29 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
     return readable
 
 
+def _check_filter(expression: str) -> None:
+    from analyze.filter import FilterError, checked
+
+    try:
+        checked(expression)
+    except FilterError as error:
+        raise UsageError(str(error)) from None
+
+
 def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> Trace | None:
     """Read what can be read: an input that is no capture is told of and left out."""
-    from analyze.filter import FilterError
-
-    if not paths:
-        return None
+    if request.filter is not None:
+        _check_filter(request.filter)
     trace: Trace | None = None
     problems: list[Exception]
     try:
         trace = read(*paths, options=request.options, progress=bar)
-    except FilterError as error:
-        raise UsageError(str(error)) from None
     except (TraceError, OSError) as error:
         if isinstance(error, TraceError) and error.kind == "filter":
             raise UsageError(error.reason) from None
         problems = [error, *getattr(error, "others", ())]
         if request.debug:
-            traceback.print_exc()
+            _print_traceback()
     else:
         problems = trace.errors
     for problem in map(describe, problems):
@@ -185,8 +141,16 @@ def _say_empty(trace: Trace) -> list[str]:
     return failures
 
 
-def _judge(trace: Trace, text: str, expression: fail_if.Expression) -> bool:
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _judge(trace: Trace, text: str, expression: "Expression") -> bool:
     """Tell of the first connection in which the expression holds; true if there is one."""
+    from analyze import fail_if
+
     try:
         condition = fail_if.bind(expression, trace.column_names)
     except fail_if.ExpressionError as error:
@@ -264,8 +228,8 @@ class Outputs:
             except OSError as error:
                 failures.append(f"cannot write {describe(error)}")
                 complain(failures[-1])
-                if request.debug:
-                    traceback.print_exc()
+                if self._request.debug:
+                    _print_traceback()
         return failures
 
     def _write_json(self) -> None:

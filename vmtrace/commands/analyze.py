@@ -82,7 +82,8 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
     ] = False,
 ) -> int:
     """Measure captures: connections, loss, round-trip time, spacing, windows, TLS, and where the bytes went."""
-    from vmtrace.commands.analysis import Request, run
+    from vmtrace.commands.analysis import run
+    from vmtrace.commands.request import Request
 
     return run(
         Request(
