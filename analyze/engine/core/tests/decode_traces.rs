@@ -141,7 +141,8 @@ fn decode(mut chunk: Chunk) -> (Batch, u64) {
 /// Compares one capture; returns the number of segments, or none where tshark is absent.
 fn compare(name: &str, path: &Path, batch: &Batch) -> Option<usize> {
     let mut expected = tshark(path)?;
-    let mut found: BTreeMap<u32, Fields> = batch.packets().iter().map(|packet| (packet.frame, fields(packet))).collect();
+    let mut found: BTreeMap<u32, Fields> =
+        batch.packets().iter().map(|packet| (packet.frame, fields(packet))).collect();
     if LENGTHS_LOST.contains(&name) {
         found.values_mut().chain(expected.values_mut()).for_each(|fields| fields[PAYLOAD_LENGTH] = 0);
     }

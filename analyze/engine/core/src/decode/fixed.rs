@@ -29,12 +29,9 @@ pub(super) fn packet<const LINK: usize>(frame: &[u8], record: &Record, packet: &
     }
 }
 
-#[inline(always)]
-fn segment<const LINK: usize, const OPTIONS: usize>(
-    frame: &[u8],
-    record: &Record,
-    packet: &mut Packet,
-) -> Option<()> {
+// Apart for each kind of frame: merged into one, they would pass all fields through the stack.
+#[inline(never)]
+fn segment<const LINK: usize, const OPTIONS: usize>(frame: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     let headers = frame.get(..LINK + HEADERS + OPTIONS)?;
     let (ip, tcp) = (LINK, LINK + 20);
     let kind = u16_at(headers, if LINK == 20 { 0 } else { LINK - 2 });

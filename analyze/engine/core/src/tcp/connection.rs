@@ -3,8 +3,8 @@
 //! The client's data is half 0, the server's half 1. A packet is first compared with what was captured just before
 //! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
 
-use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::acknowledgement::{Answer, Terms};
+use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
 use super::half::{Half, Offer};
 use super::handshake::Handshake;

@@ -72,10 +72,10 @@ impl Slot {
 
     /// Whether the packet has these addresses and ports, and then whether the client sent it.
     #[inline]
-    fn from_client(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
+    fn sent_by_client(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
         let swapped_ports = self.ports.rotate_left(16);
         match &self.addresses_v6 {
-            None if packet.ip_version == 4 => from_client_v4(self.address_key, self.ports, packet),
+            None if packet.ip_version == 4 => sent_by_client_v4(self.address_key, self.ports, packet),
             Some(own) if packet.ip_version == 6 => {
                 let offset = packet.address_offset as usize;
                 let pair = bytes.get(offset..offset + 32)?;
@@ -92,7 +92,7 @@ impl Slot {
 }
 
 #[inline]
-fn from_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
+fn sent_by_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
     if packet.address_key == address_key && packet.ports == ports {
         return Some(true);
     }
@@ -125,7 +125,7 @@ impl Link {
     }
 
     #[inline]
-    fn from_client(self) -> bool {
+    fn is_from_client(self) -> bool {
         self.0 & 1 == 0
     }
 }
@@ -249,7 +249,7 @@ impl Shard {
         let recent = self.nearby.place(packet.flow_hash);
         if recent.chunk == order.chunk
             && recent.ip_version == packet.ip_version
-            && let Some(from_client) = from_client_v4(recent.address_key, recent.ports, packet)
+            && let Some(from_client) = sent_by_client_v4(recent.address_key, recent.ports, packet)
             && let Some(follower) = order.followers.get_mut(recent.tail as usize)
         {
             *follower = Link::new(index, from_client);
@@ -261,7 +261,7 @@ impl Shard {
 
     fn begin_line(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
         let recent = *self.nearby.place(packet.flow_hash);
-        let known = self.slots.get(recent.slot as usize).and_then(|slot| slot.from_client(packet, bytes));
+        let known = self.slots.get(recent.slot as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
         let (slot, from_client) = match known {
             Some(from_client) => (recent.slot, from_client),
             None => self.find_or_begin(packet, bytes, first_order + u64::from(index)),
@@ -297,14 +297,14 @@ impl Shard {
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                 {
-                    connection.steady_packet(packet, bytes, link.from_client(), &mut self.environment);
+                    connection.steady_packet(packet, bytes, link.is_from_client(), &mut self.environment);
                     link = next(link);
                 }
             }
             let Some(packet) = packets.get(link.index()) else { return };
             // The client of a connection that took over the addresses may be the other side.
             let own = self.slots.get(slot as usize).filter(|_| slot != line.slot);
-            let from_client = own.and_then(|own| own.from_client(packet, bytes)).unwrap_or(link.from_client());
+            let from_client = own.and_then(|own| own.sent_by_client(packet, bytes)).unwrap_or(link.is_from_client());
             slot = self.take(slot, packet, bytes, from_client, first_order + link.index() as u64);
             link = next(link);
         }
@@ -358,7 +358,7 @@ impl Shard {
             from_client = slots
                 .get(index as usize)
                 .filter(|slot| slot.hash == packet.flow_hash)
-                .and_then(|slot| slot.from_client(packet, bytes));
+                .and_then(|slot| slot.sent_by_client(packet, bytes));
             from_client.is_some()
         });
         match (found, from_client) {
