@@ -1,24 +1,32 @@
-//! The same on several threads. Each thread has a shard of its own, whose connections thus stay in its processor's cache.
-//! What it does next: analysing its shard's part of a decoded chunk, or else reading and decoding another chunk. A thread
-//! with less to analyse decodes more: few connections still keep two threads busy (of one, one thread decodes and one
-//! analyses), and many connections all of them.
+//! The same on several threads. Connections are spread over shards. A thread's next task is the part of a decoded chunk that
+//! one shard takes, or else to read and decode another chunk.
+//!
+//! What costs is what goes from one processor's cache to another's, so each task has the thread that suits it. Where a
+//! chunk holds many connections, a shard belongs to one thread: connections stay, packets move. Where it holds few, the
+//! thread that decoded the chunk analyses it, shard after shard, behind the thread that has the chunk before: packets stay,
+//! connections move. Only a thread that would have to wait takes what suits another.
 //!
 //! Chunks are decoded in any order and published in file order; a shard takes its packets of one published chunk after
-//! the other. The number of chunks under way is bounded, and so is memory.
+//! the other, one thread at a time. The number of chunks under way is bounded, and so is memory.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Options;
 use super::stage::{InputTally, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
+use crate::packet::Packet;
 use crate::read::Chunk;
 use crate::tcp::shard::Shard;
 
+/// Shards for each thread: enough for a thread to follow closely behind another.
+const SHARDS_PER_THREAD: usize = 4;
 /// Chunks under way for each thread.
 const CHUNKS_PER_THREAD: usize = 3;
+/// A chunk with more packets than this for each connection holds few connections: then the packets of a connection weigh
+/// more than its records.
+const MANY_PACKETS: u32 = 24;
 
 /// A chunk on its way.
 #[derive(Default)]
@@ -28,11 +36,26 @@ struct Work {
     filtered: Vec<u16>,
     /// Packet indices by shard; unused with a single shard.
     by_shard: Vec<Vec<u32>>,
+    /// The thread that decoded it, if it suits all tasks.
+    decoder: Option<usize>,
     first_order: u64,
 }
 
+/// About how many connections the packets belong to: exact for few, too low for many.
+fn count_connections(packets: &[Packet]) -> u32 {
+    let mut seen = [0u64; 16];
+    for packet in packets {
+        let place = packet.flow_hash % 1024;
+        seen[place as usize / 64] |= 1 << (place % 64);
+    }
+    seen.iter().map(|word| word.count_ones()).sum()
+}
+
 impl Work {
-    fn sort_out(&mut self, shards: usize) {
+    fn sort_out(&mut self, shards: usize, decoder: usize) {
+        let packets = self.batch.packets();
+        let few = count_connections(packets) as usize * MANY_PACKETS as usize <= packets.len();
+        self.decoder = few.then_some(decoder);
         self.by_shard.resize_with(shards, Vec::new);
         self.by_shard.iter_mut().for_each(Vec::clear);
         if shards == 1 {
@@ -43,6 +66,11 @@ impl Work {
             let shard = (u64::from(packet.flow_hash.rotate_left(16)) * shards as u64) >> 32;
             self.by_shard[shard as usize].push(index as u32);
         }
+    }
+
+    /// The thread that suits the shard's part.
+    fn thread_for(&self, shard: usize) -> usize {
+        self.decoder.unwrap_or(shard / SHARDS_PER_THREAD)
     }
 
     fn is_empty_for(&self, shard: usize) -> bool {
@@ -62,8 +90,10 @@ struct Board {
     /// Published chunks, from number `first` on, each with the number of shards that still want it.
     published: VecDeque<(Arc<Work>, usize)>,
     first: u64,
-    /// Next chunk of each shard.
-    next: Vec<u64>,
+    /// Threads that wait for news.
+    waiting: usize,
+    /// Next chunk of each shard, and whether a thread is at it.
+    shards: Vec<(u64, bool)>,
     spare: Vec<Work>,
     next_order: u64,
     reassembler: Reassembler,
@@ -74,12 +104,13 @@ struct Hall<'a, 'b> {
     board: Mutex<Board>,
     news: Condvar,
     intake: Mutex<&'a mut Intake<'b>>,
+    shards: Vec<Mutex<Shard>>,
     most_under_way: usize,
 }
 
 /// What a thread does next.
 enum Task {
-    Analyse(Arc<Work>),
+    Analyse { shard: usize, work: Arc<Work> },
     Read(Box<Work>),
     Leave,
 }
@@ -90,8 +121,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs to the end of the input.
 pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<InputTally>) {
-    // Rows are wanted in capture order and connections are known by number: one shard then, and the others only decode.
-    let shards = if options.detail_connections.is_empty() { options.threads } else { 1 };
+    // Rows are wanted in capture order and connections are known by number: one shard then.
+    let shards = if options.detail_connections.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
         board: Mutex::new(Board {
             reading: false,
@@ -101,7 +132,8 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
             decoded: BTreeMap::new(),
             published: VecDeque::new(),
             first: 0,
-            next: vec![0; shards],
+            waiting: 0,
+            shards: vec![(0, false); shards],
             spare: Vec::new(),
             next_order: 0,
             reassembler: Reassembler::new(),
@@ -109,60 +141,81 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
         }),
         news: Condvar::new(),
         intake: Mutex::new(intake),
+        shards: (0..shards)
+            .map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone())))
+            .collect(),
         most_under_way: options.threads * CHUNKS_PER_THREAD,
     };
-    let new_shard = || Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
-    let shards = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let hall = &hall;
-        let others: Vec<_> =
-            (1..options.threads).map(|number| scope.spawn(move || hall.work(number, new_shard()))).collect();
-        let own = hall.work(0, new_shard());
-        let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        std::iter::once(own).chain(others).collect()
+        for thread in 1..options.threads {
+            scope.spawn(move || hall.work(thread));
+        }
+        hall.work(0);
     });
     let mut board = hall.board.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut counts = Counts::default();
     board.reassembler.finish(&mut counts);
     board.tallies.add_counts(&counts);
-    (shards, board.tallies.into_list())
+    let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
+    (shards.collect(), board.tallies.into_list())
 }
 
 impl Hall<'_, '_> {
-    fn work(&self, number: usize, mut shard: Shard) -> Shard {
+    fn work(&self, thread: usize) {
         loop {
-            match self.next_task(number) {
-                Task::Analyse(work) => {
-                    let chosen = work.by_shard.get(number).filter(|_| work.by_shard.len() > 1).map(Vec::as_slice);
-                    shard.batch(work.batch.packets(), chosen, &work.chunk.bytes, work.first_order);
-                    drop(work);
-                    lock(&self.board).analysed(number);
-                    self.news.notify_all();
-                }
-                Task::Read(work) => self.read(*work),
-                Task::Leave => return shard,
+            match self.next_task(thread) {
+                Task::Analyse { shard, work } => self.analyse(shard, work),
+                Task::Read(work) => self.read(*work, thread),
+                Task::Leave => return,
             }
         }
     }
 
-    fn next_task(&self, number: usize) -> Task {
+    fn next_task(&self, thread: usize) -> Task {
         let mut board = lock(&self.board);
         loop {
-            if let Some(work) = board.next_analysis(number) {
-                return Task::Analyse(work);
+            if let Some((shard, work)) = board.next_analysis(Some(thread)) {
+                return Task::Analyse { shard, work };
             }
             if !board.reading && !board.at_end && board.under_way < self.most_under_way {
                 board.reading = true;
                 board.under_way += 1;
                 return Task::Read(Box::new(board.spare.pop().unwrap_or_default()));
             }
+            if let Some((shard, work)) = board.next_analysis(None) {
+                return Task::Analyse { shard, work };
+            }
             if board.at_end && board.under_way == 0 {
                 return Task::Leave;
             }
+            board.waiting += 1;
             board = self.news.wait(board).unwrap_or_else(PoisonError::into_inner);
+            board.waiting -= 1;
         }
     }
 
-    fn read(&self, mut work: Work) {
+    /// Lets the board go and wakes those who wait for a change.
+    fn tell(&self, board: MutexGuard<'_, Board>) {
+        let anyone = board.waiting > 0;
+        drop(board);
+        if anyone {
+            self.news.notify_all();
+        }
+    }
+
+    fn analyse(&self, shard: usize, work: Arc<Work>) {
+        let mut own = lock(&self.shards[shard]);
+        let chosen = (work.by_shard.len() > 1).then(|| work.by_shard[shard].as_slice());
+        own.batch(work.batch.packets(), chosen, &work.chunk.bytes, work.first_order);
+        drop(own);
+        drop(work);
+        let mut board = lock(&self.board);
+        board.analysed(shard);
+        self.tell(board);
+    }
+
+    fn read(&self, mut work: Work, thread: usize) {
         let mut intake = lock(&self.intake);
         let more = intake.next(&mut work.chunk, &mut work.filtered);
         drop(intake);
@@ -171,33 +224,38 @@ impl Hall<'_, '_> {
         if !more {
             board.at_end = true;
             board.under_way -= 1;
-            drop(board);
-            self.news.notify_all();
-            return;
+            return self.tell(board);
         }
         let number = board.read;
         board.read += 1;
-        let shards = board.next.len();
-        drop(board);
-        self.news.notify_all();
+        let shards = board.shards.len();
+        self.tell(board);
         work.batch.clear();
         work.batch.decode(&work.chunk);
         if work.batch.fragments.is_empty() {
-            work.sort_out(shards);
+            work.sort_out(shards, thread);
         }
-        lock(&self.board).publish(number, work);
-        self.news.notify_all();
+        let mut board = lock(&self.board);
+        board.publish(number, work, thread);
+        self.tell(board);
     }
 }
 
 impl Board {
-    /// The next chunk that holds something for the shard.
-    fn next_analysis(&self, shard: usize) -> Option<Arc<Work>> {
-        let (work, _) = self.published.get((self.next.get(shard)? - self.first) as usize)?;
-        Some(Arc::clone(work))
+    /// The shard that is furthest behind, with its next chunk, of those that suit the thread or of all.
+    fn next_analysis(&mut self, thread: Option<usize>) -> Option<(usize, Arc<Work>)> {
+        let ready = self.shards.iter().enumerate().filter_map(|(shard, &(next, busy))| {
+            let (work, _) = self.published.get((next - self.first) as usize).filter(|_| !busy)?;
+            thread.is_none_or(|thread| work.thread_for(shard) == thread).then_some((next, shard))
+        });
+        let (next, shard) = ready.min()?;
+        self.shards[shard].1 = true;
+        let (work, _) = &self.published[(next - self.first) as usize];
+        Some((shard, Arc::clone(work)))
     }
 
     fn analysed(&mut self, shard: usize) {
+        self.shards[shard].1 = false;
         self.pass(shard);
         self.skip_empty(shard);
         self.recycle();
@@ -205,14 +263,15 @@ impl Board {
 
     /// The shard is done with its next chunk.
     fn pass(&mut self, shard: usize) {
-        let index = (self.next[shard] - self.first) as usize;
+        let index = (self.shards[shard].0 - self.first) as usize;
         self.published[index].1 -= 1;
-        self.next[shard] += 1;
+        self.shards[shard].0 += 1;
     }
 
     /// Passes chunks that hold nothing for the shard.
     fn skip_empty(&mut self, shard: usize) {
-        while let Some((work, _)) = self.published.get((self.next[shard] - self.first) as usize)
+        while !self.shards[shard].1
+            && let Some((work, _)) = self.published.get((self.shards[shard].0 - self.first) as usize)
             && work.is_empty_for(shard)
         {
             self.pass(shard);
@@ -230,13 +289,13 @@ impl Board {
     }
 
     /// Takes a decoded chunk; publishes it, and those behind it, if all before it are published.
-    fn publish(&mut self, number: u64, work: Work) {
+    fn publish(&mut self, number: u64, work: Work, thread: usize) {
         self.decoded.insert(number, work);
-        let shards = self.next.len();
+        let shards = self.shards.len();
         while let Some(mut work) = self.decoded.remove(&(self.first + self.published.len() as u64)) {
             if !work.batch.fragments.is_empty() {
                 work.batch.join_fragments(&mut work.chunk, &mut self.reassembler);
-                work.sort_out(shards);
+                work.sort_out(shards, thread);
             }
             self.tallies.add(&work.chunk, &work.batch);
             self.tallies.add_filtered(&work.filtered);

@@ -168,7 +168,7 @@ struct Recent {
 struct Nearby([Recent; Nearby::PLACES]);
 
 impl Nearby {
-    const PLACES: usize = 256;
+    const PLACES: usize = 128;
 
     #[inline]
     fn place(&mut self, hash: u32) -> &mut Recent {
