@@ -213,6 +213,10 @@ impl Visitor for Collector {
         self.add_float(key, value);
     }
 
+    fn word(&mut self, key: Key, value: Option<&'static str>) {
+        self.add_text(key, value.map(str::to_owned));
+    }
+
     fn text(&mut self, key: Key, value: Option<&str>) {
         self.add_text(key, value.map(str::to_owned));
     }
