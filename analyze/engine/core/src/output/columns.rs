@@ -1,6 +1,7 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Key, Visitor, kind_name};
+use super::describe::{self, Visitor, kind_name};
+use super::key::Key;
 use crate::analysis::Analysis;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 

@@ -1,70 +1,16 @@
 //! What is said of a connection, field by field in the order of the JSON contract `vmtrace.analysis/1`.
 
+use std::io::Write;
+use std::net::Ipv6Addr;
+
 use super::fixed::{push_unsigned, rounded};
+use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
 use crate::tcp::loss::Trigger;
 use crate::tcp::moments::Moments;
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
-
-/// The name of a field, as it stands in JSON, and when the field is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    quoted: &'static str,
-    written: Written,
-}
-
-/// When a field is in the JSON document; it always is a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// Always: the contract names it, or readers should see that there is nothing.
-    Always,
-    /// Unless it is null or empty.
-    IfKnown,
-    /// Unless it is null, empty, zero or false.
-    IfSet,
-}
-
-/// Makes a [`Key`] of a name.
-macro_rules! key {
-    ($name:literal) => {
-        key!($name, Always)
-    };
-    ($name:literal, $written:ident) => {
-        $crate::output::describe::Key::new(concat!("\"", $name, "\":"), $crate::output::describe::Written::$written)
-    };
-}
-pub(crate) use key;
-
-impl Key {
-    /// The text of a macro-made key: quoted name, colon.
-    #[inline]
-    pub(crate) const fn new(quoted: &'static str, written: Written) -> Self {
-        Self { quoted, written }
-    }
-
-    /// `"name":`
-    #[inline]
-    pub fn quoted(self) -> &'static str {
-        self.quoted
-    }
-
-    /// The bare name.
-    pub fn name(self) -> &'static str {
-        self.quoted.get(1..self.quoted.len() - 2).unwrap_or_default()
-    }
-
-    /// False for a field that would say nothing, being null or empty (`known` is false) or zero or false (`set` is false).
-    #[inline]
-    pub fn is_written(self, known: bool, set: bool) -> bool {
-        match self.written {
-            Written::Always => true,
-            Written::IfKnown => known,
-            Written::IfSet => set,
-        }
-    }
-}
 
 /// Parts of a description that most connections have word for word in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +91,8 @@ pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize
     } else {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&summary.addresses[side * 16..side * 16 + 16]);
-        out.extend_from_slice(format!("[{}]:", std::net::Ipv6Addr::from(bytes)).as_bytes());
+        // A Vec takes all that is written.
+        let _ = write!(out, "[{}]:", Ipv6Addr::from(bytes));
     }
     push_unsigned(out, u64::from(summary.ports[side]), end);
 }

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::describe::{self, Common, Key, Visitor, key};
+use super::describe::{self, Common, Visitor};
 use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
+use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
 use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
@@ -109,6 +110,12 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.end();
 }
 
+/// Nothing in it has to be escaped.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    text.bytes().all(plain)
+}
+
 /// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
 /// place of the last one.
 struct Json {
@@ -153,9 +160,8 @@ impl Json {
 
     /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
     fn string(&mut self, text: &str) {
-        let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
         self.out.push(b'"');
-        if text.bytes().all(plain) {
+        if is_plain(text) {
             self.out.extend_from_slice(text.as_bytes());
         } else {
             self.escaped(text);
@@ -183,6 +189,7 @@ impl Json {
     /// A word of our own, which needs no escapes.
     #[inline]
     fn word_item(&mut self, word: &'static str) {
+        debug_assert!(is_plain(word), "{word}");
         self.out.push(b'"');
         self.out.extend_from_slice(word.as_bytes());
         self.out.extend_from_slice(b"\",");
