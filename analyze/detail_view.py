@@ -65,25 +65,42 @@ def _facts(record: Record) -> Iterator[str]:
 
 def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:
     forth, back = (record[key] for key, _ in _NAMES)
-    for key in forth:
-        if key == "not_measured" or isinstance(forth[key], list):
+    for key in _keys(forth, back):
+        left, right = forth.get(key), back.get(key)
+        if key == "not_measured" or isinstance(left, list):
             continue
-        if isinstance(forth[key], dict):
+        if isinstance(left, dict):
             yield _label(key), "", ""
-            yield from _group_rows(forth[key], back[key])
+            yield from _group_rows(left, right or {})
         else:
-            yield _label(key), _cell(key, forth[key]), _cell(key, back[key])
+            yield _label(key), _cell(key, left), _cell(key, right)
 
 
 def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tuple[str, str, str]]:
-    for key, left in forth.items():
-        right = back[key]
+    for key in _keys(forth, back):
+        left, right = forth.get(key), back.get(key)
         if isinstance(left, dict):
             yield indent + _label(key), "", ""
-            counts = _group_rows(left, right, indent + "  ")
-            yield from (row for row in counts if set(row[1:]) - {"0", ABSENT})
+            yield from _count_rows(left, right or {}, indent + "  ")
         elif not isinstance(left, list) and key != "caveat":
             yield indent + _label(key), _cell(key, left), _cell(key, right)
+
+
+def _count_rows(forth: Record, back: Record, indent: str) -> Iterator[tuple[str, str, str]]:
+    """Counts by reason or trigger, those that are not 0: a count that the record leaves out is."""
+    for key in _keys(forth, back):
+        left, right = forth.get(key, 0), back.get(key, 0)
+        if left or right:
+            yield indent + _label(key), _cell(key, left), _cell(key, right)
+
+
+def _keys(forth: Record, back: Record) -> list[str]:
+    """The fields of both directions in the order of the record; either may leave out some."""
+    keys = list(forth)
+    for place, key in enumerate(back):
+        if key not in forth:
+            keys.insert(keys.index(list(back)[place - 1]) + 1 if place else 0, key)
+    return keys
 
 
 def _reasons(record: Record, reasons: Mapping[str, str]) -> Iterator[str]:
@@ -91,7 +108,8 @@ def _reasons(record: Record, reasons: Mapping[str, str]) -> Iterator[str]:
     said: dict[str, list[str]] = {}
     for key, name in _NAMES:
         for field, reason in (record[key].get("not_measured") or {}).items():
-            said.setdefault(f"{_label(field.replace('.', ' '))}: {reasons.get(reason, reason)}", []).append(name)
+            what = "all that needs data" if field == "*" else _label(field.replace(".", " "))
+            said.setdefault(f"{what}: {reasons.get(reason, reason)}", []).append(name)
         if record[key]["loss"].get("caveat"):
             caveat = record[key]["loss"]["caveat"]
             said.setdefault(f"loss: {reasons.get(caveat, caveat)}", []).append(name)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from analyze.detail_view import show
 from analyze.trace import read
+from analyze.units import ABSENT
 
 
 def shown(record: dict[str, Any]) -> str:
@@ -43,6 +44,34 @@ def test_the_ledger_is_told_in_shares(record: dict[str, Any]) -> None:
 def test_reasons_for_what_is_missing_are_told(record: dict[str, Any]) -> None:
     assert "not measured, or less than sure:" in shown(record)
     assert "no data was seen in this direction (server → client)" in shown(record)
+
+
+def test_a_field_that_only_one_direction_has_is_told(record: dict[str, Any]) -> None:
+    text = shown(record)
+    assert "segment_size_bytes" not in record["server_to_client"]
+    labels = [line.split("  ")[0] for line in text.splitlines()]
+    size, absent = (cell.strip() for cell in cells(text, "segment size bytes") if cell)
+    assert size != ABSENT
+    assert absent == ABSENT
+    assert labels.index("segment size bytes") == labels.index("unique payload bytes") + 1
+
+    record["client_to_server"], record["server_to_client"] = record["server_to_client"], record["client_to_server"]
+    swapped = shown(record)
+    assert [cell.strip() for cell in cells(swapped, "segment size bytes") if cell] == [absent, size]
+    assert [line.split("  ")[0] for line in swapped.splitlines()] == labels
+
+
+def test_a_reason_that_is_left_out_counts_nothing(record: dict[str, Any]) -> None:
+    record["client_to_server"]["rtt"]["rejected"] = {"held_back_by_hole": 7}
+    record["server_to_client"]["rtt"]["rejected"] = {"retransmitted": 2}
+    text = shown(record)
+    assert [cell.strip() for cell in cells(text, "held back by hole") if cell] == ["7", "0"]
+    assert [cell.strip() for cell in cells(text, "retransmitted  ") if cell] == ["0", "2"]
+
+
+def test_what_a_direction_without_data_lacks_is_told_in_one_line(record: dict[str, Any]) -> None:
+    assert record["server_to_client"]["not_measured"]["*"] == "no_data"
+    assert "all that needs data: no data was seen in this direction (server → client)" in shown(record)
 
 
 def test_gaps_are_told_with_the_frames_that_prove_them(record: dict[str, Any]) -> None:

@@ -107,16 +107,56 @@ fn what_was_not_measured_is_null_and_has_a_reason() {
     let mut missing = 0;
     for document in captures.iter().map(document) {
         for direction in ["client_to_server", "server_to_client"].map(|key| &document["connections"][0][key]) {
-            let reasons = direction["not_measured"].as_object().unwrap();
+            let reasons = direction["not_measured"].as_object().cloned().unwrap_or_default();
             assert!(reasons.values().all(|reason| texts.contains(&reason.as_str().unwrap())));
             for (field, path) in fields {
                 let measured = at(direction, path).is_number();
-                assert_eq!(measured, !reasons.contains_key(field), "{field} of {direction}");
+                let told = reasons.contains_key(field) || (reasons.contains_key("*") && field != "window");
+                assert_eq!(measured, !told, "{field} of {direction}");
                 missing += usize::from(!measured);
             }
         }
     }
     assert!(missing > 20, "the captures leave much unmeasured");
+}
+
+#[test]
+fn a_direction_without_data_is_told_in_one_entry() {
+    let document = document(&exchange().only(CLIENT));
+    let silent = &document["connections"][0]["server_to_client"];
+    assert_eq!(silent["not_measured"], serde_json::json!({"*": "no_data", "window": "scale_unknown"}));
+    assert_eq!((&silent["loss"]["loss_rate"], &silent["goodput_bps"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn fields_beyond_the_contract_are_left_out_where_they_say_nothing() {
+    let connection = document(&Talk::new().client(0.0, syn()))["connections"][0].clone();
+    let (handshake, silent) = (&connection["handshake"], &connection["server_to_client"]);
+    for (object, keys) in [
+        (&connection, &["reset_by", "teardown_s"][..]),
+        (handshake, &["client_loop_s", "server_loop_s"]),
+        (silent, &["segment_size_bytes", "data_time_s"]),
+        (&silent["loss"], &["caveat"]),
+        (&silent["spacing"], &["oversize_threshold_s", "oversize_rule", "anomalies_not_listed"]),
+    ] {
+        assert!(keys.iter().all(|key| object.get(key).is_none()), "{keys:?} of {object}");
+    }
+    assert_eq!(silent["rtt"]["rejected"], serde_json::json!({}));
+    assert!(document(&exchange())["connections"][0]["server_to_client"].get("data_time_s").is_some());
+}
+
+#[test]
+fn a_part_told_in_common_words_is_each_connections_own() {
+    let still = |host| Talk::new().between(host, 1000, 9, 80).open(40.0, 0.1);
+    let lossy = still(3).client(60.0, data(0, 1000)).client(300.0, data(0, 1000));
+    let talks = [still(1), lossy, still(2), still(4).client(60.0, data(0, 1000))];
+    let together: Value = serde_json::from_str(&json_of(&analysis_of(&merged(&talks), &Default::default()))).unwrap();
+    for (talk, connection) in talks.iter().zip(together["connections"].as_array().unwrap()) {
+        let alone = document(talk);
+        for way in ["client_to_server", "server_to_client"] {
+            assert_eq!(alone["connections"][0][way], connection[way]);
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Key, Visitor, kind_name};
+use super::describe::{self, Visitor, kind_name};
+use super::key::Key;
 use crate::analysis::Analysis;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 
@@ -211,6 +212,10 @@ impl Visitor for Collector {
 
     fn number(&mut self, key: Key, value: Option<f64>) {
         self.add_float(key, value);
+    }
+
+    fn word(&mut self, key: Key, value: Option<&'static str>) {
+        self.add_text(key, value.map(str::to_owned));
     }
 
     fn text(&mut self, key: Key, value: Option<&str>) {

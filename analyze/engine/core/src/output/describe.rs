@@ -1,6 +1,10 @@
 //! What is said of a connection, field by field in the order of the JSON contract `vmtrace.analysis/1`.
 
-use super::fixed::push_unsigned;
+use std::io::Write;
+use std::net::Ipv6Addr;
+
+use super::fixed::{push_unsigned, rounded};
+use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
 use crate::tcp::loss::Trigger;
@@ -8,47 +12,33 @@ use crate::tcp::moments::Statistics;
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
 
-/// The name of a field, with what stands around it in JSON.
+/// Parts of a description that most connections have word for word in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(&'static str);
-
-/// Makes a [`Key`] of a name.
-macro_rules! key {
-    ($name:literal) => {
-        $crate::output::describe::Key::new(concat!(",\"", $name, "\":"))
-    };
+pub enum Common {
+    /// The counters of a direction that repeated, lost and reordered nothing.
+    NoLoss,
+    /// Round trips of a direction without a sample, clean or not.
+    NoRoundTrips,
+    /// Spacing of fewer than two data packets.
+    NoSpacing,
 }
-pub(crate) use key;
 
-impl Key {
-    /// The text of a macro-made key: comma, quoted name, colon.
-    pub(crate) const fn new(quoted: &'static str) -> Self {
-        Self(quoted)
-    }
-
-    /// `,"name":`
-    #[inline]
-    pub fn quoted(self) -> &'static str {
-        self.0
-    }
-
-    /// The bare name.
-    pub fn name(self) -> &'static str {
-        self.0.get(2..self.0.len() - 2).unwrap_or_default()
-    }
+impl Common {
+    /// How many there are.
+    pub const COUNT: usize = 3;
 }
 
 /// Names of [`crate::tcp::rtt::Rejected`], by number.
 const REJECTED_KEYS: [Key; 5] = [
-    key!("retransmitted"),
-    key!("later_segment_covered"),
-    key!("held_back_by_hole"),
-    key!("not_all_seen"),
-    key!("acknowledged_before_data"),
+    key!("retransmitted", IfSet),
+    key!("later_segment_covered", IfSet),
+    key!("held_back_by_hole", IfSet),
+    key!("not_all_seen", IfSet),
+    key!("acknowledged_before_data", IfSet),
 ];
 
 /// Takes the description. Every method is called for every connection in the same order, whatever is known of it, except
-/// inside an object that [`Visitor::object`] declines.
+/// inside an object that [`Visitor::object`] declines and a part that [`Visitor::part`] knows already.
 pub trait Visitor {
     /// An object begins; false if its fields are not wanted because it is absent.
     fn object(&mut self, key: Key, present: bool) -> bool;
@@ -64,7 +54,9 @@ pub trait Visitor {
     fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>);
     /// A share, a mean, a rate.
     fn number(&mut self, key: Key, value: Option<f64>);
-    /// A text.
+    /// A word of our own, which has nothing in it that would have to be escaped.
+    fn word(&mut self, key: Key, value: Option<&'static str>);
+    /// A text out of the capture.
     fn text(&mut self, key: Key, value: Option<&str>);
     /// Address and port of the client (0) or the server (1).
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize);
@@ -72,36 +64,44 @@ pub trait Visitor {
     fn flag(&mut self, key: Key, value: Option<bool>);
     /// A list of texts.
     fn texts(&mut self, key: Key, values: &[String]);
-    /// Reasons by field.
+    /// Reasons by field, both words of our own.
     fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>);
     /// The anomalies of a direction's spacing.
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// A list or value that a later stage fills; empty or null.
     fn unfilled(&mut self, key: Key, list: bool);
+    /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
+    /// repeat what it made of it the first time.
+    #[inline]
+    fn part(&mut self, common: Option<Common>, describe: impl FnOnce(&mut Self))
+    where
+        Self: Sized,
+    {
+        let _ = common;
+        describe(self);
+    }
 }
 
-/// Appends `address:port`, IPv6 in brackets.
-pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize) {
+/// Appends `address:port`, IPv6 in brackets, and the character `end`.
+pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize, end: u8) {
     if summary.ip_version == 4 {
-        for (index, &byte) in summary.addresses.iter().skip(side * 4).take(4).enumerate() {
-            if index > 0 {
-                out.push(b'.');
-            }
-            push_unsigned(out, u64::from(byte));
+        for (&byte, end) in summary.addresses.iter().skip(side * 4).zip(*b"...:") {
+            push_unsigned(out, u64::from(byte), end);
         }
     } else {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&summary.addresses[side * 16..side * 16 + 16]);
-        out.extend_from_slice(format!("[{}]", std::net::Ipv6Addr::from(bytes)).as_bytes());
+        // A Vec takes all that is written.
+        let _ = write!(out, "[{}]:", Ipv6Addr::from(bytes));
     }
-    out.push(b':');
-    push_unsigned(out, u64::from(summary.ports[side]));
+    push_unsigned(out, u64::from(summary.ports[side]), end);
 }
 
 /// `address:port` as text.
 pub fn endpoint(summary: &ConnectionSummary, side: usize) -> String {
     let mut out = Vec::new();
-    push_endpoint(&mut out, summary, side);
+    push_endpoint(&mut out, summary, side, b' ');
+    out.pop();
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -116,8 +116,9 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("first_frame"), Some(u64::from(summary.first_frame)));
     opening_and_closing(summary, visitor);
     visitor.object(key!("vantage"), true);
-    visitor.text(key!("side"), Some(summary.vantage.side.name()));
-    visitor.number(key!("confidence"), Some(summary.vantage.confidence));
+    visitor.word(key!("side"), Some(summary.vantage.side.name()));
+    // An estimate: more digits would be pretence.
+    visitor.number(key!("confidence"), Some(rounded(summary.vantage.confidence * 1e3) as f64 / 1e3));
     visitor.end();
     offload(summary, visitor);
     for (key, direction) in [key!("client_to_server"), key!("server_to_client")].into_iter().zip(&summary.directions) {
@@ -139,17 +140,17 @@ fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) 
     visitor.integer(key!("syn_retransmissions"), Some(u64::from(summary.directions[0].loss.syn)));
     visitor.integer(key!("syn_ack_retransmissions"), Some(u64::from(summary.directions[1].loss.syn)));
     visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
-    visitor.exact_seconds(key!("client_loop_s"), summary.handshake_loops_ns[0]);
-    visitor.exact_seconds(key!("server_loop_s"), summary.handshake_loops_ns[1]);
+    visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns[0]);
+    visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns[1]);
     visitor.end();
     let close = match summary.close {
         Close::Fin => "fin",
         Close::Reset => "reset",
         Close::Open => "open",
     };
-    visitor.text(key!("close"), Some(close));
-    visitor.text(key!("reset_by"), summary.reset_by.map(|side| if side == 0 { "client" } else { "server" }));
-    visitor.exact_seconds(key!("teardown_s"), summary.teardown_ns);
+    visitor.word(key!("close"), Some(close));
+    visitor.word(key!("reset_by", IfKnown), summary.reset_by.map(|side| if side == 0 { "client" } else { "server" }));
+    visitor.exact_seconds(key!("teardown_s", IfKnown), summary.teardown_ns);
 }
 
 fn offload(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
@@ -168,26 +169,40 @@ pub fn direction(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("data_segments"), Some(summary.data_segments));
     visitor.integer(key!("payload_bytes"), Some(summary.payload_bytes));
     visitor.integer(key!("unique_payload_bytes"), Some(summary.unique_payload_bytes));
-    visitor.integer(key!("segment_size_bytes"), (summary.data_packets > 0).then_some(u64::from(summary.segment_size)));
+    visitor.integer(
+        key!("segment_size_bytes", IfKnown),
+        (summary.data_packets > 0).then_some(u64::from(summary.segment_size)),
+    );
     visitor.number(key!("goodput_bps"), summary.goodput_bps());
-    visitor.exact_seconds(key!("data_time_s"), summary.data_time_ns.map(|time| time as i64));
+    visitor.exact_seconds(key!("data_time_s", IfKnown), summary.data_time_ns.map(|time| time as i64));
     loss(summary, visitor);
-    round_trips(summary, visitor);
-    spacing(&summary.spacing, visitor);
+    let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5];
+    visitor.part(no_trips.then_some(Common::NoRoundTrips), |visitor| round_trips(summary, visitor));
+    let no_spacing = summary.spacing.durations.is_none();
+    visitor.part(no_spacing.then_some(Common::NoSpacing), |visitor| spacing(&summary.spacing, visitor));
     window(summary, visitor);
     visitor.object(key!("flight"), true);
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max));
     visitor.end();
     visitor.unfilled(key!("limits"), true);
-    visitor.reasons(key!("not_measured"), &mut summary.not_measured());
+    visitor.reasons(key!("not_measured", IfKnown), &mut summary.not_measured());
 }
 
 fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    visitor.object(key!("loss"), true);
+    visitor.part(summary.loss.is_clean().then_some(Common::NoLoss), |visitor| loss_counters(summary, visitor));
+    visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification);
+    visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
+    visitor.number(key!("loss_rate"), summary.loss_rate());
+    visitor.word(key!("caveat", IfKnown), summary.loss_caveat());
+    visitor.end();
+}
+
+fn loss_counters(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let counters = &summary.loss;
     let count = |value: u32| Some(u64::from(value));
     let trigger = |trigger: Trigger| count(counters.by_trigger[trigger as usize]);
-    visitor.object(key!("loss"), true);
     visitor.integer(key!("retransmitted_segments"), count(counters.retransmitted));
     visitor.integer(key!("retransmitted_bytes"), Some(counters.retransmitted_bytes));
     visitor.object(key!("by_trigger"), true);
@@ -204,11 +219,6 @@ fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("reordered_segments"), count(counters.reordered));
     visitor.integer(key!("network_duplicates"), count(counters.network_duplicates));
     visitor.integer(key!("lost_segments_inferred"), Some(summary.lost_inferred()));
-    visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification);
-    visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
-    visitor.number(key!("loss_rate"), summary.loss_rate());
-    visitor.text(key!("caveat"), summary.loss_caveat());
-    visitor.end();
 }
 
 fn statistics(moments: Option<&Statistics>, visitor: &mut impl Visitor) {
@@ -221,7 +231,7 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let moments = trips.map(|trips| &trips.moments);
     let quantile = |index: usize| trips.map(|trips: &Durations<3>| trips.quantiles_ns[index]);
     visitor.object(key!("rtt"), true);
-    visitor.text(key!("method"), trips.map(|_| "sequence"));
+    visitor.word(key!("method"), trips.map(|_| "sequence"));
     visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count)));
     visitor.seconds(key!("min_s"), moments.map(|moments| moments.min_ns as f64));
     statistics(moments, visitor);
@@ -249,8 +259,11 @@ fn spacing(summary: &SpacingSummary, visitor: &mut impl Visitor) {
     visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
     visitor.integer(key!("oversize"), moments.map(|_| summary.oversize));
     visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize_time_ns as i64));
-    visitor.exact_seconds(key!("oversize_threshold_s"), moments.map(|_| summary.oversize_threshold_ns as i64));
-    visitor.text(key!("oversize_rule"), moments.map(|_| if summary.fixed_threshold { "fixed" } else { "adaptive" }));
+    visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));
+    visitor.word(
+        key!("oversize_rule", IfKnown),
+        moments.map(|_| if summary.fixed_threshold { "fixed" } else { "adaptive" }),
+    );
     visitor.anomalies(moments.map(|_| summary));
     visitor.end();
 }
@@ -284,10 +297,10 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
     visitor.text(key!("cipher"), text(|facts| &facts.cipher));
     visitor.text(key!("sni"), text(|facts| &facts.sni));
     visitor.text(key!("alpn"), text(|facts| &facts.alpn));
-    visitor.texts(key!("alpn_offered"), facts.map_or(&[], |facts| &facts.alpn_offered));
+    visitor.texts(key!("alpn_offered", IfKnown), facts.map_or(&[], |facts| &facts.alpn_offered));
     visitor.flag(key!("resumed"), facts.and_then(|facts| facts.resumed));
     visitor.flag(key!("hello_retry"), facts.map(|facts| facts.hello_retry));
-    visitor.text(key!("early_data"), facts.map(early_data));
+    visitor.word(key!("early_data"), facts.map(early_data));
     visitor.flag(key!("handshake_complete"), facts.map(|facts| facts.handshake_complete));
     visitor.seconds(key!("handshake_s"), facts.and_then(|facts| facts.handshake_s).map(|seconds| seconds * 1e9));
     visitor.integer(key!("handshake_round_trips"), facts.and_then(|facts| facts.handshake_round_trips).map(u64::from));
@@ -297,10 +310,13 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
     visitor.integer(key!("records"), facts.and_then(|facts| facts.records));
     visitor.integer(key!("record_overhead_bytes"), facts.and_then(|facts| facts.record_overhead_bytes));
     visitor.integer(key!("application_bytes"), facts.and_then(|facts| facts.application_bytes));
-    visitor.integer(key!("bytes_before_tls"), facts.map(|facts| facts.bytes_before_tls));
-    visitor.flag(key!("padding_unknown"), facts.map(|facts| facts.padding_unknown));
+    visitor.integer(key!("bytes_before_tls", IfSet), facts.map(|facts| facts.bytes_before_tls));
+    visitor.flag(key!("padding_unknown", IfSet), facts.map(|facts| facts.padding_unknown));
     visitor.texts(key!("alerts"), facts.map_or(&[], |facts| &facts.alerts));
-    visitor.reasons(key!("not_measured"), &mut facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()));
+    visitor.reasons(
+        key!("not_measured", IfKnown),
+        &mut facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()),
+    );
 }
 
 /// Every wire byte is in exactly one part (methods, section 6.10).

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::describe::{self, Key, Visitor, key};
-use super::fixed::{push_fixed, push_float, push_signed, push_unsigned};
+use super::describe::{self, Common, Visitor};
+use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
+use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
 use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
@@ -31,30 +32,34 @@ impl Analysis {
     /// # Errors
     /// What `out` returns.
     pub fn write_json(&self, out: &mut dyn Write, header: &JsonHeader) -> io::Result<()> {
-        let mut json = Json { out: Vec::with_capacity(BUFFER_BYTES + 16_384), first: true };
+        let mut json = Json { out: Vec::with_capacity(BUFFER_BYTES + 16_384), common: Default::default() };
         json.out.push(b'{');
         json.text(key!("schema"), Some(SCHEMA));
         json.text(key!("vmtrace"), Some(&header.vmtrace_version));
         json.flag(key!("interrupted"), Some(self.interrupted));
         json.reasons(key!("reasons"), &mut REASONS.into_iter());
-        json.key(key!("inputs"));
-        json.array(self.inputs.iter().enumerate(), |json, (index, input)| {
+        json.array(key!("inputs"), self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
-        for (index, summary) in self.connections.iter().filter(|summary| wanted(summary.id)).enumerate() {
-            json.out.extend_from_slice(if index == 0 { b"\n{" } else { b",\n{" });
-            json.first = true;
-            describe::connection(summary, &mut json);
-            json.out.push(b'}');
+        for summary in self.connections.iter().filter(|summary| wanted(summary.id)) {
+            // What is written goes out before the last comma, which the end of the list may have to replace.
             if json.out.len() >= BUFFER_BYTES {
+                let comma = json.out.pop();
                 out.write_all(&json.out)?;
                 json.out.clear();
+                json.out.extend(comma);
             }
+            json.out.extend_from_slice(b"\n{");
+            describe::connection(summary, &mut json);
+            json.close(b'}');
         }
-        json.out.extend_from_slice(b"]}\n");
+        json.close(b']');
+        json.close(b'}');
+        json.out.pop();
+        json.out.push(b'\n');
         out.write_all(&json.out)
     }
 }
@@ -64,8 +69,9 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.text(key!("path"), Some(path));
     json.text(key!("format"), Some(facts.format).filter(|format| !format.is_empty()));
     json.text(key!("compression"), facts.compression);
-    json.key(key!("link_types"));
-    json.list(facts.link_types.iter(), |json, &link_type| json.string(&link_type_name(link_type)));
+    json.list(key!("link_types"), facts.link_types.iter(), |json, &link_type| {
+        json.text_item(&link_type_name(link_type))
+    });
     json.exact_seconds(
         key!("time_resolution_s"),
         i64::try_from(facts.time_resolution_ns).ok().filter(|_| facts.time_resolution_ns > 0),
@@ -78,18 +84,17 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     for (key, value) in [(key!("start_ns"), facts.start_ns), (key!("end_ns"), facts.end_ns)] {
         json.key(key);
         match value {
-            Some(value) => push_signed(&mut json.out, value),
-            None => json.null(),
+            Some(value) => push_signed(&mut json.out, value, b','),
+            None => json.out.extend_from_slice(b"null,"),
         }
     }
     json.object(key!("undecoded_packets"), true);
     for (reason, count) in &input.undecoded {
         json.string_key(reason);
-        push_unsigned(&mut json.out, *count);
+        push_unsigned(&mut json.out, *count, b',');
     }
     json.end();
-    json.key(key!("damage"));
-    json.array(facts.damage.iter(), |json, damage| {
+    json.array(key!("damage"), facts.damage.iter(), |json, damage| {
         json.integer(key!("offset"), Some(damage.offset));
         json.integer(key!("skipped_bytes"), Some(damage.skipped_bytes));
         json.text(key!("what"), Some(&damage.what));
@@ -105,41 +110,58 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.end();
 }
 
-/// A JSON document being written.
+/// Nothing in it has to be escaped.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
+    text.bytes().all(plain)
+}
+
+/// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
+/// place of the last one.
 struct Json {
     out: Vec<u8>,
-    /// No member of the current object has been written.
-    first: bool,
+    /// Texts of the parts that connections have in common; empty until the first of them was written.
+    common: [Vec<u8>; Common::COUNT],
 }
 
 impl Json {
     #[inline]
     fn key(&mut self, key: Key) {
-        let quoted = key.quoted().as_bytes();
-        let skipped = usize::from(self.first);
-        self.first = false;
-        self.out.extend_from_slice(quoted.get(skipped..).unwrap_or_default());
+        self.out.extend_from_slice(key.quoted().as_bytes());
     }
 
     fn string_key(&mut self, key: &str) {
-        if self.first {
-            self.first = false;
-        } else {
-            self.out.push(b',');
-        }
         self.string(key);
         self.out.push(b':');
     }
 
-    fn null(&mut self) {
-        self.out.extend_from_slice(b"null");
+    /// A key with what `push` makes of its value, or nothing or null if there is none.
+    #[inline(always)]
+    fn member<T>(&mut self, key: Key, value: Option<T>, set: bool, push: impl FnOnce(&mut Self, T)) {
+        if !key.is_written(value.is_some(), set) {
+            return;
+        }
+        self.key(key);
+        match value {
+            Some(value) => push(self, value),
+            None => self.out.extend_from_slice(b"null,"),
+        }
+    }
+
+    /// Closes an object or a list.
+    #[inline]
+    fn close(&mut self, bracket: u8) {
+        match self.out.last_mut() {
+            Some(last) if *last == b',' => *last = bracket,
+            _ => self.out.push(bracket),
+        }
+        self.out.push(b',');
     }
 
     /// A string from a file or a peer: control characters, quotes and what HTML could take for markup are escaped.
     fn string(&mut self, text: &str) {
-        let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
         self.out.push(b'"');
-        if text.bytes().all(plain) {
+        if is_plain(text) {
             self.out.extend_from_slice(text.as_bytes());
         } else {
             self.escaped(text);
@@ -164,143 +186,163 @@ impl Json {
         }
     }
 
-    fn list<T>(&mut self, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
-        self.out.push(b'[');
-        for (index, value) in items.enumerate() {
-            if index > 0 {
-                self.out.push(b',');
-            }
-            item(self, value);
-        }
-        self.out.push(b']');
-        self.first = false;
+    /// A word of our own, which needs no escapes.
+    #[inline]
+    fn word_item(&mut self, word: &'static str) {
+        debug_assert!(is_plain(word), "{word}");
+        self.out.push(b'"');
+        self.out.extend_from_slice(word.as_bytes());
+        self.out.extend_from_slice(b"\",");
     }
 
-    fn array<T>(&mut self, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
-        self.list(items, |json, value| {
-            json.out.push(b'{');
-            json.first = true;
-            members(json, value);
-            json.out.push(b'}');
-        });
+    fn text_item(&mut self, text: &str) {
+        self.string(text);
+        self.out.push(b',');
+    }
+
+    /// A list; `item` writes one, with its comma.
+    fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in items {
+            item(self, value);
+        }
+        self.close(b']');
+    }
+
+    /// A list of objects; `members` writes those of one.
+    fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in items {
+            self.out.push(b'{');
+            members(self, value);
+            self.close(b'}');
+        }
+        self.close(b']');
     }
 }
 
 impl Visitor for Json {
+    #[inline(always)]
     fn object(&mut self, key: Key, present: bool) -> bool {
         self.key(key);
-        if present {
-            self.out.push(b'{');
-            self.first = true;
-        } else {
-            self.null();
-        }
+        self.out.extend_from_slice(if present { b"{" } else { b"null," });
         present
     }
 
+    #[inline(always)]
     fn end(&mut self) {
-        self.out.push(b'}');
-        self.first = false;
+        self.close(b'}');
     }
 
+    #[inline(always)]
     fn integer(&mut self, key: Key, value: Option<u64>) {
-        self.key(key);
-        match value {
-            Some(value) => push_unsigned(&mut self.out, value),
-            None => self.null(),
-        }
+        self.member(key, value, value.is_some_and(|value| value > 0), |json, value| {
+            push_unsigned(&mut json.out, value, b',')
+        });
     }
 
+    #[inline]
     fn instant(&mut self, key: Key, value: i64) {
-        self.key(key);
-        push_signed(&mut self.out, value);
+        self.member(key, Some(value), true, |json, value| push_signed(&mut json.out, value, b','));
     }
 
+    #[inline(always)]
     fn seconds(&mut self, key: Key, value_ns: Option<f64>) {
-        self.key(key);
-        match value_ns {
-            // Whole nanoseconds, which most are, need no further decimals.
-            Some(value) if value == value.trunc() && value.abs() < 9e15 => push_fixed::<9>(&mut self.out, value as i64),
-            Some(value) if value.abs() < 9e15 => push_fixed::<12>(&mut self.out, (value * 1000.0).round() as i64),
-            Some(value) => push_float::<3>(&mut self.out, value / 1e9),
-            None => self.null(),
-        }
+        self.exact_seconds(key, value_ns.filter(|value| value.abs() < 9e18).map(rounded));
     }
 
+    #[inline(always)]
     fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
-        self.key(key);
-        match value_ns {
-            Some(value) => push_fixed::<9>(&mut self.out, value),
-            None => self.null(),
-        }
+        let set = value_ns.is_some_and(|value| value != 0);
+        self.member(key, value_ns, set, |json, value| push_fixed::<9>(&mut json.out, value, b','));
     }
 
+    #[inline(always)]
     fn number(&mut self, key: Key, value: Option<f64>) {
-        self.key(key);
-        match value {
-            Some(value) if value.abs() < 1e6 => push_float::<9>(&mut self.out, value),
-            Some(value) => push_float::<3>(&mut self.out, value),
-            None => self.null(),
-        }
+        self.member(key, value, value.is_some_and(|value| value != 0.0), |json, value| {
+            push_float(&mut json.out, value, b',')
+        });
     }
 
+    #[inline(always)]
+    fn word(&mut self, key: Key, value: Option<&'static str>) {
+        self.member(key, value, value.is_some(), Self::word_item);
+    }
+
+    #[inline]
     fn text(&mut self, key: Key, value: Option<&str>) {
-        self.key(key);
-        match value {
-            Some(text) => self.string(text),
-            None => self.null(),
-        }
+        self.member(key, value, value.is_some(), Self::text_item);
     }
 
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
         self.key(key);
         self.out.push(b'"');
-        describe::push_endpoint(&mut self.out, summary, side);
-        self.out.push(b'"');
+        describe::push_endpoint(&mut self.out, summary, side, b'"');
+        self.out.push(b',');
     }
 
+    #[inline(always)]
     fn flag(&mut self, key: Key, value: Option<bool>) {
-        self.key(key);
-        self.out.extend_from_slice(match value {
-            Some(true) => b"true",
-            Some(false) => b"false",
-            None => b"null",
+        self.member(key, value, value == Some(true), |json, value| {
+            json.out.extend_from_slice(if value { b"true," } else { b"false," });
         });
     }
 
     fn texts(&mut self, key: Key, values: &[String]) {
-        self.key(key);
-        self.list(values.iter(), |json, text| json.string(text));
+        if key.is_written(!values.is_empty(), !values.is_empty()) {
+            self.list(key, values.iter(), |json, text| json.text_item(text));
+        }
     }
 
     fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {
+        let mut reasons = reasons.peekable();
+        let any = reasons.peek().is_some();
+        if !key.is_written(any, any) {
+            return;
+        }
         self.key(key);
         self.out.push(b'{');
-        self.first = true;
         for (field, reason) in reasons {
-            self.string_key(field);
-            self.string(reason);
+            self.out.push(b'"');
+            self.out.extend_from_slice(field.as_bytes());
+            self.out.extend_from_slice(b"\":");
+            self.word_item(reason);
         }
-        self.end();
+        self.close(b'}');
     }
 
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>) {
-        self.key(key!("anomalies"));
         let gaps = spacing.map_or(&[][..], |spacing| &spacing.gaps);
-        self.array(gaps.iter(), |json, gap| {
+        self.array(key!("anomalies"), gaps.iter(), |json, gap| {
             json.instant(key!("start_ns"), gap.start_ns);
             json.exact_seconds(key!("gap_s"), i64::try_from(gap.gap_ns).ok());
             json.text(key!("cause"), Some("unknown"));
             json.number(key!("confidence"), None);
-            json.key(key!("frames"));
-            json.list(gap.frames.into_iter(), |json, frame| push_unsigned(&mut json.out, u64::from(frame)));
+            json.list(key!("frames"), gap.frames.into_iter(), |json, frame| {
+                push_unsigned(&mut json.out, u64::from(frame), b',');
+            });
         });
         let listed = gaps.len() as u64;
-        self.integer(key!("anomalies_not_listed"), spacing.map(|spacing| spacing.oversize.saturating_sub(listed)));
+        let not_listed = spacing.map(|spacing| spacing.oversize.saturating_sub(listed));
+        self.integer(key!("anomalies_not_listed", IfSet), not_listed);
     }
 
+    #[inline]
     fn unfilled(&mut self, key: Key, list: bool) {
         self.key(key);
-        if list { self.out.extend_from_slice(b"[]") } else { self.null() }
+        self.out.extend_from_slice(if list { b"[]," } else { b"null," });
+    }
+
+    #[inline]
+    fn part(&mut self, common: Option<Common>, describe: impl FnOnce(&mut Self)) {
+        let Some(common) = common else { return describe(self) };
+        if self.common[common as usize].is_empty() {
+            let start = self.out.len();
+            describe(self);
+            self.common[common as usize] = self.out.split_off(start);
+        }
+        self.out.extend_from_slice(&self.common[common as usize]);
     }
 }

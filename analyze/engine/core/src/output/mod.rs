@@ -4,4 +4,5 @@ pub mod columns;
 pub mod describe;
 pub mod fixed;
 pub mod json;
+pub mod key;
 pub mod link_names;

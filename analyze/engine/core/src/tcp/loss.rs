@@ -31,7 +31,7 @@ impl Trigger {
 }
 
 /// Counters of one direction, in wire segments unless the name says otherwise.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct LossCounters {
     /// Data segments with at least one byte sent before.
     pub retransmitted: u32,
@@ -55,6 +55,17 @@ pub struct LossCounters {
     pub capture_duplicates: u32,
     /// Frames recorded out of the order in which they crossed the capture point.
     pub capture_reordered: u32,
+}
+
+impl LossCounters {
+    /// Nothing was repeated, lost, reordered or copied on the way; what the capture itself did does not count.
+    pub fn is_clean(&self) -> bool {
+        Self {
+            capture_duplicates: self.capture_duplicates,
+            capture_reordered: self.capture_reordered,
+            ..Self::default()
+        } == *self
+    }
 }
 
 /// One retransmitted wire segment.

@@ -163,28 +163,21 @@ impl DirectionSummary {
         })
     }
 
-    /// Reasons for what is none, field by field, as keys of [`REASONS`].
+    /// Reasons for what is none, field by field, as keys of [`REASONS`]. Without data `*` stands for all but the window.
     pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        let no_data = self.data_packets == 0;
-        let rtt = match (no_data, self.rejected.iter().any(|count| *count > 0)) {
-            (true, _) => "no_data",
-            (false, false) => "no_acknowledgement",
-            (false, true) => "no_clean_sample",
-        };
-        let identification = match (no_data, self.beside_sender) {
-            (true, _) => "no_data",
-            (false, true) => "beside_sender",
-            (false, false) => "identification_unproven",
-        };
+        let (data, no_data) = (self.data_packets > 0, self.data_packets == 0);
+        let rejected = self.rejected.iter().any(|count| *count > 0);
+        let rtt = if rejected { "no_clean_sample" } else { "no_acknowledgement" };
+        let identification = if self.beside_sender { "beside_sender" } else { "identification_unproven" };
         let window = if self.window.scale.is_none() { "scale_unknown" } else { "no_advertisement" };
         [
-            (self.round_trips.is_none(), "rtt", rtt),
-            (self.goodput_bps().is_none(), "goodput_bps", if no_data { "no_data" } else { "one_moment" }),
-            (self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
-            (self.loss_rate().is_none(), "loss.loss_rate", "no_data"),
-            (self.spacing.durations.is_none(), "spacing", if no_data { "no_data" } else { "one_data_packet" }),
+            (no_data, "*", "no_data"),
+            (data && self.round_trips.is_none(), "rtt", rtt),
+            (data && self.goodput_bps().is_none(), "goodput_bps", "one_moment"),
+            (data && self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
+            (data && self.spacing.durations.is_none(), "spacing", "one_data_packet"),
             (self.window.extremes.is_none(), "window", window),
-            (self.flight.is_none(), "flight", "no_data"),
+            (data && self.flight.is_none(), "flight", "no_data"),
         ]
         .into_iter()
         .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
