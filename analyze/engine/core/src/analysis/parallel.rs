@@ -23,7 +23,7 @@ use crate::tcp::shard::Shard;
 /// Shards for each thread: enough for a thread to follow closely behind another.
 const SHARDS_PER_THREAD: usize = 4;
 /// Chunks under way for each thread.
-const CHUNKS_PER_THREAD: usize = 3;
+const CHUNKS_PER_THREAD: usize = 2;
 /// A chunk with more packets than this for each connection holds few connections: then the packets of a connection weigh
 /// more than its records.
 const MANY_PACKETS: u32 = 24;
@@ -41,10 +41,10 @@ struct Work {
     first_order: u64,
 }
 
-/// About how many connections the packets belong to: exact for few, too low for many.
+/// About how many connections the packets belong to, by every eighth: exact for few, too low for many.
 fn count_connections(packets: &[Packet]) -> u32 {
     let mut seen = [0u64; 16];
-    for packet in packets {
+    for packet in packets.iter().step_by(8) {
         let place = packet.flow_hash % 1024;
         seen[place as usize / 64] |= 1 << (place % 64);
     }

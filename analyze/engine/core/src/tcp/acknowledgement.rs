@@ -38,7 +38,7 @@ pub struct Answer {
 
 impl Half {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, terms: Terms) -> Answer {
         if !self.begun {
             self.begin(packet.acknowledgement);

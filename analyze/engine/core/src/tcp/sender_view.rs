@@ -92,8 +92,8 @@ impl Default for SenderView {
 impl SenderView {
     /// So far away that it limits nothing.
     const UNKNOWN_EDGE: u64 = u64::MAX;
-    /// Later than any time.
-    const NEVER: i64 = i64::MAX;
+    /// Not earlier than any time of a packet.
+    const NEVER: i64 = 1 << 62;
 
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
@@ -231,7 +231,8 @@ impl SenderView {
 
     #[inline(always)]
     fn accumulate(&mut self, time_ns: i64) {
-        let elapsed = time_ns.saturating_sub(self.updated_ns);
+        // Times lie within 2^62 of zero.
+        let elapsed = time_ns.wrapping_sub(self.updated_ns);
         if elapsed <= 0 {
             if self.updated_ns == Self::NEVER {
                 self.updated_ns = time_ns;

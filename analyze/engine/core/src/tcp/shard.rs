@@ -244,7 +244,7 @@ impl Shard {
     }
 
     /// Puts a packet at the end of its connection's line.
-    #[inline]
+    #[inline(always)]
     fn line_up(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
         let recent = self.nearby.place(packet.flow_hash);
         if recent.chunk == order.chunk
