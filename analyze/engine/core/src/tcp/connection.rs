@@ -192,7 +192,7 @@ impl Connection {
         if !self.halves[side].begun {
             self.halves[side].begin(packet.sequence);
         }
-        if self.is_copy(packet, side) {
+        if self.is_copy(packet, bytes, side) {
             return;
         }
         if packet.options & option_bits::TIMESTAMPS != 0
@@ -224,8 +224,8 @@ impl Connection {
     /// The same packet within milliseconds. Only what tells nothing new is compared. Where packets carry no
     /// identification, a repeat that loss explains is a retransmission.
     #[inline]
-    fn is_copy(&mut self, packet: &Packet, side: usize) -> bool {
-        let signature = signature(packet);
+    fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        let signature = signature(packet, bytes);
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let nothing_new = if packet.sequence_length() > 0 {
@@ -285,6 +285,7 @@ impl Connection {
             peer: &peer.offer,
             beside_receiver,
             peer_max: peer.max,
+            peer_tsval: peer.live.as_ref().and_then(|live| live.clock.newest()),
             sack: half.offer.sack_permitted && peer.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,
@@ -354,6 +355,7 @@ impl Connection {
         } else if position + 1 == half.max && half.una == half.max {
             // Acknowledged before it was recorded: the hole its acknowledgement made is the FIN itself.
             half.live().holes.fill(position, position + 1, |_, _| ());
+            half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
         }
     }
 
@@ -380,6 +382,7 @@ impl Connection {
             peer: &own.offer,
             beside_receiver: false,
             peer_max: own.max,
+            peer_tsval: None,
             sack: own.offer.sack_permitted && half.offer.sack_permitted,
             sender_loop_ns,
             beside_sender,
@@ -501,8 +504,12 @@ impl Connection {
         }
         let half = &mut self.halves[side];
         let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
-        if !half.begun || (isn_changed && half.payload_bytes == 0) {
+        let begins = !half.begun || (isn_changed && half.payload_bytes == 0);
+        if begins {
             half.begin(packet.sequence.wrapping_add(1));
+        }
+        // What answers it may have been recorded before it.
+        if begins || (!half.offer.seen && !isn_changed) {
             half.offer = Offer::of(&Options::of_packet(packet, bytes));
             self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
         }

@@ -15,7 +15,7 @@ pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
 const REMEMBERED: usize = 16;
 
 /// The last packets of one direction, by what makes them that packet.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct RecentPackets {
     entries: [(u32, u32); REMEMBERED],
     next: u8,
@@ -23,16 +23,28 @@ pub struct RecentPackets {
 
 /// What makes a packet that packet, in 32 bits: its identification (the checksum where it has none) and the rest folded.
 #[inline]
-pub fn signature(packet: &Packet) -> u32 {
+pub fn signature(packet: &Packet, bytes: &[u8]) -> u32 {
     let identity = if packet.ip_id != 0 { packet.ip_id } else { packet.checksum };
     let tsval = if packet.options & option_bits::TIMESTAMPS != 0 { packet.tsval } else { 0 };
-    let mixed = packet.sequence
+    let mut mixed = packet.sequence
         ^ packet.acknowledgement.rotate_left(7)
         ^ tsval.rotate_left(13)
         ^ packet.payload_length
         ^ u32::from(packet.window).rotate_left(9)
         ^ u32::from(packet.flags).rotate_left(24);
+    if packet.options & option_bits::OTHERS != 0 {
+        mixed ^= options_digest(packet, bytes);
+    }
     u32::from(identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
+}
+
+/// Acknowledgements that differ only in what they report (SACK, RFC 2018) are different packets, and neither a constant
+/// identification nor a checksum that is left to the network card tells them apart.
+#[cold]
+fn options_digest(packet: &Packet, bytes: &[u8]) -> u32 {
+    let options = bytes.get(packet.options_offset as usize..).unwrap_or_default();
+    let options = options.get(..usize::from(packet.options_captured)).unwrap_or_default();
+    options.iter().fold(0, |digest: u32, &byte| (digest.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b9))
 }
 
 #[inline]
@@ -71,15 +83,22 @@ mod tests {
     #[test]
     fn the_same_packet_soon_after_is_found() {
         let mut recent = RecentPackets::default();
-        recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 3_000_000, LONGEST_DISTANCE_NS), Some(2_000_000));
+        recent.remember(signature(&packet(7), &[]), 1_000_000);
+        assert_eq!(recent.age_ns(signature(&packet(7), &[]), 3_000_000, LONGEST_DISTANCE_NS), Some(2_000_000));
+    }
+
+    #[test]
+    fn other_reports_make_another_packet() {
+        let report = Packet { options: option_bits::OTHERS, options_offset: 1, options_captured: 2, ..packet(7) };
+        assert_ne!(signature(&report, &[0, 1, 2]), signature(&report, &[0, 1, 3]));
+        assert_eq!(signature(&report, &[0, 1, 2]), signature(&report, &[9, 1, 2]));
     }
 
     #[test]
     fn another_identification_or_a_later_time_is_another_packet() {
         let mut recent = RecentPackets::default();
-        recent.remember(signature(&packet(7)), 1_000_000);
-        assert_eq!(recent.age_ns(signature(&packet(8)), 2_000_000, LONGEST_DISTANCE_NS), None);
-        assert_eq!(recent.age_ns(signature(&packet(7)), 8_000_000, LONGEST_DISTANCE_NS), None);
+        recent.remember(signature(&packet(7), &[]), 1_000_000);
+        assert_eq!(recent.age_ns(signature(&packet(8), &[]), 2_000_000, LONGEST_DISTANCE_NS), None);
+        assert_eq!(recent.age_ns(signature(&packet(7), &[]), 8_000_000, LONGEST_DISTANCE_NS), None);
     }
 }
