@@ -154,7 +154,7 @@ impl Half {
         if blocks.is_empty() {
             return;
         }
-        let (max, base, seen_data) = (self.max, self.base, self.data_packets > 0);
+        let (max, base, seen_data, fin) = (self.max, self.base, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
         let live = self.live.get_or_insert_default();
         let segment_size = live.segment_size.max(1);
@@ -166,8 +166,10 @@ impl Half {
                 continue;
             }
             if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
+                // A FIN takes a position and is no data.
+                let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
-                if seen_data && live.holes.missing(start, end).0 == 0 {
+                if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
                     live.retransmissions.duplicate_reported(start, end, segment_size, terms.beside_sender, loss);
                 }
             } else if end > position {

@@ -67,6 +67,8 @@ pub struct Surroundings {
     pub beside_receiver: bool,
     /// Highest position the other side has sent.
     pub peer_max: u64,
+    /// The newest TSval of the other side.
+    pub peer_tsval: Option<u32>,
     /// User's limit of oversize spacing.
     pub fixed_spacing_limit_ns: Option<u64>,
     /// Round trip of the handshake, if it was measured.
@@ -179,6 +181,7 @@ impl Half {
     pub fn next_data(
         &mut self,
         packet: &Packet,
+        bytes: &[u8],
         peer_max: u64,
         beside_sender: bool,
         fixed_spacing_limit_ns: Option<u64>,
@@ -205,7 +208,7 @@ impl Half {
         self.largest_payload = self.largest_payload.max(packet.payload_length);
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         self.max = end;
-        live.recent.remember(packet);
+        live.recent.remember(packet, bytes);
         live.segments.push(record(packet, start, end, segment_size, 0));
         live.segment_size = segment_size;
         if packet.ip_version == 4 {
@@ -225,7 +228,7 @@ impl Half {
 
     /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
     #[inline]
-    pub fn news_for(&mut self, packet: &Packet, peer: &Half) -> Option<i64> {
+    pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<i64> {
         let live = self.live.as_deref_mut()?;
         if packet.sequence != self.max as u32
             || self.packets == 0
@@ -237,7 +240,7 @@ impl Half {
         self.packets += 1;
         self.wire_bytes += u64::from(packet.wire_length);
         self.ledger.add_acknowledgement(packet);
-        live.recent.remember(packet);
+        live.recent.remember(packet, bytes);
         if packet.ip_version == 4 {
             live.identifications.add(packet.ip_id, 1, false);
         }
@@ -295,12 +298,22 @@ impl Half {
         around: &Surroundings,
     ) -> bool {
         let Some(live) = self.live.as_deref_mut() else { return false };
+        // A number that was passed over before is the original's own, overtaken by what was sent after it.
+        let Some(missing) = live.identifications.missing_before(packet.ip_id) else { return false };
         if end <= live.sent_unseen {
             return true;
         }
-        let Some(missing @ 1..) = live.identifications.missing_before(packet.ip_id) else { return false };
+        if missing == 0 {
+            return false;
+        }
         let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
         if missing <= passed_over || !live.holes.is_empty() || !live.highest_is_newest(around) {
+            return false;
+        }
+        // The sender has heard of what the capture has not: it is the capture that missed packets.
+        if packet.options & option_bits::TIMESTAMPS != 0
+            && around.peer_tsval.is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0)
+        {
             return false;
         }
         // Nothing is sent again sooner than a round trip after what was lost, and that came after the highest data.
@@ -441,7 +454,16 @@ impl Half {
         let segments = wire_segments((end - start) as u32, segment_size);
         let live = self.live.get_or_insert_default();
         let seen_here = around.beside_receiver && repeats_seen;
-        let reported_received = seen_here || end <= self.una || live.scoreboard.contains(start, end);
+        // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
+        let recorded_late = !around.beside_sender
+            && exposure.is_some()
+            && end <= self.una
+            && live
+                .last_advance_ns
+                .is_some_and(|time_ns| packet.time_ns.saturating_sub(time_ns) <= RECORDING_DISORDER_NS);
+        self.loss.capture_reordered += u32::from(recorded_late);
+        let acknowledged = end <= self.una && !recorded_late;
+        let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval_of(packet).unwrap_or(0));
         let trigger = live.trigger(&Evidence {
             time_ns: packet.time_ns,
@@ -456,6 +478,10 @@ impl Half {
             segment_size,
             sack: around.sack,
         });
+        if trigger == Trigger::Rto {
+            // The timeout took everything for lost, and this goes out again.
+            live.segments.mark_resent(start, end);
+        }
         let size = u64::from(segment_size.max(1));
         // More than are kept are not worth making: a forged length can claim millions of segments.
         let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
@@ -510,7 +536,7 @@ impl Half {
         }
         self.unique_payload_bytes += unique;
         let (lost, resent) = live.segments.lost_and_resent();
-        live.view.set_relief((live.scoreboard.total() + lost).saturating_sub(resent));
+        live.view.set_relief(packet.time_ns, (live.scoreboard.total() + lost).saturating_sub(resent));
     }
 }
 
@@ -583,8 +609,12 @@ fn is_retransmission(packet: &Packet, exposure: &Exposure, live: &Live, around: 
     if packet.ip_version == 4 && live.identifications.looks_consecutive() {
         return serial_difference_16(packet.ip_id, exposure.ip_id) > 0;
     }
-    let round_trip = around.handshake_rtt_ns.map(|rtt| rtt as f64).or(live.round_trips.srtt_ns());
-    elapsed as f64 >= FASTEST_ANSWER * round_trip.unwrap_or(0.0)
+    // Without the handshake only the loop to the receiver is known, which may be short.
+    let answer_ns = match around.handshake_rtt_ns {
+        Some(rtt_ns) => FASTEST_ANSWER * rtt_ns as f64,
+        None => (FASTEST_ANSWER * live.round_trips.srtt_ns().unwrap_or(0.0)).max(RECORDING_DISORDER_NS as f64),
+    };
+    elapsed as f64 >= answer_ns
 }
 
 /// Decides about bytes seen before: is this the original, overtaken by its own retransmission? Then the retransmission

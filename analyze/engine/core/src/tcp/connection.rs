@@ -201,9 +201,9 @@ impl Connection {
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let taken = if packet.payload_length > 0 {
-            half.next_data(packet, peer.max, beside_sender, environment.fixed_spacing_limit_ns)
+            half.next_data(packet, bytes, peer.max, beside_sender, environment.fixed_spacing_limit_ns)
         } else {
-            half.news_for(packet, peer)
+            half.news_for(packet, bytes, peer)
         };
         let Some(ahead_ns) = taken else { return self.packet(packet, bytes, from_client, environment) };
         self.end_ns = self.end_ns.max(packet.time_ns);
@@ -226,7 +226,7 @@ impl Connection {
         if !self.halves[side].begun {
             self.halves[side].begin(packet.sequence);
         }
-        if self.is_copy(packet, side) {
+        if self.is_copy(packet, bytes, side) {
             return;
         }
         if packet.options & option_bits::TIMESTAMPS != 0
@@ -259,7 +259,7 @@ impl Connection {
     /// The same packet within milliseconds. Only what tells nothing new is compared. Where packets carry no
     /// identification, a repeat that loss explains is a retransmission.
     #[inline]
-    fn is_copy(&mut self, packet: &Packet, side: usize) -> bool {
+    fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let nothing_new = if packet.sequence_length() > 0 {
@@ -272,7 +272,7 @@ impl Connection {
         let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
         let live = half.live.get_or_insert_default();
         let copy = nothing_new
-            && live.recent.age_ns(packet, longest_ns).is_some_and(|age| {
+            && live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age| {
                 if packet.ip_id != 0 {
                     true
                 } else if packet.payload_length > 0 {
@@ -284,7 +284,7 @@ impl Connection {
         if copy {
             self.count_copy(packet, side);
         } else {
-            live.recent.remember(packet);
+            live.recent.remember(packet, bytes);
         }
         copy
     }
@@ -317,6 +317,7 @@ impl Connection {
         let around = Surroundings {
             beside_receiver,
             peer_max: peer.max,
+            peer_tsval: peer.live.as_ref().and_then(|live| live.clock.newest()),
             sack: self.sack,
             sender_loop_ns,
             beside_sender,
@@ -386,6 +387,7 @@ impl Connection {
         } else if position + 1 == half.max && half.una == half.max {
             // Acknowledged before it was recorded: the hole its acknowledgement made is the FIN itself.
             half.live().holes.fill(position, position + 1, |_, _| ());
+            half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
         }
     }
 
@@ -518,8 +520,12 @@ impl Connection {
         }
         let half = &mut self.halves[side];
         let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
-        if !half.begun || (isn_changed && half.payload_bytes == 0) {
+        let begins = !half.begun || (isn_changed && half.payload_bytes == 0);
+        if begins {
             half.begin(packet.sequence.wrapping_add(1));
+        }
+        // What answers it may have been recorded before it.
+        if begins || (!half.offer.seen && !isn_changed) {
             half.offer = Offer::of(&Options::of_packet(packet, bytes));
             self.offers_changed();
         }

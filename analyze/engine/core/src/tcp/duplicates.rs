@@ -6,7 +6,7 @@
 //! may differ, and so may the checksum across a router that translates addresses, so it counts only where there is no
 //! identification.
 
-use crate::packet::Packet;
+use crate::packet::{Packet, option_bits};
 
 /// A copy comes within this time.
 pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
@@ -20,7 +20,8 @@ struct Passed {
     time_ns: i64,
     sequence: u32,
     acknowledgement: u32,
-    tsval: u32,
+    /// TSval and whatever else the options say.
+    options: u32,
     payload_length: u32,
     /// The identification, the checksum where it has none.
     identity: u16,
@@ -30,12 +31,13 @@ struct Passed {
 
 impl Passed {
     #[inline]
-    fn of(packet: &Packet) -> Self {
+    fn of(packet: &Packet, bytes: &[u8]) -> Self {
+        let others = packet.options & option_bits::OTHERS != 0;
         Self {
             time_ns: packet.time_ns,
             sequence: packet.sequence,
             acknowledgement: packet.acknowledgement,
-            tsval: packet.tsval,
+            options: if others { packet.tsval ^ options_digest(packet, bytes) } else { packet.tsval },
             payload_length: packet.payload_length,
             identity: if packet.ip_id != 0 { packet.ip_id } else { packet.checksum },
             window: packet.window,
@@ -48,41 +50,50 @@ impl Passed {
             && self.acknowledgement == other.acknowledgement
             && self.identity == other.identity
             && self.payload_length == other.payload_length
-            && self.tsval == other.tsval
+            && self.options == other.options
             && self.window == other.window
             && self.flags == other.flags
     }
 }
 
 /// The last packets of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct RecentPackets {
     entries: [Passed; REMEMBERED],
     next: u8,
 }
 
+/// Acknowledgements that differ only in what they report (SACK, RFC 2018) are different packets, and neither a constant
+/// identification nor a checksum that is left to the network card tells them apart.
+#[cold]
+fn options_digest(packet: &Packet, bytes: &[u8]) -> u32 {
+    let options = bytes.get(packet.options_offset as usize..).unwrap_or_default();
+    let options = options.get(..usize::from(packet.options_captured)).unwrap_or_default();
+    options.iter().fold(0, |digest: u32, &byte| (digest.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b9))
+}
+
 impl RecentPackets {
     /// Remembers a packet.
     #[inline]
-    pub fn remember(&mut self, packet: &Packet) {
-        self.entries[usize::from(self.next) % REMEMBERED] = Passed::of(packet);
+    pub fn remember(&mut self, packet: &Packet, bytes: &[u8]) {
+        self.entries[usize::from(self.next) % REMEMBERED] = Passed::of(packet, bytes);
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
     /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.
-    pub fn age_ns(&self, packet: &Packet, longest_ns: i64) -> Option<i64> {
-        let passing = Passed::of(packet);
+    pub fn age_ns(&self, packet: &Packet, bytes: &[u8], longest_ns: i64) -> Option<i64> {
+        let passing = Passed::of(packet, bytes);
         let same = self.entries.iter().filter(|entry| entry.is_same_packet(&passing));
         same.map(|entry| packet.time_ns.saturating_sub(entry.time_ns).saturating_abs()).find(|age| *age <= longest_ns)
     }
 }
 
 /// What makes the last packet of a connection that packet, in 32 bits: with its ports and its time enough to know a copy.
-pub fn signature(packet: &Packet) -> u32 {
-    let passed = Passed::of(packet);
+pub fn signature(packet: &Packet, bytes: &[u8]) -> u32 {
+    let passed = Passed::of(packet, bytes);
     let mixed = passed.sequence
         ^ passed.acknowledgement.rotate_left(7)
-        ^ passed.tsval.rotate_left(13)
+        ^ passed.options.rotate_left(13)
         ^ passed.payload_length
         ^ u32::from(passed.window).rotate_left(9)
         ^ u32::from(passed.flags).rotate_left(24);
@@ -100,15 +111,29 @@ mod tests {
     #[test]
     fn the_same_packet_soon_after_is_found() {
         let mut recent = RecentPackets::default();
-        recent.remember(&packet(7, 1_000_000));
-        assert_eq!(recent.age_ns(&packet(7, 3_000_000), LONGEST_DISTANCE_NS), Some(2_000_000));
+        recent.remember(&packet(7, 1_000_000), &[]);
+        assert_eq!(recent.age_ns(&packet(7, 3_000_000), &[], LONGEST_DISTANCE_NS), Some(2_000_000));
+    }
+
+    #[test]
+    fn other_reports_make_another_packet() {
+        let reporting = |time_ns| Packet {
+            options: option_bits::OTHERS,
+            options_offset: 1,
+            options_captured: 2,
+            ..packet(7, time_ns)
+        };
+        let mut recent = RecentPackets::default();
+        recent.remember(&reporting(1_000_000), &[0, 1, 2]);
+        assert_eq!(recent.age_ns(&reporting(1_000_000), &[0, 1, 3], LONGEST_DISTANCE_NS), None);
+        assert_eq!(recent.age_ns(&reporting(1_000_000), &[9, 1, 2], LONGEST_DISTANCE_NS), Some(0));
     }
 
     #[test]
     fn another_identification_or_a_later_time_is_another_packet() {
         let mut recent = RecentPackets::default();
-        recent.remember(&packet(7, 1_000_000));
-        assert_eq!(recent.age_ns(&packet(8, 2_000_000), LONGEST_DISTANCE_NS), None);
-        assert_eq!(recent.age_ns(&packet(7, 8_000_000), LONGEST_DISTANCE_NS), None);
+        recent.remember(&packet(7, 1_000_000), &[]);
+        assert_eq!(recent.age_ns(&packet(8, 2_000_000), &[], LONGEST_DISTANCE_NS), None);
+        assert_eq!(recent.age_ns(&packet(7, 8_000_000), &[], LONGEST_DISTANCE_NS), None);
     }
 }

@@ -232,10 +232,16 @@ impl Half {
         position.saturating_sub(self.base)
     }
 
-    /// Bytes the peer acknowledged that the capture never saw.
-    pub fn unseen_acknowledged_bytes(&self) -> u64 {
+    /// Bytes the peer acknowledged that the capture never saw. A FIN takes a position and is no byte: if the capture has
+    /// missed it, it is the last position acknowledged, where the peer has closed or nothing else is missing there.
+    pub fn unseen_acknowledged_bytes(&self, peer_closed: bool) -> u64 {
+        let Some(live) = &self.live else { return 0 };
         let fin = u64::from(self.fin.is_some());
-        self.live.as_ref().map_or(0, |live| live.holes.bytes_below(self.una.saturating_sub(fin)))
+        let unseen = live.holes.bytes_below(self.una.saturating_sub(fin));
+        let last = self.una.saturating_sub(1);
+        let last_missing = fin == 0 && self.una == self.max && live.holes.missing(last, self.una).0 == 1;
+        let alone = live.holes.missing(last.saturating_sub(1), last).0 == 0;
+        unseen.saturating_sub(u64::from(last_missing && (peer_closed || alone)))
     }
 }
 

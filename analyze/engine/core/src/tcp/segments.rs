@@ -293,6 +293,18 @@ impl SegmentQueue {
         known
     }
 
+    /// Notes that of what is taken for lost, `start..end` is out again.
+    pub fn mark_resent(&mut self, start: u64, end: u64) {
+        let mut resent = 0;
+        self.change(start, end, |segment| {
+            if segment.is(state::LOST) && !segment.is(state::RESENT) {
+                segment.state |= state::RESENT;
+                resent += u64::from(segment.length);
+            }
+        });
+        self.resent_bytes += resent;
+    }
+
     /// Notes that `start..end` was selectively acknowledged; returns how many wire segments, never retransmitted, this
     /// delivers below `highest_before`, i.e. out of order.
     pub fn sack(&mut self, start: u64, end: u64, highest_before: u64) -> u32 {

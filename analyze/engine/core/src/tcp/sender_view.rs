@@ -149,7 +149,8 @@ impl SenderView {
     }
 
     /// What RFC 6675 takes off the flight changed without an acknowledgement (beside the sender).
-    pub fn set_relief(&mut self, relief: u64) {
+    pub fn set_relief(&mut self, time_ns: i64, relief: u64) {
+        self.advance(time_ns);
         self.relief = relief;
         self.refresh();
     }

@@ -64,9 +64,9 @@ const NONE: u32 = u32::MAX;
 
 impl Slot {
     /// The packet that ended the connection may be captured once more.
-    fn remember_last(&mut self, packet: &Packet) {
+    fn remember_last(&mut self, packet: &Packet, bytes: &[u8]) {
         if let State::Done(summary) = &mut self.state {
-            summary.ended_by = Some((signature(packet), packet.time_ns));
+            summary.ended_by = (signature(packet, bytes), packet.time_ns);
         }
     }
 
@@ -333,7 +333,7 @@ impl Shard {
                         self.reset.push_back((order, index));
                     } else if !connection.detailed {
                         finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
-                        self.slots[index as usize].remember_last(packet);
+                        self.slots[index as usize].remember_last(packet, bytes);
                     }
                 }
             }
@@ -344,7 +344,7 @@ impl Shard {
                 if packet.has(tcp_flags::RST) {
                     self.environment.openings.reset(packet);
                 }
-                summary.add_straggler(packet, usize::from(!from_client));
+                summary.add_straggler(packet, bytes, usize::from(!from_client));
             }
         }
         index

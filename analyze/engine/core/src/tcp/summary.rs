@@ -3,7 +3,7 @@
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
 use super::connection::{Close, Connection};
-use super::duplicates::{LONGEST_DISTANCE_NS, signature};
+use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::half::{Half, Offer};
 use super::ledger::ByteLedger;
 use super::loss::{LossCounters, Trigger};
@@ -227,8 +227,10 @@ pub struct ConnectionSummary {
     pub directions: [DirectionSummary; 2],
     /// TLS, if it was recognised.
     pub tls: Option<Box<TlsFacts>>,
-    /// Signature and time of the packet after which only this summary was kept.
-    pub ended_by: Option<(u32, i64)>,
+    /// Signature and time of the last packet since only this summary is kept.
+    pub ended_by: (u32, i64),
+    /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
+    pub recent: Option<Box<[RecentPackets; 2]>>,
 }
 
 impl ConnectionSummary {
@@ -246,11 +248,16 @@ impl ConnectionSummary {
         let tls = connection.tls.take();
         let end_ns = connection.end_ns;
         let min_rtt_ns = connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok());
+        let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
+            let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
+            Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
+        });
+        settle_copies(&mut connection.halves);
+        let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
             half.settle_counters();
-            settle_copies(half);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
                 end_ns,
@@ -259,6 +266,7 @@ impl ConnectionSummary {
                 fixed_limit_ns,
                 beside_sender: beside,
                 vantage_known: vantage.side != Side::Unknown,
+                peer_closed: closed[1 - side],
             };
             summarise(half, &peer.offer, &context)
         });
@@ -295,7 +303,8 @@ impl ConnectionSummary {
             vantage,
             directions,
             tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
-            ended_by: None,
+            ended_by: (0, i64::MIN),
+            recent,
         }
     }
 
@@ -306,13 +315,23 @@ impl ConnectionSummary {
     }
 
     /// A packet that came after the connection had been put away.
-    pub fn add_straggler(&mut self, packet: &Packet, side: usize) {
+    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
         let direction = &mut self.directions[side];
-        if self.ended_by.is_some_and(|(known, time_ns)| {
-            known == signature(packet) && packet.time_ns.saturating_sub(time_ns).abs() <= LONGEST_DISTANCE_NS
-        }) {
+        let signature = signature(packet, bytes);
+        let (known, time_ns) = self.ended_by;
+        let repeats_the_last =
+            known == signature && packet.time_ns.saturating_sub(time_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
+        let repeats_another = self
+            .recent
+            .as_ref()
+            .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
+        if repeats_the_last || repeats_another {
             direction.loss.capture_duplicates += 1;
             return;
+        }
+        self.ended_by = (signature, packet.time_ns);
+        if let Some(recent) = &mut self.recent {
+            recent[side].remember(packet, bytes);
         }
         direction.packets += 1;
         direction.wire_bytes += u64::from(packet.wire_length);
@@ -346,15 +365,22 @@ impl ConnectionSummary {
 }
 
 /// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
-/// the network to copy, the rest are taken for its work too. Without any report: a capture point that sees packets twice
+/// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
+/// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
 /// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
 /// network's.
-fn settle_copies(half: &mut Half) {
-    let copies = u64::from(half.loss.capture_duplicates);
-    let proven = half.loss.network_duplicates >= half.loss.capture_duplicates;
-    if copies > 0 && (proven || (half.data_packets == 0 && copies * 5 < half.packets)) {
-        half.loss.network_duplicates += half.loss.capture_duplicates;
-        half.loss.capture_duplicates = 0;
+fn settle_copies(halves: &mut [Half; 2]) {
+    let proven =
+        |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
+    let by_capture =
+        halves.iter().any(|half| half.data_packets > 0 && half.loss.capture_duplicates > 0 && !proven(half));
+    for half in halves {
+        let copies = u64::from(half.loss.capture_duplicates);
+        let few_without_data = half.data_packets == 0 && copies * 5 < half.packets && !by_capture;
+        if proven(half) || (copies > 0 && few_without_data) {
+            half.loss.network_duplicates += half.loss.capture_duplicates;
+            half.loss.capture_duplicates = 0;
+        }
     }
 }
 
@@ -365,6 +391,7 @@ struct Context {
     fixed_limit_ns: Option<u64>,
     beside_sender: bool,
     vantage_known: bool,
+    peer_closed: bool,
 }
 
 fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSummary {
@@ -387,7 +414,7 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         data_time_ns,
         loss: half.loss,
         ledger: half.ledger,
-        unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(),
+        unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(context.peer_closed),
         beside_sender: context.beside_sender,
         seen: half.packets > 0,
         offer: half.offer,

@@ -4,10 +4,15 @@ use super::sequence::serial_difference;
 
 /// Rates that stacks are known to use, ticks per second.
 const KNOWN_RATES: [f64; 6] = [1000.0, 100.0, 250.0, 10.0, 2.0, 1_000_000.0];
-/// Only distances at least this long are compared: below, queues and scheduling hide a step.
+/// Steps below this are hidden by queues and scheduling; so is what lies between packets that close by both clocks.
 const SMALLEST_STEP_NS: i64 = 50_000_000;
-/// The rate is estimated over at least this time.
-const SHORTEST_BASE_NS: i64 = 1_000_000_000;
+/// The rate is estimated over at least this time and so many ticks: known rates lie far apart.
+const SHORTEST_BASE_NS: i64 = 100_000_000;
+const FEWEST_TICKS: i32 = 20;
+/// So many ticks are no step at any usual rate.
+const FEW_TICKS: u32 = 5;
+/// What queues and scheduling may add to the time over which the rate is estimated.
+const JITTER_NS: f64 = 10_000_000.0;
 
 /// TSval against capture time, for one direction.
 #[derive(Debug, Default, Clone, Copy)]
@@ -15,6 +20,8 @@ pub struct TimestampClock {
     first: Option<(i64, u32)>,
     last: (i64, u32),
     tick_ns: Option<f64>,
+    /// Ticks in the smallest step, once the rate is known.
+    few_ticks: u32,
 }
 
 impl TimestampClock {
@@ -24,10 +31,17 @@ impl TimestampClock {
     pub fn add(&mut self, time_ns: i64, tsval: u32) -> Option<i64> {
         let previous = std::mem::replace(&mut self.last, (time_ns, tsval));
         let elapsed = time_ns.wrapping_sub(previous.0);
-        if (0..SMALLEST_STEP_NS).contains(&elapsed) && self.first.is_some() {
+        // Neither clock went far: neither stepped.
+        let few_ticks = tsval.wrapping_sub(previous.1) <= self.few_ticks.max(FEW_TICKS);
+        if (0..SMALLEST_STEP_NS).contains(&elapsed) && few_ticks && self.first.is_some() {
             return None;
         }
         self.compare(previous, elapsed)
+    }
+
+    /// The newest TSval; none before the first.
+    pub fn newest(&self) -> Option<u32> {
+        self.first.map(|_| self.last.1)
     }
 
     /// Could the side have sent this TSval? Some middleboxes and experimental kernels put other things into the echo.
@@ -43,6 +57,7 @@ impl TimestampClock {
         };
         if self.tick_ns.is_none() {
             self.tick_ns = estimate(first, previous);
+            self.few_ticks = self.tick_ns.map_or(0, |tick_ns| (SMALLEST_STEP_NS as f64 / tick_ns) as u32);
         }
         let tick_ns = self.tick_ns?;
         let by_timestamps = f64::from(serial_difference(self.last.1, previous.1)) * tick_ns;
@@ -51,14 +66,19 @@ impl TimestampClock {
     }
 }
 
-/// Nanoseconds per tick between two packets, if it is one of the known rates within 10 %.
+/// Nanoseconds per tick between two packets, if it is one of the known rates within 10 % and what jitter adds.
 fn estimate(first: (i64, u32), last: (i64, u32)) -> Option<f64> {
     let elapsed = last.0.checked_sub(first.0)?;
     if elapsed < SHORTEST_BASE_NS {
         return None;
     }
-    let rate = f64::from(serial_difference(last.1, first.1)) * 1e9 / elapsed as f64;
-    KNOWN_RATES.into_iter().find(|known| (rate / known - 1.0).abs() < 0.1).map(|known| 1e9 / known)
+    let ticks = serial_difference(last.1, first.1);
+    if ticks < FEWEST_TICKS {
+        return None;
+    }
+    let rate = f64::from(ticks) * 1e9 / elapsed as f64;
+    let tolerance = 0.1 + JITTER_NS / elapsed as f64;
+    KNOWN_RATES.into_iter().find(|known| (rate / known - 1.0).abs() < tolerance).map(|known| 1e9 / known)
 }
 
 #[cfg(test)]
@@ -74,6 +94,20 @@ mod tests {
     }
 
     const MILLISECOND: i64 = 1_000_000;
+
+    #[test]
+    fn a_step_soon_after_the_first_packets_shows() {
+        let mut clock = TimestampClock::default();
+        steady(&mut clock, 8, 0);
+        assert_eq!(clock.add(160 * MILLISECOND + 300 * MILLISECOND, 160), Some(300 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_step_back_into_a_longer_pause_shows() {
+        let mut clock = TimestampClock::default();
+        steady(&mut clock, 200, 0);
+        assert_eq!(clock.add(4080 * MILLISECOND - 70 * MILLISECOND, 4080), Some(-70 * MILLISECOND));
+    }
 
     fn steady(clock: &mut TimestampClock, count: i64, step_ns: i64) -> Vec<i64> {
         (0..count).filter_map(|index| clock.add(index * 20 * MILLISECOND + step_ns, (index * 20) as u32)).collect()

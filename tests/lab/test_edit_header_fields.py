@@ -1,0 +1,111 @@
+"""Values that hosts are free to choose, and how much of a frame was kept, change no conclusion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow
+import pytest
+
+import vmtrace
+from lab.edit.capture import Capture, pcap_bytes
+from lab.edit.editor import Fault, edit
+from lab.edit.header_fields import FixIdentification, NoTimestamps, RandomIdentification, WrapSequence
+from lab.edit.missing import CutFrames
+from tests.lab.clean_captures import LOSSLESS, LOSSLESS_BESIDE_SENDER, LOSSY, LOSSY_BESIDE_SENDER, clean_capture
+from tests.lab.edited import Record, analyzed, directions, quality, total
+
+ALL = (*LOSSLESS, *LOSSY, "reordered-duplicated.pcap")
+BESIDE_SENDER = LOSSLESS_BESIDE_SENDER + LOSSY_BESIDE_SENDER
+JUDGEMENTS = (
+    "retransmitted_segments",
+    "retransmitted_bytes",
+    "lost_segments_inferred",
+    "spurious_segments",
+    "reordered_segments",
+    "network_duplicates",
+)
+FREE_CHOICES = {
+    "identification 0": FixIdentification(0),
+    "identification 7": FixIdentification(7),
+    "random identification": RandomIdentification(),
+    "no timestamps": NoTimestamps(),
+}
+
+
+def packets(capture: Capture) -> list[dict[str, Any]]:
+    trace = vmtrace.read(pcap_bytes(capture))
+    rows: list[dict[str, Any]] = pyarrow.table(trace.packets(range(1, len(trace) + 1))).to_pylist()
+    return rows
+
+
+def judgements(document: Record) -> dict[str, int]:
+    return {name: total(document, name) for name in JUDGEMENTS}
+
+
+@pytest.mark.parametrize("after_bytes", [0, 1, 1448, 20_000, 100_000])
+@pytest.mark.parametrize("name", ALL)
+def test_sequence_numbers_that_wrap_change_nothing_at_all(name: str, after_bytes: int) -> None:
+    clean = clean_capture(name)
+    wrapped = edit(clean, WrapSequence(after_bytes)).capture
+    assert analyzed(wrapped) == analyzed(clean)
+    assert packets(wrapped) == packets(clean)
+
+
+@pytest.mark.parametrize("fault", FREE_CHOICES.values(), ids=FREE_CHOICES.keys())
+@pytest.mark.parametrize("name", BESIDE_SENDER)
+def test_beside_the_sender_bytes_alone_tell_what_was_sent_again(name: str, fault: Fault) -> None:
+    before, after = analyzed(clean_capture(name)), analyzed(edit(clean_capture(name), fault).capture)
+    assert judgements(after) == judgements(before)
+    assert quality(after) == quality(before)
+    for clean, other in zip(directions(before), directions(after), strict=True):
+        assert other["loss"]["by_trigger"] == clean["loss"]["by_trigger"]
+        assert other["rtt"] == clean["rtt"]
+
+
+@pytest.mark.parametrize("fault", FREE_CHOICES.values(), ids=FREE_CHOICES.keys())
+@pytest.mark.parametrize("name", LOSSLESS)
+def test_where_nothing_was_lost_nothing_is_called_lost(name: str, fault: Fault) -> None:
+    document = analyzed(edit(clean_capture(name), fault).capture)
+    assert judgements(document) == dict.fromkeys(JUDGEMENTS, 0)
+    assert quality(document) == quality(analyzed(clean_capture(name)))
+    for way in directions(document):
+        assert way["loss"]["lost_segments_ipid"] in {None, 0}
+
+
+@pytest.mark.parametrize(
+    "identification", [FixIdentification(0), FixIdentification(7), RandomIdentification()], ids=repr
+)
+@pytest.mark.parametrize("name", ["lossy-receiver.pcap", "offload-receiver.pcap"])
+def test_at_the_receiver_timestamps_tell_what_was_sent_again(name: str, identification: Fault) -> None:
+    document = analyzed(edit(clean_capture(name), identification).capture)
+    assert judgements(document) == judgements(analyzed(clean_capture(name)))
+    assert {way["loss"]["lost_segments_ipid"] for way in directions(document)} == {None}
+
+
+@pytest.mark.parametrize("name", ["lossy-receiver.pcap", "offload-receiver.pcap"])
+def test_at_the_receiver_identifications_tell_what_was_sent_again(name: str) -> None:
+    document = analyzed(edit(clean_capture(name), NoTimestamps()).capture)
+    assert judgements(document) == judgements(analyzed(clean_capture(name)))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_snap_length_that_keeps_the_headers_changes_nothing(name: str) -> None:
+    clean = clean_capture(name)
+    cut = CutFrames(96 if clean.link_type != 1 else 110)
+    before, after = analyzed(clean), analyzed(edit(clean, cut).capture)
+    for one, other in zip(before["connections"], after["connections"], strict=True):
+        # Of TLS what was cut off stays empty, and with it how the payload divides.
+        parts = {"tls", "ledger"}
+        assert {key: one[key] for key in one.keys() - parts} == {key: other[key] for key in other.keys() - parts}
+    assert quality(after) == quality(before)
+
+
+@pytest.mark.parametrize("name", [name for name in BESIDE_SENDER if "ipv6" not in name])
+def test_without_any_options_retransmissions_beside_the_sender_are_still_all_found(name: str) -> None:
+    clean = clean_capture(name)
+    bare = CutFrames(54 if clean.link_type == 1 else 40)
+    before, after = analyzed(clean), analyzed(edit(clean, bare).capture)
+    for count in ("retransmitted_segments", "retransmitted_bytes", "lost_segments_inferred"):
+        assert total(after, count) == total(before, count), count
+    assert quality(after) == quality(before)
