@@ -92,12 +92,12 @@ def test_a_caveat_stands_where_more_than_a_thousandth_is_missing_and_nowhere_els
     done = edit(clean, fault)
     way = bulk(analyzed(done.capture))
     missing = unseen_acknowledged_bytes(done.capture, clean)
-    assert way["loss"]["caveat"] == ("capture_loss" if missing * 1000 > way["unique_payload_bytes"] else None)
+    assert way["loss"].get("caveat") == ("capture_loss" if missing * 1000 > way["unique_payload_bytes"] else None)
 
 
 def test_a_clean_capture_has_no_caveat() -> None:
     for name in LOSSLESS + LOSSY:
-        assert {way["loss"]["caveat"] for way in directions(analyzed(clean_capture(name)))} == {None}
+        assert {way["loss"].get("caveat") for way in directions(analyzed(clean_capture(name)))} == {None}
 
 
 @pytest.mark.parametrize("fault", [DropFrames(0.01, data), DropFrames(0.01, pure_acks), DropBursts(2, 4)], ids=repr)
