@@ -1,0 +1,101 @@
+//! The two packets that bulk transfers are made of, taken by a short way: the next data in order, and acknowledgements of
+//! more data. Both prove nothing but that, so the rules for what is late, repeated or doubtful need not be asked.
+//!
+//! The result must be that of the general rules; `tests/short_ways.rs` compares them.
+
+use super::half::{Half, Live};
+use super::segments::{Segment, wire_segments};
+use super::sequence::unwrap;
+use crate::packet::{Packet, option_bits};
+
+impl Half {
+    /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
+    /// [`Self::data`] and what goes before it in [`super::connection`]. None if it is something else; then nothing has
+    /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
+    #[inline]
+    pub fn next_data(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        peer_max: u64,
+        beside_sender: bool,
+        fixed_spacing_limit_ns: Option<u64>,
+    ) -> Option<i64> {
+        let segment_size = self.segment_size(packet);
+        let start = self.max;
+        let end = start + u64::from(packet.payload_length);
+        let live = self.live.as_deref()?;
+        if packet.sequence != start as u32
+            || self.data_packets == 0
+            || live.window_closed
+            || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
+            || !(self.together.fits(packet) || self.begin_together(packet))
+        {
+            return None;
+        }
+        let live = self.live.as_deref_mut()?;
+        self.together.add(packet);
+        let segments = wire_segments(packet.payload_length, segment_size);
+        if segments > 1 {
+            self.superpackets += 1;
+            self.data_segments += u64::from(segments - 1);
+        }
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        self.max = end;
+        live.recent.remember(packet, bytes);
+        live.segments.push(Segment {
+            start,
+            time_ns: packet.time_ns,
+            length: packet.payload_length,
+            frame: packet.frame,
+            tsval: packet.tsval,
+            segment_size,
+            state: 0,
+        });
+        live.segment_size = segment_size;
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, segments, true);
+            live.highest_identification = live.identifications.next_position();
+            live.peer_max_then = peer_max;
+        }
+        live.spacing.add(packet.time_ns, packet.frame, fixed_spacing_limit_ns);
+        let mut ahead_ns = None;
+        if packet.options & option_bits::TIMESTAMPS != 0 {
+            ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
+            live.view.heard(packet.time_ns, packet.tsecr);
+        }
+        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
+        Some(ahead_ns.unwrap_or(0))
+    }
+
+    /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
+    #[inline]
+    pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<i64> {
+        let live = self.live.as_deref_mut()?;
+        if packet.sequence != self.max as u32
+            || self.packets == 0
+            || !peer.begun
+            || unwrap(peer.una, packet.acknowledgement) <= peer.una
+        {
+            return None;
+        }
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_length);
+        self.ledger.add_acknowledgement(packet);
+        live.recent.remember(packet, bytes);
+        if packet.ip_version == 4 {
+            live.identifications.add(packet.ip_id, 1, false);
+        }
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        Some(timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0))
+    }
+}
+
+impl Live {
+    /// The packet's identification leaves none out, and no packet up to `end` is known to be missing.
+    #[inline]
+    fn numbers_go_on(&self, packet: &Packet, end: u64) -> bool {
+        end > self.sent_unseen && !matches!(self.identifications.missing_before(packet.ip_id), Some(1..))
+    }
+}
