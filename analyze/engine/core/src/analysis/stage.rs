@@ -75,7 +75,8 @@ impl<'a> Intake<'a> {
     /// Order and bytes of frames without a time still tell something: they get the time of the frame before (the reader
     /// counts them). Done here, where frames pass in order whatever the number of threads.
     fn fill_times(&mut self, chunk: &mut Chunk) {
-        if chunk.records.iter().any(|record| record.time_ns == Record::NO_TIME) {
+        // Without leaving early, which would cost more than it saves.
+        if chunk.records.iter().fold(false, |any, record| any | (record.time_ns == Record::NO_TIME)) {
             let mut last_ns = self.last_time_ns;
             for record in &mut chunk.records {
                 if record.time_ns == Record::NO_TIME {
@@ -160,7 +161,7 @@ impl Tallies {
     /// Counts the frames of a decoded chunk.
     pub fn add(&mut self, chunk: &Chunk, batch: &Batch) {
         let Some(first) = chunk.records.first() else { return };
-        if chunk.records.iter().all(|record| record.input == first.input) {
+        if chunk.records.iter().fold(true, |same, record| same & (record.input == first.input)) {
             let tally = self.at(first.input);
             tally.tcp_packets += batch.packets().len() as u64;
             tally.counts.merge(&batch.counts);

@@ -63,14 +63,33 @@ impl Ledger {
         self.unlisted_bytes += skipped_bytes;
     }
 
-    /// Counts the records of a chunk. Runs once for every record: times that go on as they should cost one comparison.
+    /// Counts the records of a chunk. Runs once for every record.
     pub fn count(&mut self, records: &[Record]) {
+        let (Some(first), Some(last)) = (records.first(), records.last()) else { return };
         let (mut captured, mut wire) = (0_u64, 0_u64);
-        let mut interface = records.first().map_or(0, |record| record.interface);
-        let mut last_ns = i64::MAX;
+        let (mut previous_ns, mut orderly) = (first.time_ns, first.time_ns != Record::NO_TIME);
         for record in records {
             captured += u64::from(record.captured_length);
             wire += u64::from(record.original_length);
+            orderly &= record.time_ns >= previous_ns && record.interface == first.interface;
+            previous_ns = record.time_ns;
+        }
+        self.facts.packets += records.len() as u64;
+        self.facts.captured_bytes += captured;
+        self.facts.wire_bytes += wire;
+        if orderly {
+            self.enter(first);
+            self.leave(first.interface, last.time_ns);
+        } else {
+            self.count_times(records);
+        }
+    }
+
+    /// Times that fall, or of several interfaces.
+    fn count_times(&mut self, records: &[Record]) {
+        let mut interface = records.first().map_or(0, |record| record.interface);
+        let mut last_ns = i64::MAX;
+        for record in records {
             if record.time_ns < last_ns || record.interface != interface {
                 self.leave(interface, last_ns);
                 interface = record.interface;
@@ -80,9 +99,6 @@ impl Ledger {
             }
         }
         self.leave(interface, last_ns);
-        self.facts.packets += records.len() as u64;
-        self.facts.captured_bytes += captured;
-        self.facts.wire_bytes += wire;
     }
 
     /// A run of records with rising times ends: `last_ns` is its latest, or `i64::MAX` for none.

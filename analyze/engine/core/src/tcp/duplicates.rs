@@ -23,8 +23,8 @@ struct Passed {
     /// TSval and whatever else the options say.
     options: u32,
     payload_length: u32,
-    /// The identification, the checksum where it has none.
-    identity: u16,
+    ip_id: u16,
+    checksum: u16,
     window: u16,
     flags: u16,
 }
@@ -39,7 +39,8 @@ impl Passed {
             acknowledgement: packet.acknowledgement,
             options: if others { packet.tsval ^ options_digest(packet, bytes) } else { packet.tsval },
             payload_length: packet.payload_length,
-            identity: if packet.ip_id != 0 { packet.ip_id } else { packet.checksum },
+            ip_id: packet.ip_id,
+            checksum: packet.checksum,
             window: packet.window,
             flags: packet.flags,
         }
@@ -48,7 +49,9 @@ impl Passed {
     fn is_same_packet(&self, other: &Self) -> bool {
         self.sequence == other.sequence
             && self.acknowledgement == other.acknowledgement
-            && self.identity == other.identity
+            && self.ip_id == other.ip_id
+            // Routers that translate addresses change the checksum: it counts only where there is no identification.
+            && (self.ip_id != 0 || self.checksum == other.checksum)
             && self.payload_length == other.payload_length
             && self.options == other.options
             && self.window == other.window
@@ -97,7 +100,8 @@ pub fn signature(packet: &Packet, bytes: &[u8]) -> u32 {
         ^ passed.payload_length
         ^ u32::from(passed.window).rotate_left(9)
         ^ u32::from(passed.flags).rotate_left(24);
-    u32::from(passed.identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
+    let identity = if passed.ip_id != 0 { passed.ip_id } else { passed.checksum };
+    u32::from(identity) << 16 | ((mixed ^ mixed >> 16) & 0xffff)
 }
 
 #[cfg(test)]

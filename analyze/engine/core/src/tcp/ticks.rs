@@ -15,13 +15,20 @@ const FEW_TICKS: u32 = 5;
 const JITTER_NS: f64 = 10_000_000.0;
 
 /// TSval against capture time, for one direction.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct TimestampClock {
     first: Option<(i64, u32)>,
     last: (i64, u32),
     tick_ns: Option<f64>,
-    /// Ticks in the smallest step, once the rate is known.
+    /// Ticks in the smallest step, once the rate is known; never less than [`FEW_TICKS`].
     few_ticks: u32,
+}
+
+impl Default for TimestampClock {
+    fn default() -> Self {
+        // Further from any packet than the smallest step.
+        Self { first: None, last: (i64::MIN / 2, 0), tick_ns: None, few_ticks: FEW_TICKS }
+    }
 }
 
 impl TimestampClock {
@@ -32,8 +39,7 @@ impl TimestampClock {
         let previous = std::mem::replace(&mut self.last, (time_ns, tsval));
         let elapsed = time_ns.wrapping_sub(previous.0);
         // Neither clock went far: neither stepped.
-        let few_ticks = tsval.wrapping_sub(previous.1) <= self.few_ticks.max(FEW_TICKS);
-        if (0..SMALLEST_STEP_NS).contains(&elapsed) && few_ticks && self.first.is_some() {
+        if (0..SMALLEST_STEP_NS).contains(&elapsed) && tsval.wrapping_sub(previous.1) <= self.few_ticks {
             return None;
         }
         self.compare(previous, elapsed)
@@ -57,7 +63,8 @@ impl TimestampClock {
         };
         if self.tick_ns.is_none() {
             self.tick_ns = estimate(first, previous);
-            self.few_ticks = self.tick_ns.map_or(0, |tick_ns| (SMALLEST_STEP_NS as f64 / tick_ns) as u32);
+            let few_ticks = self.tick_ns.map_or(0, |tick_ns| (SMALLEST_STEP_NS as f64 / tick_ns) as u32);
+            self.few_ticks = few_ticks.max(FEW_TICKS);
         }
         let tick_ns = self.tick_ns?;
         let by_timestamps = f64::from(serial_difference(self.last.1, previous.1)) * tick_ns;
