@@ -1,6 +1,7 @@
 """The captures that are measured on: made once from a seed, kept under build/, each with its truth beside it."""
 
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -80,6 +81,7 @@ def make(recipe: Recipe, generator: Path, folder: Path, *, quick: bool) -> Captu
     if not truth_path.exists() or truth_path.stat().st_mtime < generator.stat().st_mtime:
         truth_path.unlink(missing_ok=True)
         subprocess.run([str(generator), recipe.kind, str(path), *arguments], check=True)
+        os.sync()  # or the first program measured shares the machine with the file's way to the disk
     truth = json.loads(truth_path.read_text())
     return Capture(
         name=recipe.name,

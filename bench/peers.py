@@ -25,10 +25,10 @@ class Peer:
         return [word.replace("FILE", str(path)) for word in self.command]
 
 
-def vmtrace(out: Path) -> Peer:
-    """The program itself: every connection, all measurements on, the summary as JSON to `out`."""
+def vmtrace(out: Path | None = None) -> Peer:
+    """The program itself: every connection, all measurements on, the summary as JSON to `out`, or to standard output."""
     script = Path(sys.executable).with_name("vmtrace")
-    return Peer("vmtrace", (str(script), "analyze", "FILE", "--json", str(out)))
+    return Peer("vmtrace", (str(script), "analyze", "FILE", "--json", "-" if out is None else str(out)))
 
 
 def walk(walker: Path) -> Peer:

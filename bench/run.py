@@ -15,7 +15,7 @@ from typing import Any
 
 from bench import captures, peers, results
 from bench.captures import Capture
-from bench.measure import Cost, ProgramError, best_cost_of
+from bench.measure import Cost, ProgramError, best_cost_of, cost_of
 from bench.results import Row
 
 ROOT = Path(__file__).parent.parent
@@ -81,20 +81,21 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
             continue
         _say(f"{recipe.title}: making the capture")
         capture = captures.make(recipe, generator, folder, quick=arguments.quick)
-        for peer in _peers(capture, walker, out, arguments.prefix):
+        for peer in _peers(capture, walker, arguments.prefix):
             row = _row(capture, peer, arguments)
             if row is not None:
                 rows.append(row)
+        cost_of(peers.vmtrace(out).call(capture.path))
         wrong += _check(capture, out)
         if recipe.name in WITH_ONE_PROCESSOR:
             _say(f"{recipe.name}: vmtrace on one processor")
-            own = peers.vmtrace(out).call(capture.path)
+            own = peers.vmtrace().call(capture.path)
             single[recipe.name] = best_cost_of(own, repeat=arguments.repeat, cpus=1)
     return rows, single, wrong
 
 
-def _peers(capture: Capture, walker: Path, out: Path, prefix_packets: int) -> Iterator[peers.Peer]:
-    yield peers.vmtrace(out)
+def _peers(capture: Capture, walker: Path, prefix_packets: int) -> Iterator[peers.Peer]:
+    yield peers.vmtrace()
     if capture.name in WITH_ALL_PEERS:
         yield peers.walk(walker)
         yield from peers.others(prefix_packets)

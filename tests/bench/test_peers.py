@@ -7,6 +7,7 @@ from bench import peers
 
 def test_the_file_takes_its_place_in_the_command() -> None:
     assert peers.walk(Path("walk")).call(Path("a.pcap")) == ["walk", "a.pcap"]
+    assert peers.vmtrace().call(Path("a.pcap"))[1:] == ["analyze", "a.pcap", "--json", "-"]
     assert peers.vmtrace(Path("o.json")).call(Path("a.pcap"))[1:] == ["analyze", "a.pcap", "--json", "o.json"]
 
 
