@@ -26,7 +26,7 @@ class Peer:
 
 
 def vmtrace(out: Path | None = None) -> Peer:
-    """The program itself: every connection, all measurements on, the summary as JSON to `out`, or to standard output."""
+    """The program itself: every connection, all measurements on, the summary as JSON to `out` or standard output."""
     script = Path(sys.executable).with_name("vmtrace")
     return Peer("vmtrace", (str(script), "analyze", "FILE", "--json", "-" if out is None else str(out)))
 
