@@ -15,6 +15,7 @@ _MAGICS = (
     b"\xa1\xb2\xcd\x34",  # pcap as patched by Kuznetzov
     b"\x34\xcd\xb2\xa1",
     b"\x0a\x0d\x0d\x0a",  # pcapng section header block
+    b"snoop\x00",
 )
 _COMPRESSED_MAGICS = (
     b"\x1f\x8b",  # gzip
@@ -47,6 +48,8 @@ def find(names: Iterable[str]) -> Found:
 def _resolve(name: str) -> tuple[list[str], str | None]:
     if name == STANDARD_INPUT:
         return [name], None
+    if not name:
+        return [], "an empty name is no file: give a capture, a folder or a pattern"
     path = Path(name)
     try:
         if path.is_dir():

@@ -60,3 +60,14 @@ def test_a_file_named_twice_is_read_once(folder: Path) -> None:
 def test_a_capture_is_known_by_its_first_bytes(folder: Path) -> None:
     names = ("a.trace", "notes.txt", "empty.pcap", "sub/c.dmp.gz", "sub/archive.tar.gz", "sub", "gone")
     assert [is_capture(folder / name) for name in names] == [True, False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("start", [b"\x0a\x0d\x0d\x0a", b"\xa1\xb2\x3c\x4d", b"snoop\x00"])
+def test_every_format_that_is_read_is_found_in_a_folder(tmp_path: Path, start: bytes) -> None:
+    (tmp_path / "capture").write_bytes(start + bytes(20))
+    assert find([str(tmp_path)]).paths == (f"{tmp_path}/capture",)
+
+
+def test_an_empty_name_is_a_problem_and_not_the_current_folder() -> None:
+    found = find([""])
+    assert (found.paths, len(found.problems)) == ((), 1)

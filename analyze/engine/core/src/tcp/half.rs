@@ -107,8 +107,6 @@ pub struct Half {
     pub window: AdvertisedWindow,
     /// Bytes by purpose.
     pub ledger: ByteLedger,
-    /// Bytes of acknowledgements that lie beyond anything plausible.
-    pub nonsense_acknowledgements: u32,
     /// What conversations need.
     pub live: Option<Box<Live>>,
 }

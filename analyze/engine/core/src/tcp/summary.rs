@@ -15,7 +15,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, StreamBytes, TlsFacts};
 
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::loss_caveat`] mean.
-pub const REASONS: [(&str, &str); 10] = [
+pub const REASONS: [(&str, &str); 11] = [
     ("no_data", "no data was seen in this direction"),
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
@@ -28,6 +28,7 @@ pub const REASONS: [(&str, &str); 10] = [
     ("no_advertisement", "the receiver advertised no window within the capture"),
     ("one_moment", "all data passed at one moment"),
     ("one_data_packet", "fewer than two data packets"),
+    ("acknowledged_first", "all data was recorded behind its acknowledgement"),
     ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
 ];
 
@@ -177,7 +178,7 @@ impl DirectionSummary {
             (data && self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
             (data && self.spacing.durations.is_none(), "spacing", "one_data_packet"),
             (self.window.extremes.is_none(), "window", window),
-            (data && self.flight.is_none(), "flight", "no_data"),
+            (data && self.flight.is_none(), "flight", "acknowledged_first"),
         ]
         .into_iter()
         .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
