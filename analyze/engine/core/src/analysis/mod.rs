@@ -198,7 +198,8 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
         together.openings.merge(environment.openings);
         together.clock_steps.extend(environment.clock_steps);
     }
-    all.sort_by_key(|summary| summary.order);
+    // Each summary is somewhere else in memory: looked at once.
+    all.sort_by_cached_key(|summary| summary.order);
     for (summary, number) in all.iter_mut().zip(1..) {
         summary.id = number;
     }
