@@ -124,10 +124,10 @@ $(VENV)/bin/python:
 
 $(STAMPS)/install: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
 	@echo 'Building vmtrace and installing it with its dependencies into $(VENV): pip install -e .'
-	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e .
 	@touch $@
 
 $(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(VENV)/bin/python
 	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV): pip install -e '.[dev]'"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -C build-args=--profile=$(PROFILE) -e '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[dev]'
 	@touch $(STAMPS)/install $@
