@@ -127,6 +127,8 @@ def test_a_notebook_shows_a_table(transfer: Any) -> None:
     assert "<td>10.0.0.1:40000</td>" in trace._repr_html_()
     assert "10.0.0.1:40000" in trace.summary()
     assert repr(trace) == "<vmtrace.Trace of '<bytes>': 1 connections>"
+    shape = f"1 rows, {len(trace.connections.names)} columns"
+    assert repr(trace.connections) == f"<table: {shape}: {', '.join(trace.connections.names[:6])}, ...>"
 
 
 def test_an_unknown_column_has_no_values(transfer: Any) -> None:

@@ -22,6 +22,9 @@ pub struct Columns {
     batch: RecordBatch,
 }
 
+/// Columns named when a table is shown at a prompt.
+const NAMES_SHOWN: usize = 6;
+
 impl Columns {
     /// Turns the engine's columns into one Arrow record batch.
     ///
@@ -56,6 +59,13 @@ impl Columns {
 impl Columns {
     fn __len__(&self) -> usize {
         self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let names = self.names();
+        let first = names.iter().take(NAMES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        let more = if names.len() > NAMES_SHOWN { ", ..." } else { "" };
+        format!("<table: {} rows, {} columns: {first}{more}>", self.batch.num_rows(), names.len())
     }
 
     /// The columns' names in order.
