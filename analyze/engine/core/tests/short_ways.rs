@@ -11,8 +11,7 @@ use vmtrace_core::analysis::{NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
 
 /// Packets that come after the end of a connection are counted by its summary alone, but a connection whose packets are
-/// wanted one by one is kept in full: here that makes a difference, to the time of the last packet, the mean window and the
-/// words of what was not measured.
+/// wanted one by one is kept in full: here that makes a difference to the time of the last packet and to the windows.
 const STRAGGLERS: [&str; 4] = [
     "short-connections.pcap.gz",
     "suricata-verify__http-range-multiflows.pcap",

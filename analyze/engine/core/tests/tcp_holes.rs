@@ -173,6 +173,20 @@ fn identifications_prove_nothing_where_they_do_not_count_up() {
 }
 
 #[test]
+fn a_lost_acknowledgement_of_what_was_under_way_is_no_lost_tail() {
+    // What the server sends at 60 ms reaches the client after it has sent its last segment: the number that is missing
+    // behind that one was the acknowledgement's.
+    let talk = at_server()
+        .each(0..10, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(60.0, data(0, 500).acking(10_000))
+        .each(10..20, |talk, n| talk.client(51.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(71.0, ack(20_000))
+        .lost_before_capture(CLIENT, 1)
+        .client(130.0, data(20_000, 1000));
+    assert_eq!(client(&talk), (0, 0, 0));
+}
+
+#[test]
 fn a_lost_tail_shows_only_by_missing_identifications() {
     // The last two segments and a tail loss probe get lost; what comes after the timeout was never seen here.
     let talk = at_server()

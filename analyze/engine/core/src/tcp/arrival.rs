@@ -60,6 +60,8 @@ pub struct Surroundings {
     pub beside_receiver: bool,
     /// Highest position the other side has sent.
     pub peer_max: u64,
+    /// When the other side last sent something that wants an acknowledgement.
+    pub peer_spoke_ns: Option<i64>,
     /// The newest TSval of the other side.
     pub peer_tsval: Option<u32>,
     /// User's limit of oversize spacing.

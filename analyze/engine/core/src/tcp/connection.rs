@@ -312,11 +312,14 @@ impl Connection {
         let beside_sender = self.beside[side];
         let beside_receiver = self.beside[1 - side];
         let handshake_rtt_ns = self.handshake_rtt_ns;
+        let opening = if side == 0 { &self.handshake.syn_ack } else { &self.handshake.syn };
+        let answered_opening_ns = (opening.count > 0).then_some(opening.last_ns);
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let around = Surroundings {
             beside_receiver,
             peer_max: peer.max,
+            peer_spoke_ns: peer.spoke_ns().max(answered_opening_ns),
             peer_tsval: peer.live.as_ref().and_then(|live| live.clock.newest()),
             sack: self.sack,
             sender_loop_ns,

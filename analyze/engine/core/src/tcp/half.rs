@@ -224,6 +224,11 @@ impl Half {
         (wire_segments(packet.payload_length, size), size)
     }
 
+    /// When the last packet with data or FIN passed.
+    pub fn spoke_ns(&self) -> Option<i64> {
+        self.live.as_ref().and_then(|live| live.spacing.last_time_ns()).max(self.fin_ns)
+    }
+
     /// Payload position counted from the first byte of the direction.
     #[inline]
     pub fn stream_offset(&self, position: u64) -> u64 {

@@ -11,6 +11,9 @@ use crate::packet::option_bits;
 /// The least a retransmission timeout waits beyond the round trip in common stacks.
 const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 
+/// Where the loop between capture point and sender is not known, it is not longer than this.
+const LONGEST_LOOP_NS: i64 = 1_000_000_000;
+
 impl Half {
     /// Data the capture point has not seen, though it crossed the sender's network card before: a tail that was lost
     /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
@@ -31,7 +34,7 @@ impl Half {
             return false;
         }
         let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
-        if missing <= passed_over || !live.holes.is_empty() || !live.highest_is_newest(around) {
+        if missing <= passed_over || !live.holes.is_empty() || !live.highest_is_newest(placed) {
             return false;
         }
         // The sender has heard of what the capture has not: it is the capture that missed packets.
@@ -73,9 +76,15 @@ impl Half {
 }
 
 impl Live {
-    /// The newest identification is that of the highest data, and the other side has sent nothing since.
-    fn highest_is_newest(&self, around: &Surroundings) -> bool {
-        self.highest_identification == self.identifications.next_position() && self.peer_max_then == around.peer_max
+    /// The newest identification is that of the highest data, and the side had nothing to acknowledge since: neither has the
+    /// other side sent more, nor can what it sent before have reached the sender after that data went out.
+    fn highest_is_newest(&self, placed: &Placed<'_>) -> bool {
+        let around = placed.around;
+        let loop_ns = if around.sender_loop_ns > 0 { around.sender_loop_ns } else { LONGEST_LOOP_NS };
+        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_ns));
+        self.highest_identification == self.identifications.next_position()
+            && self.peer_max_then == around.peer_max
+            && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
     }
 
     /// The first retransmission of a recovery, of the lowest hole, whose identification leaves a gap right after that of
@@ -83,7 +92,7 @@ impl Live {
     pub(super) fn note_unseen_tail(&mut self, placed: &Placed<'_>, max: u64) {
         let &Placed { packet, segment_size, around, .. } = placed;
         if !around.beside_sender
-            && self.highest_is_newest(around)
+            && self.highest_is_newest(placed)
             && self.identifications.missing().is_some()
             && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
         {
