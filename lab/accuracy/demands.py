@@ -99,7 +99,7 @@ def retransmissions_at_the_sender(run: Judged) -> Iterable[str]:
 
 
 def retransmissions_at_the_receiver(run: Judged) -> Iterable[str]:
-    """Within 1 % of those that arrived. IPv6 has no identifications, by which alone a lost tail shows: one less there."""
+    """Within 1 % of those that arrived; one less with IPv6, where no identification tells of a lost tail."""
     expected = run.seen_at("receiver", "retransmitted_segments")
     tails = 1 if run.truth.get("scenario", {}).get("ip_version") == 6 else 0
     if not near(run.receiver.retransmitted, expected, 0.01, tails):
