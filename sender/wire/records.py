@@ -182,6 +182,20 @@ of later sessions, receiver-2.csv ...), host/receiver.facts.json, and receiver.j
 
 
 @dataclass(frozen=True)
+class FileListing:
+    """How many files the receiver's half of the run has just now."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class FileDescriptions:
+    """Some of them, in order of their numbers: as many as could be described in a moment."""
+
+    files: Tuple[RemoteFile, ...]
+
+
+@dataclass(frozen=True)
 class ClockOffset:
     """Receiver's clock minus sender's, with the bound that half the shortest round trip gives."""
 
