@@ -11,7 +11,6 @@ import fcntl
 import socket
 import struct
 from dataclasses import dataclass
-from typing import Optional
 
 _SIOCETHTOOL = 0x8946  # linux/sockios.h
 # linux/ethtool.h
