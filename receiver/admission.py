@@ -1,6 +1,6 @@
 """Who may knock, and how often: a bounded memory of addresses and what each has done lately.
 
-Pure but for the clock, which is given. The receiver sits on a public address, so every connection is counted before a single
+Pure but for the clock, which is given. The receiver sits on a public address, so every connection is counted before a
 byte of it is read.
 """
 

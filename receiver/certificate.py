@@ -57,5 +57,7 @@ def _make(path: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCertificate(f"openssl did not make a certificate ({error})") from error
     if done.returncode != 0:
-        raise NoCertificate(f"openssl did not make a certificate: {done.stderr.decode(errors='replace').strip()[-200:]}")
+        raise NoCertificate(
+            f"openssl did not make a certificate: {done.stderr.decode(errors='replace').strip()[-200:]}"
+        )
     write_aside(path, done.stdout)

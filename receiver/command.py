@@ -8,10 +8,10 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Optional
+
+from capture.rights import missing_rights
 
 from capture.durable import make_folder
-from capture.rights import missing_rights
 from receiver.log import Log
 from receiver.server import Server
 from receiver.settings import ReceiverSettings
@@ -38,36 +38,75 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--key-file", metavar="FILE", help=f"the shared key; made, and shown once, if there is no such file (or set {ENVIRONMENT})"
+        "--key-file",
+        metavar="FILE",
+        help=f"the shared key; made, and shown once, if there is no such file (or set {ENVIRONMENT})",
     )
     parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
-    parser.add_argument("--port", metavar="PORT", type=_port, default=DEFAULT_PORT, help="TCP port (default: 5810; 0: any)")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("vmtrace-receiver"), help="folder for what is recorded (default: %(default)s)"
+        "--port", metavar="PORT", type=_port, default=DEFAULT_PORT, help="TCP port (default: 5810; 0: any)"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("vmtrace-receiver"),
+        help="folder for what is recorded (default: %(default)s)",
     )
     recording = parser.add_mutually_exclusive_group()
     recording.add_argument("--interface", metavar="IF", help="record here (default: the interface towards the sender)")
     recording.add_argument("--no-capture", action="store_true", help="record no packets")
     parser.add_argument("--no-host-counters", action="store_true", help="record no counters of this host")
-    parser.add_argument("--certificate", metavar="FILE", type=Path, help="PEM file with certificate and key for TLS transfers (default: one is made)")
-    parser.add_argument("--max-sessions", metavar="N", type=_positive, default=4, help="senders served at a time (default: 4)")
     parser.add_argument(
-        "--max-streams", metavar="N", type=_positive, default=limits.streams, help="streams of a transfer (default: %(default)s)"
+        "--certificate",
+        metavar="FILE",
+        type=Path,
+        help="PEM file with certificate and key for TLS transfers (default: one is made)",
     )
     parser.add_argument(
-        "--max-transfer-bytes", metavar="N", type=_positive, default=limits.transfer_bytes, help="bytes of a transfer (default: %(default)s)"
+        "--max-sessions", metavar="N", type=_positive, default=4, help="senders served at a time (default: 4)"
     )
     parser.add_argument(
-        "--max-session-bytes", metavar="N", type=_positive, default=limits.session_bytes, help="bytes of a session (default: %(default)s)"
+        "--max-streams",
+        metavar="N",
+        type=_positive,
+        default=limits.streams,
+        help="streams of a transfer (default: %(default)s)",
     )
     parser.add_argument(
-        "--max-transfer-time", metavar="S", type=_positive, default=int(limits.transfer_s), help="seconds a transfer may take (default: %(default)s)"
+        "--max-transfer-bytes",
+        metavar="N",
+        type=_positive,
+        default=limits.transfer_bytes,
+        help="bytes of a transfer (default: %(default)s)",
     )
     parser.add_argument(
-        "--max-session-time", metavar="S", type=_positive, default=int(limits.session_s), help="seconds a session may take (default: %(default)s)"
+        "--max-session-bytes",
+        metavar="N",
+        type=_positive,
+        default=limits.session_bytes,
+        help="bytes of a session (default: %(default)s)",
     )
     parser.add_argument(
-        "--max-connection-rate", metavar="N", type=_positive, default=50, help="connections per second from one address (default: 50)"
+        "--max-transfer-time",
+        metavar="S",
+        type=_positive,
+        default=int(limits.transfer_s),
+        help="seconds a transfer may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-session-time",
+        metavar="S",
+        type=_positive,
+        default=int(limits.session_s),
+        help="seconds a session may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-connection-rate",
+        metavar="N",
+        type=_positive,
+        default=50,
+        help="connections per second from one address (default: 50)",
     )
     parser.add_argument("--json-lines", action="store_true", help="tell of events as one JSON object a line")
     parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but the address, and trouble")
@@ -86,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     if settings.capture:
         reason = missing_rights()
         if reason is not None:
-            log.warning(f"transfers will not be recorded here: {reason}; --no-capture goes on without this word")
+            log.trouble(f"transfers will not be recorded here: {reason}; --no-capture goes on without this word")
     log.event("listening", f"listening on {server.address}", address=server.address, port=server.port)
     server.serve()
     return 0
@@ -118,16 +157,20 @@ def settings_of(arguments: argparse.Namespace) -> ReceiverSettings:
     )
 
 
-def _key(path: Optional[str], log: Log) -> bytes:
+def _key(path: str | None, log: Log) -> bytes:
     if path is not None and not Path(path).exists():
         text = write_new_key(Path(path))
-        print(f"vmtrace: made a new key in {path}; copy the file to the sender. It reads: {text}", file=sys.stderr, flush=True)
+        print(
+            f"vmtrace: made a new key in {path}; copy the file to the sender. It reads: {text}",
+            file=sys.stderr,
+            flush=True,
+        )
         log.event("new_key", f"made a new key in {path}", path=path)
     return load_key(path)
 
 
 def _stop_on_signals(server: Server) -> None:
-    def stop(_number: int, _frame: Optional[FrameType]) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
         server.stop()
 
     signal.signal(signal.SIGINT, stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Optional
 
 from receiver.refusal import Refusal
 from receiver.storage import StoredRun
@@ -52,7 +51,7 @@ class FileDesk:
 
     def name(self, number: int) -> Path:
         """A file by its number; raises `Refusal` for one that was not listed."""
-        found: Optional[Path] = self._names[number] if 0 <= number < len(self._names) else None
+        found: Path | None = self._names[number] if 0 <= number < len(self._names) else None
         if found is None or not (self._run.folder / found).is_file():
             raise Refusal(f"there is no file {number}: list the files first")
         return found

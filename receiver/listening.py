@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import socket
-from typing import Optional
 
 _BACKLOG = 256
 
 
-def listen(bind: Optional[str], port: int) -> socket.socket:
+def listen(bind: str | None, port: int) -> socket.socket:
     """A non-blocking listening socket on `bind` (None: all addresses). Raises `OSError` with one clear line."""
     family, address = _where(bind, port)
     sock = socket.socket(family, socket.SOCK_STREAM)
@@ -26,7 +25,7 @@ def listen(bind: Optional[str], port: int) -> socket.socket:
     return sock
 
 
-def _where(bind: Optional[str], port: int) -> tuple[socket.AddressFamily, tuple[object, ...]]:
+def _where(bind: str | None, port: int) -> tuple[socket.AddressFamily, tuple[object, ...]]:
     if bind is None:
         if _has_ipv6():
             return socket.AF_INET6, ("::", port)
@@ -50,7 +49,7 @@ def _has_ipv6() -> bool:
     return True
 
 
-def _reason(error: OSError, bind: Optional[str], port: int) -> str:
+def _reason(error: OSError, bind: str | None, port: int) -> str:
     where = f"{bind or 'this host'}, port {port}"
     if error.errno == errno.EADDRINUSE:
         return f"{where}: taken by another program: choose another --port, or end that program"

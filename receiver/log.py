@@ -31,7 +31,7 @@ class Log:
             except (OSError, ValueError):
                 return
 
-    def warning(self, text: str) -> None:
+    def trouble(self, text: str) -> None:
         """Tell of trouble that does not end the receiver, on standard error."""
         with self._lock:
             try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from typing import Optional
 
 from sender.wire import handshake
 
@@ -19,7 +18,7 @@ class Newcomer:
     deadline_s: float
     auth: bytes = b""
 
-    def read(self) -> Optional[bool]:
+    def read(self) -> bool | None:
         """Take what has come. True: AUTH is whole; False: the connection is over; None: more is due.
 
         Never reads beyond AUTH: what follows is payload, which belongs to whoever takes the connection on.
@@ -36,7 +35,7 @@ class Newcomer:
         return True if len(self.auth) == handshake.AUTH_BYTES else None
 
 
-def greet(sock: socket.socket, address: str, deadline_s: float) -> Optional[Newcomer]:
+def greet(sock: socket.socket, address: str, deadline_s: float) -> Newcomer | None:
     """Send HELLO on a fresh connection; None if even that fails."""
     hello = handshake.new_hello()
     try:

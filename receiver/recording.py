@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from capture.errors import CaptureError
-from capture.health import CaptureHealth
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
-from capture.tcp_info import LastSample, TcpInfoSampler
+from capture.tcp_info import TcpInfoSample, TcpInfoSampler
+
 from receiver.storage import StoredRun
 from sender.wire.records import CaptureCounts, TransferRequest
 
@@ -22,17 +21,17 @@ class CapturePlan:
 
     interface: str
     filter: str
-    snaplen: Optional[int]
+    snaplen: int | None
 
 
 class Recording:
     """Runs from construction to `stop`. A capture that fails is a fact of the record, not an end of the transfer."""
 
-    def __init__(self, run: StoredRun, request: TransferRequest, plan: Optional[CapturePlan]) -> None:
-        self.capture_error: Optional[str] = None
-        self._recorder: Optional[Recorder] = None
+    def __init__(self, run: StoredRun, request: TransferRequest, plan: CapturePlan | None) -> None:
+        self.capture_error: str | None = None
+        self._recorder: Recorder | None = None
         interval_s = request.tcp_info_interval_s
-        self._tcp_info: Optional[TcpInfoSampler] = None
+        self._tcp_info: TcpInfoSampler | None = None
         if interval_s is not None:
             path = run.path("tcpinfo", request.sequence, request.part)
             path.unlink(missing_ok=True)
@@ -50,13 +49,14 @@ class Recording:
         if self._tcp_info is not None:
             self._tcp_info.unwatch(stream, direction)
 
-    def stop(self) -> tuple[Optional[CaptureCounts], Sequence[LastSample]]:
+    def stop(self) -> tuple[CaptureCounts | None, Sequence[TcpInfoSample]]:
         """End both; returns what the capture counted and the last sample of each connection."""
-        samples: Sequence[LastSample] = () if self._tcp_info is None else self._tcp_info.finish()
+        samples: Sequence[TcpInfoSample] = () if self._tcp_info is None else self._tcp_info.finish()
         if self._recorder is None:
             counts = None if self.capture_error is None else CaptureCounts(None, None, self.capture_error)
             return counts, samples
-        return _counts(self._recorder.stop()), samples
+        health = self._recorder.stop()
+        return CaptureCounts(health.received, health.dropped, health.error), samples
 
     def _start_capture(self, path: Path, request: TransferRequest, plan: CapturePlan) -> None:
         for old in (path, path.with_suffix(".capture.json")):
@@ -74,9 +74,3 @@ class Recording:
             self.capture_error = str(error)
         else:
             self._recorder = recorder
-
-
-def _counts(health: CaptureHealth) -> CaptureCounts:
-    drops = (health.dropped_by_kernel, health.dropped_by_interface)
-    known = [drop for drop in drops if drop is not None]
-    return CaptureCounts(health.received, sum(known) if known else None, health.error)

@@ -1,7 +1,7 @@
 """The receiver's door: accepts connections, lets those prove the key that can, hands them on. One thread, no waiting.
 
-A connection costs a socket and some hundred bytes until the key is proven. When too many are unproven the oldest is closed,
-so that a crowd of silent ones keeps nobody out who answers within a round trip.
+A connection costs a socket and some hundred bytes until the key is proven. When too many are unproven the oldest is
+closed, so that a crowd of silent ones keeps nobody out who answers within a round trip.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from typing import Optional
 
 from receiver.admission import Admission
 from receiver.certificate import Certificate, load_certificate, own_certificate
@@ -43,7 +42,7 @@ class Server:
         self._newcomers: OrderedDict[int, Newcomer] = OrderedDict()
         self._sessions: dict[bytes, tuple[Session, threading.Thread]] = {}
         self._lock = threading.Lock()
-        self._certificate: Optional[Certificate] = None
+        self._certificate: Certificate | None = None
         self._stopping = threading.Event()
         self._listener = listen(settings.bind, settings.port)
         self._selector = selectors.DefaultSelector()
@@ -84,7 +83,7 @@ class Server:
                 return
             except OSError as error:
                 # Out of descriptors, most likely: the oldest strangers go first.
-                self._log.warning(f"cannot accept a connection: {error.strerror}")
+                self._log.trouble(f"cannot accept a connection: {error.strerror}")
                 self._drop_oldest()
                 return
             self._welcome(sock, str(socket_address[0]))
@@ -220,5 +219,3 @@ class Server:
         deadline_s = time.monotonic() + _LEAVING_S
         for _, thread in living:
             thread.join(max(0.0, deadline_s - time.monotonic()))
-
-

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 import socket
 import time
-from typing import Callable, Optional
+from typing import Callable
 
 from capture.interfaces import interface_towards
 from capture.rights import missing_rights
+
 from receiver.certificate import Certificate, NoCertificate
 from receiver.file_desk import FileDesk
 from receiver.host_record import HostRecord
@@ -47,10 +48,10 @@ class Session:
         self._certificate = certificate
         self._log = log
         self._version = version
-        self._run: Optional[StoredRun] = None
-        self._transfers: Optional[TransferDesk] = None
-        self._files: Optional[FileDesk] = None
-        self._host: Optional[HostRecord] = None
+        self._run: StoredRun | None = None
+        self._transfers: TransferDesk | None = None
+        self._files: FileDesk | None = None
+        self._host: HostRecord | None = None
         self._until_s = time.monotonic() + settings.limits.session_s
 
     def run(self) -> None:
@@ -61,7 +62,7 @@ class Session:
         except WireError as error:
             self._log.event("session_end", f"{self.peer}: session over ({error})", peer=self.peer, reason=str(error))
         except OSError as error:
-            self._log.warning(f"{self.peer}: session ended: {error}")
+            self._log.trouble(f"{self.peer}: session ended: {error}")
         finally:
             self.close()
 
@@ -102,7 +103,7 @@ class Session:
         except (Refusal, FieldError, NoSuchRun, NoCertificate) as error:
             self._channel.send({"ok": False, "error": str(error)[:500]})
         except OSError as error:
-            self._log.warning(f"{self.peer}: {error}")
+            self._log.trouble(f"{self.peer}: {error}")
             where = error.strerror or str(error)
             self._channel.send({"ok": False, "error": f"the receiver could not do it: {where}"[:500]})
         else:
@@ -146,7 +147,7 @@ class Session:
             tls=self._has_certificate(),
         )
 
-    def _capture_plan(self, request: RunRequest) -> tuple[Optional[CapturePlan], Optional[str]]:
+    def _capture_plan(self, request: RunRequest) -> tuple[CapturePlan | None, str | None]:
         if not request.capture:
             return None, None
         if not self._settings.capture:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional
 
 from sender.wire.endpoint import DEFAULT_PORT
 from sender.wire.records import Limits
@@ -37,17 +36,17 @@ class ReceiverSettings:
     """All settings of a receiver."""
 
     folder: Path
-    bind: Optional[str] = None
+    bind: str | None = None
     """None: all addresses, IPv4 and IPv6."""
     port: int = DEFAULT_PORT
     """0: any that is free."""
     capture: bool = True
-    interface: Optional[str] = None
+    interface: str | None = None
     """None: the one towards each client."""
     sessions: int = 4
     """Clients served at a time."""
     limits: Limits = field(default_factory=lambda: Limits(64 * _GIB, 4096 * _GIB, 3600.0, 7 * 86400.0, 64))
     admission: AdmissionLimits = field(default_factory=AdmissionLimits)
-    certificate: Optional[Path] = None
+    certificate: Path | None = None
     """PEM file with certificate and key for TLS transfers; None: one is made with openssl."""
     host_counters: bool = True

@@ -1,7 +1,7 @@
 """The receiver's half of a run on its own disk, below one folder for each run.
 
-Runs are named by the receiver (32 random hexadecimal digits); a client can only name one that is there. All paths below are
-made from checked words by `sender.wire.names`.
+Runs are named by the receiver (32 random hexadecimal digits); a client can only name one that is there. All paths
+below are made from checked words by `sender.wire.names`.
 """
 
 from __future__ import annotations

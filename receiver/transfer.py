@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from dataclasses import dataclass
-from typing import Optional, Protocol
+from typing import Protocol
 
 from sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
 from sender.wire.endpoint import give_up_after
@@ -32,18 +32,18 @@ class Witness(Protocol):
 class Ended:
     """What came of the streams of a transfer."""
 
-    received: Optional[tuple[Received, ...]]
+    received: tuple[Received, ...] | None
     """Of an upload; None if there was none, or a stream is missing."""
-    sent: Optional[Sent]
+    sent: Sent | None
     """Of a download, likewise."""
-    error: Optional[str]
+    error: str | None
 
 
 class Transfer:
     """A transfer that was prepared: `take` gets its connections, `wait` its end. Safe to use from several threads."""
 
     def __init__(
-        self, request: TransferRequest, context: Optional[ssl.SSLContext], witness: Witness, stall_s: float
+        self, request: TransferRequest, context: ssl.SSLContext | None, witness: Witness, stall_s: float
     ) -> None:
         self.request = request
         self._context = context
@@ -59,7 +59,7 @@ class Transfer:
         self._threads: list[threading.Thread] = []
         self._received: dict[int, Received] = {}
         self._sent: set[int] = set()
-        self._error: Optional[str] = None
+        self._error: str | None = None
 
     def take(self, stream: Stream, sock: socket.socket, accept: bytes) -> bool:
         """Give an authenticated connection to the transfer; False if it is not awaited (any more)."""
@@ -141,12 +141,12 @@ class Transfer:
             if self._left == 0 or self._error:
                 self._over.set()
 
-    def _all_received(self) -> Optional[tuple[Received, ...]]:
+    def _all_received(self) -> tuple[Received, ...] | None:
         if self.request.direction == DOWNLOAD or len(self._received) != self.request.streams:
             return None
         return tuple(self._received[stream] for stream in range(self.request.streams))
 
-    def _all_sent(self) -> Optional[Sent]:
+    def _all_sent(self) -> Sent | None:
         if self._block is None or len(self._sent) != self.request.streams:
             return None
         blocks = [self._block[: fresh_bytes(size, self.request.random_bytes, len(self._sizes))] for size in self._sizes]
@@ -171,5 +171,3 @@ def _shut_down(sock: socket.socket) -> None:
         sock.shutdown(socket.SHUT_RDWR)
     except OSError:
         return  # not connected any more
-
-

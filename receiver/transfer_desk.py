@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Callable
 
 from receiver.certificate import Certificate
 from receiver.log import Log
@@ -48,20 +48,18 @@ class _Current:
 class TransferDesk:
     """`take` may be called from another thread than the rest."""
 
-    def __init__(
-        self, run: StoredRun, capture: Optional[CapturePlan], limits: Limits, log: Log, peer: str
-    ) -> None:
+    def __init__(self, run: StoredRun, capture: CapturePlan | None, limits: Limits, log: Log, peer: str) -> None:
         self._run = run
         self._capture = capture
         self._limits = limits
         self._log = log
         self._peer = peer
-        self._current: Optional[_Current] = None
+        self._current: _Current | None = None
         self._last_number = 0
         self._spent_bytes = 0
 
     @property
-    def deadline_s(self) -> Optional[float]:
+    def deadline_s(self) -> float | None:
         """Until when (monotonic) the current transfer may take; None if there is none."""
         return None if self._current is None else self._current.deadline_s
 
@@ -89,7 +87,7 @@ class TransferDesk:
             return False
         return current.transfer.take(stream, sock, accept)  # type: ignore[arg-type]
 
-    def finish(self, number: int, sent: Optional[Sent]) -> FarEnd:
+    def finish(self, number: int, sent: Sent | None) -> FarEnd:
         """End a transfer whose sender has done its part."""
         current = self._current
         if current is None or current.request.number != number:
@@ -123,7 +121,8 @@ class TransferDesk:
             raise Refusal(f"{request.bytes} bytes are too few for {request.streams} streams")
         if _both_ways(request) > limits.transfer_bytes:
             raise Refusal(
-                f"a transfer of {_both_ways(request)} bytes: this receiver allows {limits.transfer_bytes} (--max-transfer-bytes)"
+                f"a transfer of {_both_ways(request)} bytes: this receiver allows {limits.transfer_bytes}"
+                " (--max-transfer-bytes)"
             )
         if self._spent_bytes + _both_ways(request) > limits.session_bytes:
             raise Refusal(f"this session has used up its {limits.session_bytes} bytes (--max-session-bytes)")
@@ -155,8 +154,6 @@ def _both_ways(request: TransferRequest) -> int:
     return request.bytes * (2 if request.direction == BOTH else 1)
 
 
-def _far_end(
-    ended: Ended, sent: Optional[Sent], tcp: Optional[TcpSummary], counts: Optional[CaptureCounts]
-) -> FarEnd:
+def _far_end(ended: Ended, sent: Sent | None, tcp: TcpSummary | None, counts: CaptureCounts | None) -> FarEnd:
     arrival = None if ended.received is None else arrival_of(ended.received, sent)
     return FarEnd(arrival, ended.sent, tcp, counts, ended.error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 from sender.wire import handshake
 from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
@@ -76,7 +76,7 @@ class Control:
 
     def clock_offset(self) -> ClockOffset:
         """Receiver's clock minus ours, from the fastest of a few questions."""
-        best: Optional[ClockOffset] = None
+        best: ClockOffset | None = None
         for _ in range(_CLOCK_ROUNDS):
             asked_ns, asked_s = time.time_ns(), time.monotonic()
             answer = self._ask("time", {})
@@ -97,7 +97,7 @@ class Control:
             raise ChannelError(f"{self._channel.peer} prepared another transfer")
         return prepared
 
-    def finish(self, number: int, sent: Optional[Sent], timeout_s: float = 120.0) -> FarEnd:
+    def finish(self, number: int, sent: Sent | None, timeout_s: float = 120.0) -> FarEnd:
         """End a transfer: the receiver waits for its streams, closes its capture, and tells what it has."""
         content = {"number": number, "sent": None if sent is None else to_json(sent)}
         return self._record(FarEnd, self._ask("finish", content, timeout_s).get("far_end"))
@@ -163,9 +163,7 @@ class Control:
             raise ChannelError(f"{self._channel.peer} gave an answer that is none: {error}") from error
 
 
-def introduce(
-    sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str
-) -> tuple[bytes, bytes]:
+def introduce(sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str) -> tuple[bytes, bytes]:
     """Read the receiver's HELLO and answer it; returns both. The ACCEPT is still to be read."""
     hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
     handshake.check_hello(hello, peer)
@@ -176,4 +174,3 @@ def introduce(
     except OSError as error:
         raise ReceiverGone(f"{peer}: connection lost ({error.strerror or error})") from error
     return hello, auth
-

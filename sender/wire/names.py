@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Optional
 
 from sender.wire.records import PARTS
 
@@ -38,7 +37,7 @@ def path_of(kind: str, sequence: int, part: str, side: str) -> Path:
     raise ValueError(f"no kind of file is called {kind!r}")
 
 
-def what_is(path: Path, side: str) -> Optional[tuple[str, int, str]]:
+def what_is(path: Path, side: str) -> tuple[str, int, str] | None:
     """Kind, sequence and part of a path below the run folder; None when it is none of that side's."""
     parts = path.parts
     if len(parts) == 3 and parts[1] == side:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Callable, Optional, Sequence
+from collections.abc import Sequence
+from typing import Callable
+
+from capture.errors import CaptureError
+
+from sender.wire.errors import WireError
 
 DONE = 0
 FAILED = 1
@@ -15,7 +20,7 @@ INTERRUPTED = 130
 def main(
     build_parser: Callable[[], argparse.ArgumentParser],
     run: Callable[[argparse.Namespace], int],
-    words: Optional[Sequence[str]] = None,
+    words: Sequence[str] | None = None,
 ) -> int:
     """Parse the command line and run it; 0 done, 1 could not, 2 wrong usage (argparse), 130 interrupted."""
     arguments = build_parser().parse_args(words)
@@ -28,7 +33,7 @@ def main(
         # Python flushes standard output once more at exit, which would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, CaptureError, WireError) as error:
         _complain(describe(error))
         return FAILED
 

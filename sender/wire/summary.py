@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Callable, Optional
+from collections.abc import Iterable
 
-from capture.tcp_info import LastSample
+from capture.tcp_info import TcpInfoSample
+
 from sender.wire.records import TcpSummary
 
 
-def tcp_summary(samples: Iterable[LastSample], direction: str) -> Optional[TcpSummary]:
+def tcp_summary(samples: Iterable[TcpInfoSample], direction: str) -> TcpSummary | None:
     """Of the streams that carried data in this direction; None when none was sampled."""
-    of_direction = [sample for sample in samples if sample.direction == direction]
-    if not of_direction:
+    streams = [sample for sample in samples if sample.direction == direction]
+    if not streams:
         return None
+    rtts = [sample.srtt_s for sample in streams if sample.srtt_s is not None]
     return TcpSummary(
-        congestion_control=of_direction[0].congestion_control,
-        retransmitted_segments=_together(sum, [sample.retransmitted_segments for sample in of_direction]),
-        segments_out=_together(sum, [sample.segments_out for sample in of_direction]),
-        min_rtt_s=_together(min, [sample.min_rtt_s for sample in of_direction]),
-        srtt_s=_together(_mean, [sample.srtt_s for sample in of_direction]),
-        delivery_rate_bps=_together(sum, [sample.delivery_rate_bps for sample in of_direction]),
+        congestion_control=streams[0].congestion_control,
+        retransmitted_segments=_total([sample.retransmitted_segments for sample in streams]),
+        segments_out=_total([sample.segments_out for sample in streams]),
+        min_rtt_s=min((sample.min_rtt_s for sample in streams if sample.min_rtt_s is not None), default=None),
+        srtt_s=sum(rtts) / len(rtts) if rtts else None,
+        delivery_rate_bps=_total([sample.delivery_rate_bps for sample in streams]),
     )
 
 
-def _together(combine: Callable[[list[float]], float], values: Sequence[Optional[float]]) -> Optional[float]:
+def _total(values: list[int | None]) -> int | None:
+    """The sum; None if one is not known, because the rest alone would look like all."""
     known = [value for value in values if value is not None]
-    return combine(known) if known else None
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+    return sum(known) if len(known) == len(values) else None
