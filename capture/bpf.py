@@ -1,8 +1,8 @@
 """Classic BPF: instructions, a small assembler with labels, and the filter that the kernel holds for a socket.
 
-The kernel runs a socket's filter on every packet; what the filter returns is how many bytes of the packet are kept, 0 for
-none. libpcap compiles what a person writes; this module joins such a program with our own. What must be kept of a packet is
-decided in `kept_bytes`.
+The kernel runs a socket's filter on every packet; what the filter returns is how many bytes of the packet are kept, 0
+for none. libpcap compiles what a person writes; this module joins such a program with our own. What must be kept of a
+packet is decided in `kept_bytes`.
 
 A load beyond the end of a packet ends the program with 0: the packet is gone. So every load of our own is guarded by a
 comparison with the packet's length, and only what libpcap compiled for the user may reject that way.

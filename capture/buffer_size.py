@@ -1,13 +1,11 @@
-"""How large the kernel's buffer for a capture should be: enough for the link while the reader is held up, within memory.
+"""How large the kernel's buffer should be: enough for the link while the reader is held up, within memory.
 
 The kernel may give less than it was asked for; `granted_bytes` says what it gave.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Optional
 
 MIB = 1 << 20
 SMALLEST_BYTES, LARGEST_BYTES = 32 * MIB, 256 * MIB
@@ -24,8 +22,8 @@ _SHARE_OF_MEMORY = 16
 _LEAST_BYTES = 2 * MIB
 
 
-def for_link(interface: str, snaplen: Optional[int]) -> int:
-    """Bytes for what the link may bring in half a second, MTU-size packets cut to `snaplen` (None: to their headers)."""
+def for_link(interface: str, snaplen: int | None) -> int:
+    """Bytes for what the link may bring in half a second: packets of MTU size, cut to `snaplen` (None: headers)."""
     speed_bps = _speed_bps(interface)
     if speed_bps is None:
         wanted = UNKNOWN_SPEED_BYTES
@@ -49,10 +47,10 @@ def within_memory(wanted_bytes: int, share: int) -> int:
     return max(_LEAST_BYTES, min(wanted_bytes, available // share)) // MIB * MIB
 
 
-def granted_bytes(descriptor: int) -> Optional[int]:
+def granted_bytes(descriptor: int) -> int | None:
     """Size of the buffer that a packet socket shares with this process; None if it shares none."""
     try:
-        socket_name = os.readlink(f"/proc/self/fd/{descriptor}")
+        socket_name = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         lines = Path("/proc/self/maps").read_text().splitlines()
     except OSError:
         return None
@@ -60,7 +58,7 @@ def granted_bytes(descriptor: int) -> Optional[int]:
     return sum(int(end, 16) - int(start, 16) for start, end in (one.split("-") for one in ranges)) or None
 
 
-def _speed_bps(interface: str) -> Optional[int]:
+def _speed_bps(interface: str) -> int | None:
     try:
         megabits = int(Path(f"/sys/class/net/{interface}/speed").read_text())
     except (OSError, ValueError):
@@ -68,7 +66,7 @@ def _speed_bps(interface: str) -> Optional[int]:
     return megabits * 1_000_000 if megabits > 0 else None
 
 
-def _available_bytes() -> Optional[int]:
+def _available_bytes() -> int | None:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

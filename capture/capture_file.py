@@ -14,7 +14,6 @@ import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from capture.errors import CaptureError
 from capture.libpcap import Dumper, Live
@@ -33,10 +32,10 @@ class Contents:
     """What is in a file. None where it was not looked for."""
 
     written: int
-    captured_bytes: Optional[int]
-    wire_bytes: Optional[int]
-    first_packet_ns: Optional[int]
-    last_packet_ns: Optional[int]
+    captured_bytes: int | None
+    wire_bytes: int | None
+    first_packet_ns: int | None
+    last_packet_ns: int | None
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class _Walk:
     records: int
     wire_bytes: int
     end: int
-    last_packet_ns: Optional[int]
+    last_packet_ns: int | None
 
 
 class CaptureFile:

@@ -1,4 +1,4 @@
-"""What a capture says of itself: what was asked, what the kernel gave and lost, what is in the file. Lost is never silent."""
+"""What a capture says of itself: what was asked, what the kernel gave and lost, what is in the file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CaptureHealth:
     interface: str
     filter: str
     direction: str
-    snaplen: Optional[int]
-    buffer_bytes: Optional[int]
+    snaplen: int | None
+    buffer_bytes: int | None
     link_type: str
     time_source: str
     time_resolution_s: float
@@ -36,15 +36,15 @@ class CaptureHealth:
     dropped_by_kernel: int
     dropped_by_interface: int
     written: int
-    captured_bytes: Optional[int]
-    wire_bytes: Optional[int]
-    first_packet_ns: Optional[int]
-    last_packet_ns: Optional[int]
+    captured_bytes: int | None
+    wire_bytes: int | None
+    first_packet_ns: int | None
+    last_packet_ns: int | None
     start_ns: int
-    end_ns: Optional[int]
+    end_ns: int | None
     offload: Offload
     warnings: tuple[str, ...] = ()
-    error: Optional[str] = None
+    error: str | None = None
 
     @property
     def dropped(self) -> int:
@@ -81,7 +81,7 @@ def sum_of(healths: Sequence[CaptureHealth], file: str) -> CaptureHealth:
     )
 
 
-def _sum(values: Sequence[Optional[int]]) -> Optional[int]:
+def _sum(values: Sequence[int | None]) -> int | None:
     """None if one of them is not known."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None

@@ -7,7 +7,8 @@ import socket
 import struct
 
 from capture.errors import CaptureError
-from capture.libpcap import interface_names
+from capture.libpcap import Device, find_all_devices, interface_names
+from capture.settings import ANY
 
 # linux/netlink.h, linux/rtnetlink.h
 _NETLINK_ROUTE = 0
@@ -34,6 +35,22 @@ def interface_towards(address: str) -> str:
 def no_such_interface(name: str) -> str:
     """The line for a name that no interface has."""
     return f"there is no interface {name}; there are {', '.join(interface_names())}, and any"
+
+
+def interface_lines() -> list[str]:
+    """What can be recorded, one line each: name and state."""
+    devices = [device for device in find_all_devices() if device.name == ANY or device.name in interface_names()]
+    width = max((len(device.name) for device in devices), default=0)
+    return [f"{device.name.ljust(width)}  {_state(device)}".rstrip() for device in devices]
+
+
+def _state(device: Device) -> str:
+    words = ["up" if device.up and device.running else "no link" if device.up else "down"]
+    if device.loopback:
+        words.append("loopback")
+    if device.description:
+        words.append(device.description)
+    return ", ".join(words)
 
 
 def _resolved(address: str) -> tuple[int, bytes, int]:

@@ -1,8 +1,8 @@
 """libpcap by ctypes: the calls that a live capture needs, each failure one line.
 
-No Python runs for a packet: `Live.dispatch` gives libpcap its own `pcap_dump` as the callback, and ctypes releases the GIL
-while it works. A handle must be used by one thread at a time.
-What a capture is made of, and in which order, is decided in `recorder`.
+No Python runs for a packet: `Live.dispatch` gives libpcap its own `pcap_dump` as the callback, and ctypes releases
+the GIL while it works. A handle must be used by one thread at a time. What a capture is made of, and in which order,
+is decided in `recorder`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from capture.errors import CaptureError
 
@@ -80,7 +80,7 @@ class Device(NamedTuple):
     """An interface that libpcap can open."""
 
     name: str
-    description: Optional[str]
+    description: str | None
     loopback: bool
     up: bool
     running: bool
@@ -175,7 +175,7 @@ def find_all_devices() -> list[Device]:
 
 def _devices(first: ctypes._Pointer[_Device]) -> Iterator[Device]:
     at = first
-    while at:
+    while at:  # type: ignore[truthy-bool] # a null pointer is false
         one = at.contents
         description = _text(one.description) if one.description else None
         yield Device(
@@ -189,13 +189,13 @@ def _devices(first: ctypes._Pointer[_Device]) -> Iterator[Device]:
 
 
 class Live:
-    """A capture handle: made, set, activated, read, closed. An error in one of the setters closes nothing: use `close`."""
+    """A capture handle: made, set, activated, read, closed. An error closes nothing: that is for `close`."""
 
     def __init__(self, interface: str) -> None:
         self._library = library()
         self._interface = interface
         error = ctypes.create_string_buffer(ERRBUF_BYTES)
-        self._handle: Optional[int] = self._library.pcap_create(os.fsencode(interface), error)
+        self._handle: int | None = self._library.pcap_create(os.fsencode(interface), error)
         if not self._handle:
             raise CaptureError(f"{interface}: cannot be opened: {_text(error.value)}")
         self._dump = ctypes.cast(self._library.pcap_dump, _POINTER)
@@ -209,7 +209,7 @@ class Live:
         if nanoseconds:
             self._library.pcap_set_tstamp_precision(self._handle, _NANOSECONDS)
 
-    def activate(self) -> Optional[str]:
+    def activate(self) -> str | None:
         """Open the interface; returns libpcap's warning, if it has one."""
         status = self._library.pcap_activate(self._handle)
         if status == 0:
@@ -317,7 +317,7 @@ class Live:
         return _text(self._library.pcap_geterr(self._handle))
 
     @property
-    def pointer(self) -> Optional[int]:
+    def pointer(self) -> int | None:
         """The `pcap_t`."""
         return self._handle
 
@@ -340,7 +340,7 @@ class Dumper:
             os.close(descriptor)
             raise OSError(number, os.strerror(number))
         _libc().setvbuf(self._stream, None, _STREAM_FULLY_BUFFERED, buffer_bytes)
-        self.pointer: Optional[int] = self._library.pcap_dump_fopen(live.pointer, self._stream)
+        self.pointer: int | None = self._library.pcap_dump_fopen(live.pointer, self._stream)
         if not self.pointer:
             # Whether the stream is closed now depends on libpcap's version, so it is left alone.
             raise CaptureError(f"the capture file cannot be begun: {live.error()}")

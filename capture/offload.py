@@ -10,7 +10,6 @@ import fcntl
 import socket
 import struct
 from dataclasses import asdict, dataclass
-from typing import Optional
 
 _SIOCETHTOOL = 0x8946
 # linux/ethtool.h
@@ -24,12 +23,12 @@ _VALUE = struct.Struct("=II")  # struct ethtool_value: command, data
 class Offload:
     """True, false, or None where it cannot be told (`any`, an interface that is gone, no ethtool)."""
 
-    tso: Optional[bool] = None
-    gso: Optional[bool] = None
-    gro: Optional[bool] = None
-    lro: Optional[bool] = None
+    tso: bool | None = None
+    gso: bool | None = None
+    gro: bool | None = None
+    lro: bool | None = None
 
-    def as_record(self) -> dict[str, Optional[bool]]:
+    def as_record(self) -> dict[str, bool | None]:
         """For a JSON file."""
         return asdict(self)
 
@@ -46,7 +45,7 @@ def read_offload(interface: str) -> Offload:
     )
 
 
-def _read(interface: str, command: int) -> Optional[int]:
+def _read(interface: str, command: int) -> int | None:
     value = ctypes.create_string_buffer(_VALUE.pack(command, 0), _VALUE.size)
     name = interface.encode()[: _NAME_BYTES - 1]
     # struct ifreq: the name, and a pointer in a union of 24 bytes.
@@ -57,4 +56,3 @@ def _read(interface: str, command: int) -> Optional[int]:
         except OSError:  # no such interface, or one without such a setting
             return None
     return int(_VALUE.unpack(value.raw)[1])
-

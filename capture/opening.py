@@ -2,12 +2,13 @@
 
 The order matters, and this is the reason of each step:
 
-1. When libpcap activates an interface, every packet goes into the buffer, whole. So a filter that rejects all is set at once.
+1. When libpcap activates an interface, every packet goes into the buffer, whole. So a filter that rejects all is set
+   at once.
 2. libpcap compiles the user's filter and hands it to the kernel, translated for `any` where there is no link header.
-3. That translated program is read back. If there is none, libpcap filters by itself, after the packets were copied, and
-   ignores how many bytes a filter would keep: then the snap length is a plain one, and a warning says so.
-4. It is joined with two programs of ours: one for the direction (on loopback libpcap would drop each packet's second copy
-   only after it took room in the buffer), one that says how many bytes are kept (`kept_bytes`).
+3. That translated program is read back. If there is none, libpcap filters by itself, after the packets were copied,
+   and ignores how many bytes a filter would keep: then the snap length is a plain one, and a warning says so.
+4. It is joined with two programs of ours: one for the direction (on loopback libpcap would drop each packet's second
+   copy only after it took room in the buffer), one that says how many bytes are kept (`kept_bytes`).
 5. What came in between 1 and 2, or between 2 and 4, is thrown away.
 6. The joined program is set, and from here on `received` - `dropped` = `written`, exactly.
 """
@@ -22,7 +23,6 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
 
 from capture import bpf, buffer_size, kept_bytes
 from capture.bpf import Instruction
@@ -46,8 +46,8 @@ class Opened:
     """A running capture. `exact`: the kernel filters, so what it received and did not drop is what gets written."""
 
     live: Live
-    snaplen: Optional[int]
-    buffer_bytes: Optional[int]
+    snaplen: int | None
+    buffer_bytes: int | None
     exact: bool
     before: Stats
     start_ns: int
@@ -92,7 +92,7 @@ def _attempt(settings: CaptureSettings, snaplen: int, *, plain: bool = False) ->
         raise
 
 
-def _activate(live: Live, settings: CaptureSettings) -> Optional[str]:
+def _activate(live: Live, settings: CaptureSettings) -> str | None:
     try:
         warning = live.activate()
     except InterfaceGoneError:
@@ -105,7 +105,7 @@ def _activate(live: Live, settings: CaptureSettings) -> Optional[str]:
     return warning
 
 
-def _filtered(live: Live, settings: CaptureSettings, snaplen: Optional[int], warnings: tuple[str, ...]) -> Opened:
+def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnings: tuple[str, ...]) -> Opened:
     if settings.interface == ANY:
         live.try_link_type(_DLT_COOKED_2)  # names the interface of each packet
     if settings.direction == "out" and _is_loopback(settings.interface):
@@ -129,7 +129,7 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: Optional[int], war
     return Opened(live, snaplen, granted, bool(program), before, time.time_ns(), warnings)
 
 
-def _kernel_program(live: Live, settings: CaptureSettings, snaplen: Optional[int]) -> list[Instruction]:
+def _kernel_program(live: Live, settings: CaptureSettings, snaplen: int | None) -> list[Instruction]:
     """What the kernel is to run; empty where libpcap has to filter."""
     if not _is_packet_socket(live.descriptor):
         return []

@@ -1,12 +1,12 @@
 """A recording: from the kernel's buffer into files, in a thread of its own, until it is stopped or cannot go on.
 
-The thread sleeps until the kernel hands over a part of its buffer (256 KiB, or what came in 40 ms), and one call of libpcap
-writes all of it. How the end loses nothing: the kernel's filter is set to reject all, so that what has been received can be
-counted; then reading goes on until that many packets are written. Whatever a program has sent or received before `stop` has
-passed the capture before, so it is in the file.
+The thread sleeps until the kernel hands over a part of its buffer (256 KiB, or what came in 40 ms), and one call of
+libpcap writes all of it. How the end loses nothing: the kernel's filter is set to reject all, so that what has been
+received can be counted; then reading goes on until that many packets are written. Whatever a program has sent or
+received before `stop` has passed the capture before, so it is in the file.
 
-Trouble after the start (interface gone, disk full) ends the recording, not the program: the files hold what came until then,
-and their health says why.
+Trouble after the start (interface gone, disk full) ends the recording, not the program: the files hold what came
+until then, and their health says why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import threading
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Optional
+from typing import final
 
 from capture.capture_file import STANDARD_OUTPUT
 from capture.errors import CaptureError
@@ -34,19 +34,20 @@ _WAKE_UP_MS = 100
 _EMPTY_AFTER_S = 4 * HAND_OVER_MS / 1000
 
 
+@final
 class Recorder:
-    """Records one interface into `path` (`-`: standard output, without a health file), or into several files by rotation.
+    """Records one interface into `path` (`-`: standard output, no health file), or into several files by rotation.
 
     Used as `start`, `stop`, or as a context manager. After `start` nothing raises: see `CaptureHealth.error`.
     """
 
     def __init__(
-        self, settings: CaptureSettings, path: Path, rotation: Rotation = _NO_ROTATION, count: Optional[int] = None
+        self, settings: CaptureSettings, path: Path, rotation: Rotation = _NO_ROTATION, count: int | None = None
     ) -> None:
         if rotation.active and path == STANDARD_OUTPUT:
             raise CaptureError("standard output is one file: it cannot be rotated")
         self._settings, self._path, self._rotation, self._count = settings, path, rotation, count
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._healths: list[CaptureHealth] = []
@@ -108,14 +109,14 @@ class Recorder:
         return self
 
     def __exit__(
-        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
 
     def _run(self) -> None:
         # Signals are the main thread's, which may be waiting for one.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        error: Optional[str] = "the recording thread ended by a defect"
+        error: str | None = "the recording thread ended by a defect"
         try:
             error = self._read_until_stopped()
         finally:
@@ -123,7 +124,7 @@ class Recorder:
             self._opened.live.close()
             self._ended.set()
 
-    def _read_until_stopped(self) -> Optional[str]:
+    def _read_until_stopped(self) -> str | None:
         """Returns why the recording ended early, or None."""
         error = None
         try:
@@ -154,7 +155,7 @@ class Recorder:
             else:
                 time.sleep(0.002)
 
-    def _remaining(self) -> Optional[int]:
+    def _remaining(self) -> int | None:
         return None if self._count is None else self._count - self._writer.written
 
     def _enough(self) -> bool:

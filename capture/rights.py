@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from typing import Optional
 
 from capture.errors import CaptureError
 from capture.libpcap import library
 
 
-def missing_rights() -> Optional[str]:
+def missing_rights() -> str | None:
     """None where a capture can be made, else the one line that names what is missing and how to have it."""
     try:
         library()

@@ -1,10 +1,9 @@
-"""When a recording goes on in a new file, and what the files are called. No packet is lost between: the handle stays."""
+"""When a recording goes on in a new file, and what it is called. The handle stays, so no packet is lost between."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 from capture.errors import CaptureError
 
@@ -13,8 +12,8 @@ from capture.errors import CaptureError
 class Rotation:
     """A new file after so many bytes or seconds, whichever comes first; None does not limit."""
 
-    size_bytes: Optional[int] = None
-    seconds: Optional[float] = None
+    size_bytes: int | None = None
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         """Refuses what cannot be meant."""

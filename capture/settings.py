@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Optional
 
 from capture import buffer_size
 from capture.errors import CaptureError
@@ -20,8 +19,8 @@ class CaptureSettings:
 
     interface: str
     filter: str = ""
-    snaplen: Optional[int] = None
-    buffer_bytes: Optional[int] = None
+    snaplen: int | None = None
+    buffer_bytes: int | None = None
     direction: str = "both"
     promiscuous: bool = False
     nanoseconds: bool = True

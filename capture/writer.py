@@ -9,7 +9,6 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
 
 from capture.capture_file import CaptureFile, Contents
 from capture.errors import CaptureError
@@ -69,7 +68,7 @@ class Writer:
         self.progress = Progress(0, 0, 0, 0, 1)
         self._now = self._begun(opened.start_ns, _NOTHING)
 
-    def read(self, most: Optional[int]) -> int:
+    def read(self, most: int | None) -> int:
         """Write what is ready, at most so many packets; rotate if it is time; returns how many were written.
 
         Raises:
@@ -96,7 +95,7 @@ class Writer:
         total = self._counters.total
         return self._opened.exact and self.written >= total.received - total.dropped_by_kernel
 
-    def end(self, error: Optional[str]) -> None:
+    def end(self, error: str | None) -> None:
         """Finish the last file."""
         try:
             self._count()
@@ -139,12 +138,12 @@ class Writer:
                 raise CaptureError(f"{health_path(path)}: cannot be written: {error.strerror}") from error
         return begun
 
-    def _finish(self, error: Optional[str]) -> None:
+    def _finish(self, error: str | None) -> None:
         health = self._health(self._now, time.time_ns(), error)
         self._finished_bytes += self._now.file.size_bytes
         self._finished.append(_Finishing(self._now.file, health))
 
-    def _health(self, begun: _Begun, end_ns: Optional[int], error: Optional[str]) -> CaptureHealth:
+    def _health(self, begun: _Begun, end_ns: int | None, error: str | None) -> CaptureHealth:
         """All but the contents of the file."""
         live, total, before = self._opened.live, self._counters.total, begun.before
         return CaptureHealth(
