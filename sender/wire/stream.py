@@ -99,7 +99,7 @@ def receive_stream(
 ) -> Received:
     """Receive and verify `total_bytes` of a stream whose block has `block_bytes`.
 
-    `all_here` is called when the last byte has come, before the digest is made: that takes time which is not the network's.
+    `all_here` is called when the last byte has come, before the digest is made, whose time is not the network's.
 
     Raises `ReceiverGone` when the stream ends early or stands still.
     """
