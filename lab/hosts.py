@@ -41,7 +41,7 @@ _PREFIXES = {
     4: {"sender": "198.18.1.0/24", "receiver": "198.18.2.0/24"},
     6: {"sender": "fd00:18:1::/64", "receiver": "fd00:18:2::/64"},
 }
-_LENGTH = {4: 24, 6: 64}
+PREFIX_LENGTH = {4: 24, 6: 64}
 GUEST_DEVICE = "tap0"
 _SERIAL = itertools.count(1)
 _MITIGATION_NS = 300_000
@@ -244,7 +244,7 @@ def _quiet_sysctls(ip_version: int) -> dict[str, str]:
 
 def _address(namespace: str, device: str, address: str, ip_version: int) -> None:
     nodad = " nodad" if ip_version == 6 else ""
-    _ip(namespace, f"address add {address}/{_LENGTH[ip_version]} dev {device}{nodad}", ip_version)
+    _ip(namespace, f"address add {address}/{PREFIX_LENGTH[ip_version]} dev {device}{nodad}", ip_version)
 
 
 def _ip(namespace: str, words: str, ip_version: int = 4) -> None:
