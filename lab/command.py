@@ -63,6 +63,10 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="how a profile's stalls are made; auto: by stopping a guest kernel where user-mode-linux is installed",
     )  # fmt: skip
     parser.add_argument(
+        "--congestion-control", metavar="NAME",
+        help="of all connections (default cubic; with a plan of your own: what it says)",
+    )  # fmt: skip
+    parser.add_argument(
         "--no-offload", action="store_true", help="hosts segment in software: captures see wire packets"
     )
     parser.add_argument("--no-capture", action="store_true", help="run without capturing packets")
@@ -132,11 +136,19 @@ def _campaign(arguments: argparse.Namespace) -> Campaign:
         seed=arguments.seed,
         sender_host=_sender_host(profile, arguments.stalls, arguments.ip_version),
         stalls=arguments.stalls != "none",
+        congestion_control=_congestion_control(arguments, profile),
         offload=not arguments.no_offload,
         ip_version=arguments.ip_version,
         capture=not arguments.no_capture,
         sender_arguments=_sender_arguments(arguments),
     )
+
+
+def _congestion_control(arguments: argparse.Namespace, profile: Profile) -> str | None:
+    """The machine's own default would make every machine's results different; a plan's file may choose per transfer."""
+    if arguments.congestion_control:
+        return str(arguments.congestion_control)
+    return None if arguments.plan and Path(arguments.plan).is_file() else profile.sender.congestion_control
 
 
 def _sender_host(profile: Profile, wanted: str, ip_version: int) -> Host:

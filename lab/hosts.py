@@ -150,6 +150,15 @@ def joined_hosts(
         yield _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
 
 
+def route_congestion_control(host: Host, ip_version: int) -> None:
+    """Have every connection of the host use its algorithm, whatever its sockets ask for before they connect.
+
+    A namespace's default (a sysctl) takes only algorithms that the machine allows everyone; a route takes any.
+    """
+    via = ROUTERS[ip_version][host.role]
+    _ip(host.namespace, f"route change default via {via} dev eth0 congctl {host.congestion_control}", ip_version)
+
+
 def _namespaces(stack: ExitStack, topology: Topology) -> dict[str, str]:
     serial = next(_SERIAL)
     roles = ["receiver"] if topology is Topology.GUEST else ["sender", "receiver"]

@@ -111,6 +111,7 @@ def _asked(campaign: Campaign) -> dict[str, Any]:
         "seed": campaign.seed,
         "sender_host": campaign.sender_host,
         "offload": campaign.offload,
+        "congestion_control": campaign.congestion_control,
         "ip_version": campaign.ip_version,
         "sender_arguments": campaign.sender_arguments,
         "settings": asdict(profile),

@@ -26,7 +26,17 @@ from lab.campaign import evidence, programs
 from lab.campaign.settings import Campaign, CampaignError, Host
 from lab.emulator import EmulatorSettings
 from lab.guest import kernel
-from lab.hosts import PREFIX_LENGTH, ROUTERS, EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
+from lab.hosts import (
+    PREFIX_LENGTH,
+    ROUTERS,
+    EmulatedPath,
+    HostSettings,
+    Topology,
+    joined_hosts,
+    module_environment,
+    route_congestion_control,
+)
+from lab.hosts import Host as LabHost
 from lab.stalls import FrozenHost, GuestKernelHost, Stalling
 from lab.stalls import Host as StallingHost
 
@@ -93,6 +103,9 @@ def _run(campaign: Campaign, run_folder: Path, work: Path, tell: Tell) -> Outcom
     start_ns, stolen_s = time.time_ns(), machine.stolen_cpu_s()
     with joined_hosts(topology, campaign.ip_version, profile.mtu, settings, emulator, work) as path:
         drops = path.device_drops()
+        if campaign.congestion_control:
+            for host in _own_hosts(path, topology):
+                route_congestion_control(host, campaign.ip_version)
         hands = _Hands(campaign, path, settings["sender"], run_folder, work)
         status, interrupted = hands.transfer(tell)
         _wait_until_closed(path, topology)
@@ -113,9 +126,16 @@ def _run(campaign: Campaign, run_folder: Path, work: Path, tell: Tell) -> Outcom
 def _host_settings(campaign: Campaign, role: str) -> HostSettings:
     profile = campaign.profile
     settings = profile.sender if role == "sender" else profile.receiver
+    if campaign.congestion_control:
+        settings = replace(settings, congestion_control=campaign.congestion_control)
     if campaign.offload:
         return settings
     return replace(settings, segmentation_offload=False, receive_offload=False)
+
+
+def _own_hosts(path: EmulatedPath, topology: Topology) -> list[LabHost]:
+    """The hosts that are namespaces of this machine."""
+    return [host for host in path.hosts.values() if not (topology is Topology.GUEST and host.role == "sender")]
 
 
 class _Hands:
@@ -167,7 +187,7 @@ class _Hands:
             router=ROUTERS[version]["sender"],
             prefix_length=PREFIX_LENGTH[version],
             mtu=self._campaign.profile.mtu,
-            sysctls=self._sender_settings.as_sysctls(),
+            sysctls={**self._sender_settings.as_sysctls(), **self._guest_default()},
             segmentation_offload=self._sender_settings.segmentation_offload,
             receive_offload=self._sender_settings.receive_offload,
             writable=(self._run_folder.parent,),
@@ -176,6 +196,10 @@ class _Hands:
             terminal_size=_terminal_size(),
         )
         return kernel.running(settings, host.namespace, sys.stdout.buffer, self._work / "guest.log")
+
+    def _guest_default(self) -> dict[str, str]:
+        wanted = self._campaign.congestion_control
+        return {"net.ipv4.tcp_congestion_control": wanted} if wanted else {}
 
     def _stalling(self, host: StallingHost) -> Stalling | None:
         stalls = self._campaign.profile.stalls if self._campaign.stalls else None
@@ -227,7 +251,7 @@ def _terminal_size() -> tuple[int, int] | None:
 
 def _wait_until_closed(path: EmulatedPath, topology: Topology) -> None:
     """A program may end while its kernel still repeats a FIN: the campaign is over when no connection is left."""
-    hosts = [path.hosts["receiver"]] if topology is Topology.GUEST else list(path.hosts.values())
+    hosts = _own_hosts(path, topology)
     deadline_s = time.monotonic() + _CLOSE_S
     while any(kernel_counters.open_connections(host.namespace) for host in hosts) and time.monotonic() < deadline_s:
         time.sleep(0.05)

@@ -32,6 +32,8 @@ class Campaign:
     stalls: bool = True
     offload: bool = True
     ip_version: int = 4
+    congestion_control: str | None = None
+    """Of all connections; None leaves it to the plan, and to the machine where the plan says nothing."""
     capture: bool = True
     sender_arguments: tuple[str, ...] = ()
     sender_program: tuple[str, ...] = (sys.executable, "-m", "sender")

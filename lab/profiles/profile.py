@@ -9,9 +9,6 @@ from lab.hosts import HostSettings
 from lab.impairments import Impairments
 from lab.stalls import Stalls
 
-# The kernel's own default would be the machine's: a profile must mean the same everywhere.
-HOST = HostSettings(sysctls={"net.ipv4.tcp_congestion_control": "cubic"})
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -22,8 +19,8 @@ class Profile:
     why: str
     forward: Impairments
     reverse: Impairments
-    sender: HostSettings = field(default=HOST)
-    receiver: HostSettings = field(default=HOST)
+    sender: HostSettings = field(default_factory=HostSettings)
+    receiver: HostSettings = field(default_factory=HostSettings)
     stalls: Stalls | None = None
     mtu: int = 1500
 
