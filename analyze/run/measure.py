@@ -1,4 +1,4 @@
-"""One transfer's packets, measured: the connections of `pairs.jsonl` found in its captures, and their numbers put together.
+"""One transfer's packets, measured: the connections of `pairs.jsonl` found in its captures, their numbers together.
 
 Every number is the engine's (`docs/methods.md`). What is chosen here is the capture: data sent by one side is measured
 where it was sent, because only there is loss complete and a round trip whole. Where that capture is missing the other
@@ -81,7 +81,7 @@ class Flow:
         return self.row.get(f"{self.direction}_{name}")
 
 
-class NotMeasured(Exception):
+class NotMeasuredError(Exception):
     """No capture tells of this transfer; the message is one line."""
 
 
@@ -89,15 +89,15 @@ def measure(transfer: Transfer, files: dict[Side, Path]) -> Measures:
     """The measures of a transfer from its captures. What cannot be read ends nothing: it is the `problem`."""
     try:
         flows, problems = flows_of(transfer, files)
-    except NotMeasured as error:
+    except NotMeasuredError as error:
         return Measures(problem=str(error))
     return replace(_together(flows), problem="; ".join(problems) or None)
 
 
 def flows_of(transfer: Transfer, files: dict[Side, Path]) -> tuple[list[Flow], list[str]]:
-    """The flows of a transfer, and what was wrong with captures on the way; `NotMeasured` if there are none."""
+    """The flows of a transfer, and what was wrong with captures on the way; `NotMeasuredError` if there are none."""
     if not files:
-        raise NotMeasured(_why_no_file(transfer))
+        raise NotMeasuredError(_why_no_file(transfer))
     captures = Captures(files)
     flows, problems = list[Flow](), list[str]()
     for upload in sorted({connection.upload for connection in transfer.connections}, reverse=True):
@@ -107,10 +107,10 @@ def flows_of(transfer: Transfer, files: dict[Side, Path]) -> tuple[list[Flow], l
             try:
                 flows += captures.find(side, wanted, at_sender=side == sides[0])
                 break
-            except NotMeasured as error:
+            except NotMeasuredError as error:
                 problems.append(str(error))
     if not flows:
-        raise NotMeasured("; ".join(problems) or "pairs.jsonl names no connections")
+        raise NotMeasuredError("; ".join(problems) or "pairs.jsonl names no connections")
     return flows, problems
 
 
@@ -129,7 +129,7 @@ class Captures:
         self._read: dict[Side, Trace] = {}
 
     def find(self, side: Side, wanted: Sequence[Connection], *, at_sender: bool) -> list[Flow]:
-        """The flows of these connections in one side's capture; `NotMeasured` if it lacks one of them."""
+        """The flows of these connections in one side's capture; `NotMeasuredError` if it lacks one of them."""
         trace = self._trace(side)
         ends = _ends(trace)
         rows = match(wanted, ends, exact=True)
@@ -137,7 +137,7 @@ class Captures:
         rows = rows or match(wanted, ends, exact=False)
         if not rows:
             found = f"{len(ends)} other connections" if ends else "no connection"
-            raise NotMeasured(f"{side}'s capture holds {found}, not that of the transfer")
+            raise NotMeasuredError(f"{side}'s capture holds {found}, not that of the transfer")
         return [
             _flow(trace, row, connection, at_sender=at_sender, matched_by=matched_by)
             for row, connection in zip(rows, wanted, strict=True)
@@ -145,13 +145,13 @@ class Captures:
 
     def _trace(self, side: Side) -> Trace:
         if side not in self._files:
-            raise NotMeasured(f"no capture of the {side}")
+            raise NotMeasuredError(f"no capture of the {side}")
         if side not in self._read:
             try:
                 # Many small captures at once are quicker with one thread each.
                 self._read[side] = read(self._files[side], options=Options(threads=1))
             except (TraceError, OSError) as error:
-                raise NotMeasured(f"{side}'s capture: {_reason(error)}") from None
+                raise NotMeasuredError(f"{side}'s capture: {_reason(error)}") from None
         return self._read[side]
 
 
@@ -168,9 +168,7 @@ def _ends(trace: Trace) -> list[tuple[Endpoint, Endpoint]]:
     return ends
 
 
-def match(
-    wanted: Sequence[Connection], ends: Sequence[tuple[Endpoint, Endpoint]], *, exact: bool
-) -> list[int] | None:
+def match(wanted: Sequence[Connection], ends: Sequence[tuple[Endpoint, Endpoint]], *, exact: bool) -> list[int] | None:
     """The row of each connection; None unless every one has exactly one.
 
     By addresses and ports; not exact by ports alone, as they are behind a translation of addresses one to one.
@@ -273,9 +271,7 @@ def _samples(flows: Sequence[Flow], what: str) -> Iterator[np.ndarray[Any, np.dt
         packets = pa.table(flow.trace.packets(ids[id(flow.trace)]))
         # A sample stands at the acknowledgement, a spacing at the data that ends it.
         from_client = (flow.direction == "client_to_server") == (what == "spacing")
-        mine = pc.and_(
-            pc.equal(packets["connection"], flow.connection), pc.equal(packets["from_client"], from_client)
-        )
+        mine = pc.and_(pc.equal(packets["connection"], flow.connection), pc.equal(packets["from_client"], from_client))
         yield packets.filter(mine)[f"{what}_s"].drop_null().cast(pa.float64()).to_numpy()
 
 

@@ -1,4 +1,4 @@
-"""Predicting a data transfer's throughput before it is made, from the pairs of the same index before it and its own probe.
+"""Predicting a data transfer's throughput before it is made, from earlier pairs of its index and its own probe.
 
 This is what connection pairs are for: a small probe that tells what a large transfer will get. Each rule uses only what
 is known when the data transfer begins. All rules are judged on the same pairs, from the second of an index on, because

@@ -12,7 +12,7 @@ from analyze.run.transfers import MeasuredTransfer
 from analyze.units import si
 
 
-class NoSuchPair(Exception):
+class NoSuchPairError(Exception):
     """The pair asked for is not in the run, or not complete; the message is one line."""
 
 
@@ -69,7 +69,7 @@ class RunResults:
         found = [pair for pair in pairs if pair.sequence == sequence]
         if not found:
             there = f"complete pairs are between {pairs[0].sequence} and {pairs[-1].sequence}"
-            raise NoSuchPair(f"{self.run.folder}: no complete pair {sequence}: {there}")
+            raise NoSuchPairError(f"{self.run.folder}: no complete pair {sequence}: {there}")
         return Choice(found[0], "asked for")
 
     def usual(self, index: str) -> Choice:

@@ -1,6 +1,6 @@
 """Reads a run folder, whatever state it is in: running, killed, of one side only, without captures, damaged.
 
-`run.json` must be there and make sense; of the files of lines, each line that does not is left out, counted and told of.
+`run.json` must be there and make sense; of the files of lines, a line that does not is left out and told of.
 Nothing in a folder can make this read a file outside of it.
 """
 
@@ -79,6 +79,10 @@ def inside(folder: Path, name: str) -> Path | None:
         return None
 
 
+def inside_or_new(folder: Path, name: str) -> Path | None:
+    """Where a file of this name can be written in the folder; None if a link there leads out of it."""
+    path = folder / name
+    return path if path.resolve().is_relative_to(folder.resolve()) else None
 
 
 def _content(path: Path) -> bytes:

@@ -42,8 +42,8 @@ ABSENT = Estimate(None, None, None, 0)
 def median(values: Floats) -> Estimate:
     """The median, between two values of the sample itself (order statistics).
 
-    Chosen because it assumes nothing of the distribution, takes no seed, and is exact: the number of values below the true
-    median is binomial(n, 1/2), so the j-th smallest and the j-th largest enclose it with a probability that is known.
+    Chosen because it assumes nothing of the distribution, takes no seed, and is exact: the number of values below the
+    true median is binomial(n, 1/2), so the j-th smallest and the j-th largest enclose it with a known probability.
     j is the largest that keeps 95 %. Below 6 values not even the whole range does, and there is no interval.
     Source: H. A. David, H. N. Nagaraja, Order Statistics, 3rd ed., section 7.1.
     """
@@ -60,7 +60,7 @@ def median(values: Floats) -> Estimate:
 def mean(values: Floats) -> Estimate:
     """The mean, with the percentile interval of 2000 bootstrap samples.
 
-    Loss rates and throughput are skewed, and mostly zero or stepped: an interval of Student's t would reach below nothing.
+    Loss rates are skewed, and many are zero: an interval of Student's t would reach below nothing.
     The seed is fixed and values are sorted first, so that the same values give the same interval in any order.
     Below 6 values resampling shows only those few again: no interval.
     Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, chapter 13.
@@ -76,7 +76,10 @@ def mean(values: Floats) -> Estimate:
 
 
 def pearson(x: Floats, y: Floats) -> Estimate:
-    """Pearson's correlation: how far the two are on one line. The interval is Fisher's z, standard error 1/sqrt(n-3)."""
+    """Pearson's correlation: how far the two are on one line.
+
+    The interval is Fisher's z with the standard error 1/sqrt(n-3).
+    """
     x, y = _both_measured(x, y)
     return _correlation(x, y, 0.0)
 
@@ -84,7 +87,7 @@ def pearson(x: Floats, y: Floats) -> Estimate:
 def spearman(x: Floats, y: Floats) -> Estimate:
     """Spearman's correlation: how far one rises with the other, in whatever curve; ties share their mean rank.
 
-    The interval is Fisher's z with the standard error of Bonett and Wright (Psychometrika 65, 2000): sqrt((1+r²/2)/(n-3)).
+    The interval is Fisher's z with the standard error sqrt((1+r²/2)/(n-3)): Bonett and Wright, Psychometrika 65 (2000).
     """
     x, y = _both_measured(x, y)
     return _correlation(ranks(x), ranks(y), 0.5)

@@ -1,4 +1,4 @@
-"""The tables of a run: Table 1 as run, Table 2, correlation and prediction. Rows are values; who shows them formats them.
+"""The tables of a run: Table 1 as run, Table 2, correlation, prediction. Rows are values; who shows them formats them.
 
 An `index` of None is the row over all indices.
 """
@@ -46,7 +46,7 @@ class BaselineRow:
 
 @dataclass(frozen=True, slots=True)
 class MetricsRow:
-    """Table 2: one index, probe or data. Each transfer gives one value; means, medians and intervals are over transfers."""
+    """Table 2: one index, probe or data. Means, medians and intervals are over transfers, one value of each."""
 
     index: str | None
     role: Role

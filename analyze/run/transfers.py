@@ -1,7 +1,7 @@
 """The transfers of a run with what their captures say: measured in parallel, kept in `RUN/analysis/transfers.parquet`.
 
-A campaign has thousands of captures, and a report is asked for more than once: what was measured is kept, and holds as long
-as the captures (size and time) and vmtrace's version are the same. The file may be deleted at any time.
+A campaign has thousands of captures, and a report is asked for more than once: what was measured is kept, and holds as
+long as the captures (size and time) and vmtrace's version are the same. The file may be deleted at any time.
 """
 
 import errno
@@ -46,7 +46,7 @@ class MeasuredTransfer:
 
     @property
     def capture_trouble(self) -> str | None:
-        """Why its packets are not all known: dropped, unseen, failed, unreadable; None if all is well or none was wanted."""
+        """Why its packets are not all known; None if all is well, or none were wanted."""
         notes = []
         if self.transfer.dropped:
             notes.append(f"{self.transfer.dropped:,} packets dropped while capturing")
@@ -72,7 +72,9 @@ class Measuring:
     @property
     def unread(self) -> list[str]:
         """The captures that must be read: what the waiting will be for."""
-        return [str(path) for place, (_, _, files) in self._places() if place not in self._known for path in files.values()]
+        return [
+            str(path) for place, (_, _, files) in self._places() if place not in self._known for path in files.values()
+        ]
 
     def run(self, progress: Progress | None = None) -> list[MeasuredTransfer]:
         """Measure what is not known. On Ctrl-C what was measured until then is kept."""

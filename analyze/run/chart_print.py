@@ -1,0 +1,173 @@
+"""Charts for print: PNG and SVG by matplotlib, with the data of each as CSV beside it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pyarrow as pa
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from analyze.atomic import make_folder, writing
+from analyze.figures.axes import POINT_LIMIT, STYLE
+from analyze.run.chart import PLAIN_UNITS, Axis, Chart, Panel, Series
+from analyze.units import printable
+
+FORMATS = ("png", "svg")
+_DOTS_PER_INCH = 300
+_WIDTH_INCHES = 7.2
+_PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
+_SMALL_PANEL_HEIGHT_INCHES = 2.0
+_RASTERED_FROM = 5000
+"""More points than this in a vector file are drawn as one image."""
+
+
+def write_charts(charts: Iterable[Chart], folder: Path) -> list[Path]:
+    """Write `NAME.png`, `NAME.svg` and `NAME.csv` of each chart; returns the paths."""
+    make_folder(folder)
+    written = []
+    for chart in charts:
+        figure = draw(chart)
+        for form in FORMATS:
+            path = folder / f"{chart.name}.{form}"
+            # Without a date in it the same run gives the same file.
+            metadata = {"Date": None} if form == "svg" else None
+            with mpl.rc_context(STYLE), writing(path) as out:
+                figure.savefig(out, format=form, metadata=metadata, dpi=_DOTS_PER_INCH)
+            written.append(path)
+        written.append(_write_data(chart, folder / f"{chart.name}.csv"))
+    return written
+
+
+def draw(chart: Chart) -> Figure:
+    """One chart as a figure."""
+    columns = min(chart.columns, max(1, len(chart.panels)))
+    rows = max(1, -(-len(chart.panels) // columns))
+    height = _PANEL_HEIGHT_INCHES.get(columns, _SMALL_PANEL_HEIGHT_INCHES) * rows + 0.9
+    size = {"font.size": 8 if columns <= 2 else 6.5}
+    with mpl.rc_context(STYLE | size):
+        figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
+        FigureCanvasAgg(figure)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        cells: Sequence[Axes] = list(grid.flat)
+        for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
+            lowest_of_column = number + columns >= len(chart.panels)
+            _draw_panel(axes, panel, chart.x, labelled_below=lowest_of_column, labelled_left=number % columns == 0)
+        for axes in cells[len(chart.panels) :]:
+            axes.set_visible(False)
+        figure.suptitle(_text(chart.title), x=0.01, ha="left", fontsize=9, wrap=True)
+        _legend(figure, cells)
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, x: Axis, *, labelled_below: bool, labelled_left: bool) -> None:
+    for one in panel.series:
+        _draw_series(axes, one.drawable(x, panel.y).thinned(POINT_LIMIT))
+    for which, axis, labelled in ((axes.xaxis, x, labelled_below), (axes.yaxis, panel.y, labelled_left)):
+        _format(axes, which is axes.xaxis, axis)
+        which.set_label_text(f"{axis.label} [{axis.unit}]" if labelled else "")
+    axes.set_title(_text(panel.title), loc="left", fontsize="medium")
+    drawn = any(line.get_xydata() is not None and len(line.get_xdata()) for line in axes.lines)  # type: ignore[arg-type]
+    if panel.note and drawn:
+        axes.text(0.02, 0.98, _text(panel.note), transform=axes.transAxes, va="top", fontsize="small", zorder=9)
+    elif panel.note:
+        axes.text(0.5, 0.5, _text(panel.note), transform=axes.transAxes, ha="center", va="center", color="#666666")
+
+
+def _draw_series(axes: Axes, one: Series) -> None:
+    if not len(one.x):
+        return
+    label = _text(one.name)
+    if one.reference:
+        axes.plot(one.x, one.y, "--", color=one.colour, linewidth=0.8, label=label, zorder=2)
+    elif one.style == "steps":
+        axes.step(one.x, one.y, where="post", color=one.colour, linewidth=0.9, label=label, zorder=4)
+    elif one.style == "line":
+        axes.plot(one.x, one.y, "-", color=one.colour, linewidth=0.9, label=label, zorder=4)
+    else:
+        ring = one.symbol == "ring"
+        axes.plot(
+            one.x,
+            one.y,
+            linestyle="none",
+            marker={"circle": ".", "ring": "o", "cross": "x"}[one.symbol],
+            markersize=4.5 if ring else 3.5,
+            fillstyle="none" if ring else "full",
+            markeredgewidth=0.7 if one.symbol != "circle" else 0,
+            color=one.colour,
+            label=label,
+            rasterized=len(one.x) > _RASTERED_FROM,
+            zorder=5 if ring else 3,
+        )
+
+
+def _format(axes: Axes, horizontal: bool, axis: Axis) -> None:
+    which = axes.xaxis if horizontal else axes.yaxis
+    if axis.log:
+        (axes.set_xscale if horizontal else axes.set_yscale)("log")
+        which.set_major_locator(LogLocator(10, numticks=12))
+        which.set_minor_formatter(NullFormatter())
+    else:
+        # Measured values are never negative, and how far they are from nothing is what is to be seen.
+        (axes.set_xlim if horizontal else axes.set_ylim)(0)
+        which.set_major_locator(MaxNLocator(5))
+    if axis.unit not in PLAIN_UNITS:
+        # The prefix alone: the unit stands at the axis.
+        which.set_major_formatter(EngFormatter(sep=""))
+
+
+def _legend(figure: Figure, cells: Sequence[Axes]) -> None:
+    """One legend for all panels, outside of them, if there is more than one thing."""
+    named: dict[str, Artist] = {}
+    for axes in cells:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(str(label), handle)
+    if len(named) > 1:
+        figure.legend(
+            list(named.values()),
+            list(named),
+            loc="outside lower center",
+            ncols=min(4, len(named)),
+            markerscale=2,
+            frameon=False,
+            fontsize="medium",
+        )
+
+
+def _write_data(chart: Chart, path: Path) -> Path:
+    """Every point of the chart: those thinned out for drawing, too; lines of reference are none."""
+    from pyarrow.csv import write_csv
+
+    points = [(panel, one) for panel in chart.panels for one in panel.series if not one.reference]
+    lengths = [len(one.x) for _, one in points]
+
+    def repeated(values: list[str]) -> list[str]:
+        return [value for value, length in zip(values, lengths, strict=True) for _ in range(length)]
+
+    table = pa.table(
+        {
+            "panel": pa.array(repeated([panel.title for panel, _ in points]), pa.string()),
+            "series": pa.array(repeated([one.name for _, one in points]), pa.string()),
+            "x": _column([one.x for _, one in points]),
+            "x_unit": pa.array(repeated([chart.x.unit for _ in points]), pa.string()),
+            "y": _column([one.y for _, one in points]),
+            "y_unit": pa.array(repeated([panel.y.unit for panel, _ in points]), pa.string()),
+        }
+    )
+    with writing(path) as out:
+        write_csv(table, out)
+    return path
+
+
+def _column(parts: "Sequence[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]") -> pa.Array:
+    """Numbers, null where nothing was measured."""
+    return pa.array(np.concatenate([*parts, np.empty(0)]), pa.float64(), from_pandas=True)
+
+
+def _text(text: str) -> str:
+    # A dollar sign in a name would start a formula.
+    return "\n".join(printable(line) for line in text.split("\n")).replace("$", r"\$")
