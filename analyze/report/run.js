@@ -10,6 +10,7 @@
   function axis(described, small) {
     const result = {
       title: { text: plotText(`${described.label} [${described.unit}]`), font: { size: small ? 11 : 12 }, standoff: 5 },
+      ticksuffix: described.prefixed && !small ? described.unit : "",
       type: described.log ? "log" : "linear", gridcolor: colour("--line"), zeroline: false, automargin: true,
       tickformat: described.prefixed ? "~s" : "", rangemode: described.log ? "normal" : "tozero", tickfont: { size: small ? 10 : 12 },
     };
@@ -21,20 +22,24 @@
     const columns = Math.min(chart.columns, chart.panels.length);
     const rows = Math.ceil(chart.panels.length / columns);
     const small = columns > 2;
-    const gaps = { x: small ? 0.06 : 0.1, y: rows > 1 ? 0.22 / rows + 0.05 : 0 };
+    const lines = Math.max(...chart.panels.map((panel) => panel.note.length));
+    const panelHeight = small ? SMALL_PANEL : WIDE_PANEL;
+    const total = rows * panelHeight;
+    // Between rows: ticks, a title of the axis, the next panel's title and notes.
+    const gaps = { x: small ? 0.06 : 0.1, y: rows > 1 ? (75 + 14 * lines) / total : 0 };
     const width = (1 - gaps.x * (columns - 1)) / columns;
     const height = (1 - gaps.y * (rows - 1)) / rows;
     const result = {
-      margin: { l: 70, r: 20, t: 40, b: 60 }, hovermode: "closest", showlegend: true, dragmode: "zoom",
-      height: rows * (small ? SMALL_PANEL : WIDE_PANEL) + 110,
-      legend: { orientation: "h", y: -70 / (rows * (small ? SMALL_PANEL : WIDE_PANEL)), yanchor: "top", font: { size: 12 } },
+      margin: { l: 70, r: 20, t: 30 + 14 * lines, b: 60 }, hovermode: "closest", showlegend: true, dragmode: "zoom",
+      height: total + 100 + 14 * lines,
+      legend: { orientation: "h", y: -60 / total, yanchor: "top", font: { size: 12 } },
       paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"), font: { color: colour("--ink") }, annotations: [],
     };
     chart.panels.forEach((panel, index) => {
       const suffix = index ? String(index + 1) : "";
       const [left, top] = [(index % columns) * (width + gaps.x), 1 - Math.floor(index / columns) * (height + gaps.y)];
-      const over = columns === 1 && index ? { matches: "x" } : {};
-      const last = index + columns >= chart.panels.length;
+      const over = chart.shared_x && index ? { matches: "x" } : {};
+      const last = !chart.shared_x || index + columns >= chart.panels.length;
       const x = axis(chart.x, small);
       result[`xaxis${suffix}`] = { ...x, title: last ? x.title : undefined, domain: [left, left + width], anchor: `y${suffix}`, ...over };
       const y = axis(panel.y, small);
@@ -43,13 +48,13 @@
       };
       const empty = panel.series.length === 0;
       const place = { xref: "paper", yref: "paper", showarrow: false };
+      const notes = panel.note.map(plotText);
+      const heading = [`<b>${plotText(panel.title)}</b>`, ...(empty ? [] : notes)].join("<br>");
       result.annotations.push({
-        ...place, text: `<b>${plotText(panel.title)}</b>`, x: left, y: Math.min(1, top), xanchor: "left", yanchor: "bottom", font: { size: small ? 10 : 12 },
+        ...place, text: heading, align: "left", x: left, y: Math.min(1, top), xanchor: "left", yanchor: "bottom", font: { size: small ? 10 : 12 },
       });
-      if (panel.note.length) result.annotations.push({
-        ...place, text: panel.note.map(plotText).join("<br>"), align: "left", font: { size: 11, color: colour("--faint") },
-        x: empty ? left + width / 2 : left + width * 0.02, xanchor: empty ? "center" : "left",
-        y: empty ? top - height / 2 : top - height * 0.02, yanchor: empty ? "middle" : "top",
+      if (empty) result.annotations.push({
+        ...place, text: notes.join("<br>"), x: left + width / 2, y: top - height / 2, xanchor: "center", yanchor: "middle", font: { color: colour("--faint") },
       });
     });
     return result;

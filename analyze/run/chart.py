@@ -58,7 +58,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes. `note` is text inside: numbers that belong to it, or why it is empty."""
+    """One pair of axes. `note` belongs to its title: numbers of what is drawn, or why nothing is."""
 
     title: str
     y: Axis
@@ -76,6 +76,8 @@ class Chart:
     x: Axis
     panels: tuple[Panel, ...]
     columns: int = 1
+    shared_x: bool = False
+    """True if the panels show the same stretch of x: they are zoomed together."""
 
 
 def reference(name: str, x: tuple[float, float], y: tuple[float, float]) -> Series:

@@ -21,6 +21,7 @@ def of_chart(chart: Chart) -> Plain:
         "caption": printable(chart.caption),
         "x": _axis(chart.x),
         "columns": chart.columns,
+        "shared_x": chart.shared_x,
         "panels": [_panel(panel, chart.x) for panel in chart.panels],
     }
 

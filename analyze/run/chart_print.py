@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from analyze.atomic import make_folder, writing
 from analyze.figures.axes import POINT_LIMIT, STYLE
@@ -22,6 +22,7 @@ _DOTS_PER_INCH = 300
 _WIDTH_INCHES = 7.2
 _PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
 _SMALL_PANEL_HEIGHT_INCHES = 2.0
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _RASTERED_FROM = 5000
 """More points than this in a vector file are drawn as one image."""
 
@@ -54,9 +55,13 @@ def draw(chart: Chart) -> Figure:
         FigureCanvasAgg(figure)
         grid = figure.subplots(rows, columns, squeeze=False)
         cells: Sequence[Axes] = list(grid.flat)
+        scales = _Scales(chart)
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            lowest_of_column = number + columns >= len(chart.panels)
-            _draw_panel(axes, panel, chart.x, labelled_below=lowest_of_column, labelled_left=number % columns == 0)
+            _draw_panel(axes, panel, chart.x, scales)
+            if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
+                axes.set_xlabel("")
+            if number % columns:
+                axes.set_ylabel("")
         for axes in cells[len(chart.panels) :]:
             axes.set_visible(False)
         figure.suptitle(_text(chart.title), x=0.01, ha="left", fontsize=9, wrap=True)
@@ -64,17 +69,35 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, x: Axis, *, labelled_below: bool, labelled_left: bool) -> None:
+class _Scales:
+    """Which SI prefix each quantity of a chart takes: the same in all panels, so that they can be compared."""
+
+    def __init__(self, chart: Chart) -> None:
+        self._largest: dict[tuple[str, str], float] = {}
+        for panel in chart.panels:
+            for one in panel.series:
+                drawn = one.drawable(chart.x, panel.y)
+                for axis, values in ((chart.x, drawn.x), (panel.y, drawn.y)):
+                    key = (axis.label, axis.unit)
+                    self._largest[key] = max(self._largest.get(key, 0.0), float(values.max(initial=0.0)))
+
+    def of(self, axis: Axis) -> tuple[float, str]:
+        """What values are divided by, and the unit that gives."""
+        if axis.unit in PLAIN_UNITS:
+            return 1.0, axis.unit
+        largest = self._largest.get((axis.label, axis.unit), 0.0)
+        return next(((size, prefix + axis.unit) for size, prefix in _PREFIXES if largest >= size), (1.0, axis.unit))
+
+
+def _draw_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales) -> None:
     for one in panel.series:
         _draw_series(axes, one.drawable(x, panel.y).thinned(POINT_LIMIT))
-    for which, axis, labelled in ((axes.xaxis, x, labelled_below), (axes.yaxis, panel.y, labelled_left)):
-        _format(axes, which is axes.xaxis, axis)
-        which.set_label_text(f"{axis.label} [{axis.unit}]" if labelled else "")
-    axes.set_title(_text(panel.title), loc="left", fontsize="medium")
-    drawn = any(line.get_xydata() is not None and len(line.get_xdata()) for line in axes.lines)  # type: ignore[arg-type]
-    if panel.note and drawn:
-        axes.text(0.02, 0.98, _text(panel.note), transform=axes.transAxes, va="top", fontsize="small", zorder=9)
-    elif panel.note:
+    _format(axes, x, scales, horizontal=True)
+    _format(axes, panel.y, scales, horizontal=False)
+    drawn = any(len(one.drawable(x, panel.y).x) for one in panel.series)
+    note = f"\n{panel.note}" if panel.note and drawn else ""
+    axes.set_title(_text(panel.title + note), loc="left", fontsize="medium")
+    if panel.note and not drawn:
         axes.text(0.5, 0.5, _text(panel.note), transform=axes.transAxes, ha="center", va="center", color="#666666")
 
 
@@ -105,19 +128,21 @@ def _draw_series(axes: Axes, one: Series) -> None:
         )
 
 
-def _format(axes: Axes, horizontal: bool, axis: Axis) -> None:
+def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool) -> None:
     which = axes.xaxis if horizontal else axes.yaxis
     if axis.log:
         (axes.set_xscale if horizontal else axes.set_yscale)("log")
         which.set_major_locator(LogLocator(10, numticks=12))
         which.set_minor_formatter(NullFormatter())
-    else:
-        # Measured values are never negative, and how far they are from nothing is what is to be seen.
-        (axes.set_xlim if horizontal else axes.set_ylim)(0)
-        which.set_major_locator(MaxNLocator(5))
-    if axis.unit not in PLAIN_UNITS:
-        # The prefix alone: the unit stands at the axis.
-        which.set_major_formatter(EngFormatter(sep=""))
+        which.set_major_formatter(EngFormatter(axis.unit))
+        which.set_label_text(axis.label)
+        return
+    # Measured values are never negative, and how far they are from nothing is what is to be seen.
+    (axes.set_xlim if horizontal else axes.set_ylim)(0)
+    which.set_major_locator(MaxNLocator(5))
+    size, unit = scales.of(axis)
+    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:g}"))
+    which.set_label_text(f"{axis.label} [{unit}]")
 
 
 def _legend(figure: Figure, cells: Sequence[Axes]) -> None:

@@ -13,7 +13,8 @@ def charts(runs: list[RunResults], choices: list[Choice]) -> list[Chart]:
     for run, suffix in zip(runs, suffixes, strict=True):
         found.append(along_run.chart(run, suffix))
     for run, choice, suffix in zip(runs, choices, suffixes, strict=True):
-        found += _inside(run, choice, suffix)
+        if any(one.files for one in run.transfers):
+            found += _inside(run, choice, suffix)
     found.append(spacing_throughput.chart(runs))
     for run, suffix in zip(runs, suffixes, strict=True):
         cpu = host_cpu.chart(run, suffix)

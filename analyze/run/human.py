@@ -34,7 +34,10 @@ def show(results: RunResults, console: "Console") -> None:
     for line in baseline_lines(results):
         console.print(Text(f"  {line}"), soft_wrap=True)
     console.print()
-    console.print(metrics_table(metrics_rows(results)))
+    rows = metrics_rows(results)
+    console.print(metrics_table(rows))
+    if any(_by_kernel(row) for row in rows):
+        console.print(Text("* no capture: segments that the kernel sent again", "dim"), soft_wrap=True)
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
@@ -92,7 +95,7 @@ def baseline_lines(results: RunResults) -> Iterator[str]:
     if ping.mean_s is not None:
         lost = f", {ping.lost:,} lost" if ping.lost else ""
         low, mean, high = seconds(ping.min_s), seconds(ping.mean_s), seconds(ping.max_s)
-        yield f"RTT without load: {low} min, {mean} mean, {high} max of {plural(ping.echoes, 'echo')}{lost}"
+        yield f"RTT without load: {low} min, {mean} mean, {high} max of {plural(ping.echoes, 'ping')}{lost}"
 
 
 COLUMNS = (
@@ -126,7 +129,7 @@ def metrics_table(rows: list[MetricsRow]) -> "Table":
 
 def metrics_cells(row: MetricsRow) -> list[str]:
     """One row of Table 2, in the order of `COLUMNS`. Without captures loss is the kernel's retransmissions."""
-    kernel = row.mean_loss_rate.value is None and row.mean_kernel_retransmission_rate.value is not None
+    kernel = _by_kernel(row)
     loss = row.mean_kernel_retransmission_rate if kernel else row.mean_loss_rate
     return [
         printable(row.index or "all"),
@@ -140,6 +143,10 @@ def metrics_cells(row: MetricsRow) -> list[str]:
         si(row.median_goodput_bps.value, "bit/s"),
         count(row.transfers_with_drops),
     ]
+
+
+def _by_kernel(row: MetricsRow) -> bool:
+    return row.mean_loss_rate.value is None and row.mean_kernel_retransmission_rate.value is not None
 
 
 def relation_lines(results: RunResults) -> Iterator[str]:

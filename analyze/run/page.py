@@ -88,8 +88,8 @@ def _plan_cells(row: PlanRow) -> list[str]:
 
 def _metrics(run: RunResults) -> str:
     head = (
-        "index", "transfer", "n", "mean RTT", "median RTT", "ping min / mean / max", "mean loss", "median loss",
-        "sent again", "sent again (kernel)", "median throughput", "with drops", "at receiver",
+        "index", "transfer", "n", "mean RTT [ms]", "median RTT [ms]", "ping min / mean / max [ms]", "mean loss [%]",
+        "median loss [%]", "sent again [%]", "kernel's count [%]", "median rate [Mbit/s]", "drops", "at receiver",
     )  # fmt: skip
     return _table(head, ((_metrics_cells(row), row.index is None) for row in metrics_rows(run)))
 
@@ -99,14 +99,14 @@ def _metrics_cells(row: MetricsRow) -> list[str]:
         _index(row.index),
         row.role,
         count(row.transfers),
-        _estimate(row.mean_rtt_s, seconds),
-        _estimate(row.median_rtt_s, seconds),
+        _estimate(row.mean_rtt_s, 1e3),
+        _estimate(row.median_rtt_s, 1e3),
         _ping(row.ping),
-        _estimate(row.mean_loss_rate, share),
-        _estimate(row.median_loss_rate, share),
-        _estimate(row.mean_retransmission_rate, share),
-        _estimate(row.mean_kernel_retransmission_rate, share),
-        _estimate(row.median_goodput_bps, lambda value: si(value, "bit/s")),
+        _estimate(row.mean_loss_rate, 100),
+        _estimate(row.median_loss_rate, 100),
+        _number(row.mean_retransmission_rate.value, 100),
+        _number(row.mean_kernel_retransmission_rate.value, 100),
+        _estimate(row.median_goodput_bps, 1e-6),
         count(row.transfers_with_drops),
         count(row.measured_at_receiver),
     ]
@@ -120,8 +120,8 @@ def _relation(run: RunResults) -> str:
             f"{_percent(row.error.mean.value)} ({_percent(row.error.median.value)})"
         )
     rows = [
-        ([_index(row.index), count(row.pearson.n), _estimate(row.pearson, _two_digits),
-          _estimate(row.spearman, _two_digits), *errors[row.index]], row.index is None)
+        ([_index(row.index), count(row.pearson.n), _estimate(row.pearson),
+          _estimate(row.spearman), *errors[row.index]], row.index is None)
         for row in correlation_rows(run)
     ]  # fmt: skip
     rules = "".join(f"<li>{escape(name.replace('_', ' '))}: {escape(text)}</li>" for name, text in DESCRIPTIONS.items())
@@ -179,21 +179,23 @@ def _index(index: str | None) -> str:
     return "all" if index is None else printable(index)
 
 
-def _estimate(estimate: Estimate, text: Callable[[float | None], str]) -> str:
+def _estimate(estimate: Estimate, factor: float = 1.0) -> str:
     """The number, and the interval in brackets if there is one."""
     if estimate.low is None or estimate.high is None:
-        return text(estimate.value)
-    return f"{text(estimate.value)} [{text(estimate.low)}, {text(estimate.high)}]"
+        return _number(estimate.value, factor)
+    return f"{_number(estimate.value, factor)} [{_number(estimate.low, factor)}, {_number(estimate.high, factor)}]"
+
+
+def _number(value: float | None, factor: float = 1.0) -> str:
+    return (
+        ABSENT if value is None else f"{value * factor:.3g}" if abs(value * factor) < 1000 else f"{value * factor:,.0f}"
+    )
 
 
 def _ping(ping: BaselineRow) -> str:
     if ping.mean_s is None:
         return ABSENT
-    return " / ".join(seconds(value) for value in (ping.min_s, ping.mean_s, ping.max_s))
-
-
-def _two_digits(value: float | None) -> str:
-    return ABSENT if value is None else f"{value:.2f}"
+    return " / ".join(_number(value, 1e3) for value in (ping.min_s, ping.mean_s, ping.max_s))
 
 
 def _percent(value: float | None) -> str:

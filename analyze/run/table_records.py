@@ -1,6 +1,6 @@
 """Results as flat rows for CSV and as records for JSON: one spelling of every name for both.
 
-An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_high_s`, `mean_rtt_n`. The unit stays last.
+An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_high_s`, `mean_rtt_n`: the unit last.
 """
 
 from dataclasses import asdict, fields

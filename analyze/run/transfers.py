@@ -28,10 +28,15 @@ Progress = Callable[[int], object]
 _FORMAT = 1
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
-_COLUMN_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+_COLUMN_TYPES: dict[object, pa.DataType] = {
+    str | None: pa.string(),
+    int: pa.int64(),
+    int | None: pa.int64(),
+    float | None: pa.float64(),
+}
 _SCHEMA = pa.schema(
     [("key", pa.string()), ("sequence", pa.int64()), ("role", pa.string())]
-    + [(field.name, _COLUMN_TYPES[str(field.type).split()[0]]) for field in fields(Measures)]
+    + [(field.name, _COLUMN_TYPES[field.type]) for field in fields(Measures)]
 )
 
 

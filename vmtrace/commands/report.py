@@ -27,8 +27,8 @@ def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how 
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write one HTML file with all tables and zoomable figures; needs no network. By itself RUN/report.html,"
-            " for one run and no other output.",
+            help="Write one HTML file with all tables and zoomable figures; needs no network. By itself"
+            " RUN/report.html, for one run and no other output.",
         ),
     ] = None,
     figures: Annotated[

@@ -109,7 +109,7 @@ class _Counted:
 
 
 def _choices(runs: Sequence[RunResults], sequence: int | None) -> list[Choice]:
-    """The pair of each run that is drawn. A run that has not the one asked for shows its own choice, if another has it."""
+    """The pair of each run that is drawn. A run without the one asked for shows its own choice, if another has it."""
     choices, missing = list[Choice](), list[NoSuchPairError]()
     for one in runs:
         try:

@@ -4,7 +4,7 @@ import numpy as np
 
 from analyze.palette import TRANSFERS
 from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.run.records import ROLES, Pair
+from analyze.run.records import ROLES, Pair, Role
 from analyze.run.results import RunResults, goodput_bps, measured
 from analyze.run.statistics import Floats
 from analyze.run.transfers import MeasuredTransfer
@@ -20,15 +20,12 @@ def chart(results: RunResults, suffix: str) -> Chart:
     clock = Clock(results)
     transfers = {role: results.of(role) for role in ROLES}
 
-    def along(name: str, values: "dict[str, Floats]") -> tuple[Series, ...]:
-        return tuple(
-            Series(f"{role} {name}".strip(), clock.of_transfers(transfers[role]), values[role], TRANSFERS[role])
-            for role in ROLES
-        )
+    def along(values: "dict[Role, Floats]") -> tuple[Series, ...]:
+        return tuple(Series(role, clock.of_transfers(transfers[role]), values[role], TRANSFERS[role]) for role in ROLES)
 
-    rtt = along("RTT", {role: measured(transfers[role], lambda one: one.rtt_mean_s) for role in ROLES})
-    loss = along("loss", {role: 100 * measured(transfers[role], lambda one: one.loss_rate) for role in ROLES})
-    throughput = along("throughput", {role: goodput_bps(transfers[role]) for role in ROLES})
+    rtt = along({role: measured(transfers[role], lambda one: one.rtt_mean_s) for role in ROLES})
+    loss = along({role: 100 * measured(transfers[role], lambda one: one.loss_rate) for role in ROLES})
+    throughput = along({role: goodput_bps(transfers[role]) for role in ROLES})
     return Chart(
         name=f"along-the-run{suffix}",
         title=f"RTT, loss and throughput along {results.name}",
@@ -39,6 +36,7 @@ def chart(results: RunResults, suffix: str) -> Chart:
             Panel("loss rate", Axis("loss rate", "%"), loss, empty_note(loss, "no captures")),
             Panel("throughput", Axis("throughput", "bit/s"), throughput),
         ),
+        shared_x=True,
     )
 
 

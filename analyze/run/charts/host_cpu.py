@@ -56,6 +56,7 @@ def chart(results: RunResults, suffix: str) -> Chart | None:
             Panel("utilisation", Axis("utilisation", "%"), tuple(series)),
             Panel("by state", Axis("share", "%"), tuple(parts)),
         ),
+        shared_x=True,
     )
 
 

@@ -35,11 +35,12 @@ def rtt(pair: PairPackets, suffix: str) -> Chart:
     """Fig. 4: the RTT of each clean sample through the probe and the data transfer."""
     panels = []
     for role, transfer in pair.transfers.items():
-        series = [_series(flow, flow.series.rtt_s, TRANSFERS[role], "RTT") for flow in transfer.flows if flow.at_sender]
+        series = [_series(flow, flow.series.rtt_s, TRANSFERS[role], role) for flow in transfer.flows if flow.at_sender]
         baseline = pair.choice.pair.rtt
         if baseline is not None and baseline.mean_s is not None and series:
-            text = f"mean of {baseline.sent} pings before: {seconds(baseline.mean_s)}"
-            series.append(reference(text, (0.0, _end(series)), (baseline.mean_s, baseline.mean_s)))
+            series.append(
+                reference("mean of the pings before", (0.0, _end(series)), (baseline.mean_s, baseline.mean_s))
+            )
         why = transfer.problem or ("" if series else "captured where the data arrived: no round trips there")
         panels.append(Panel(_panel_title(transfer), Axis("RTT", "s"), tuple(series), why))
     return Chart(
@@ -83,8 +84,9 @@ def spacing_and_window(pair: PairPackets, suffix: str) -> Chart:
         x=_TIME,
         panels=(
             _spacing_panel(transfer),
-            Panel("window", Axis("advertised window", "B"), tuple(windows), note),
+            Panel("window and flight", Axis("bytes", "B"), tuple(windows), note),
         ),
+        shared_x=True,
     )
 
 
@@ -94,7 +96,8 @@ def _spacing_panel(transfer: TransferPackets) -> Panel:
 
 
 def _spacing_series(transfer: TransferPackets, colour: str) -> tuple[Series, ...]:
-    series = [_series(flow, flow.series.spacing_s, colour, "spacing") for flow in transfer.flows]
+    role = transfer.measured.transfer.role
+    series = [_series(flow, flow.series.spacing_s, colour, role) for flow in transfer.flows]
     marked = [
         _series(flow, flow.series.anomalies(), COLOURS["retransmission"], "oversize", symbol="ring")
         for flow in transfer.flows
@@ -102,7 +105,7 @@ def _spacing_series(transfer: TransferPackets, colour: str) -> tuple[Series, ...
     mean_s = transfer.measured.measures.spacing_mean_s
     lines = []
     if mean_s and any(len(one.x) for one in series):
-        lines.append(reference(f"mean {seconds(mean_s)}", (0.0, _end(series)), (mean_s, mean_s)))
+        lines.append(reference("mean spacing", (0.0, _end(series)), (mean_s, mean_s)))
     return (*series, *(one for one in marked if len(one.x)), *lines)
 
 
@@ -127,6 +130,8 @@ def _panel_title(transfer: TransferPackets) -> str:
         title += f"; mean RTT {seconds(numbers.rtt_mean_s)}"
     if numbers.loss_rate is not None:
         title += f"; loss {share(numbers.loss_rate)}"
+    if numbers.spacing_mean_s is not None:
+        title += f"; mean spacing {seconds(numbers.spacing_mean_s)}"
     return title
 
 
