@@ -118,7 +118,7 @@ def _draw_series(axes: Axes, one: Series) -> None:
             one.y,
             linestyle="none",
             marker={"circle": ".", "ring": "o", "cross": "x"}[one.symbol],
-            markersize=4.5 if ring else 3.5,
+            markersize=3.5,
             fillstyle="none" if ring else "full",
             markeredgewidth=0.7 if one.symbol != "circle" else 0,
             color=one.colour,

@@ -290,7 +290,9 @@ def _extreme(choose: Any, flows: Sequence[Flow], name: str) -> Any:
 
 
 def _weighted(flows: Sequence[Flow], name: str, weight: str) -> float | None:
-    """The mean over flows, weighted by what each was measured on."""
+    """The mean over flows, weighted by what each was measured on; of one flow its number as it is."""
+    if len(flows) == 1:
+        return flows[0].get(name)  # type: ignore[no-any-return]
     pairs = [(flow.get(name), flow.get(weight)) for flow in flows]
     known = [(value, weight) for value, weight in pairs if value is not None and weight]
     total = sum(weight for _, weight in known)

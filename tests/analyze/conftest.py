@@ -140,7 +140,7 @@ def transfer_into() -> Callable[..., Capture]:
 
 
 class RunMaker:
-    """A run folder made line by line, as `docs/run-folder.md` says; each transfer's capture is made by `add_transfer`."""
+    """A run folder made line by line, as `docs/run-folder.md` says; its captures are made by `add_transfer`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -11,8 +11,11 @@ from analyze.run.charts.along_run import Clock
 from analyze.run.results import RunResults
 from analyze.run.run_folder import inside
 from analyze.run.statistics import Floats
+from analyze.units import seconds
 
 FILE = "host/sender.csv"
+_STRETCHES = 720
+"""A line of more points than this along a run is a band."""
 _IDLE = ("cpu_idle_s", "cpu_iowait_s")
 _PARTS = {"cpu_user_s": "user", "cpu_system_s": "system", "cpu_iowait_s": "waiting for disks", "cpu_steal_s": "stolen"}
 _COLOURS = {"user": "#56B4E9", "system": "#009E73", "waiting for disks": "#999999", "stolen": "#D55E00"}
@@ -25,7 +28,9 @@ def chart(results: RunResults, suffix: str) -> Chart | None:
     counters = _counters(results)
     if counters is None:
         return None
-    time_ns, states = counters
+    # The counters are cumulative: leaving out readings loses nothing, and gives the mean over a longer stretch.
+    step = max(1, len(counters[0]) // _STRETCHES)
+    time_ns, states = counters[0][::step], {name: values[::step] for name, values in counters[1].items()}
     clock = Clock(results)
     passed = np.diff(np.sum(list(states.values()), axis=0))
     # Counters that start again (a reboot between two sessions) and a second read twice give no share.
@@ -49,8 +54,8 @@ def chart(results: RunResults, suffix: str) -> Chart | None:
     return Chart(
         name=f"figure-9-cpu{suffix}",
         title=f"Processor time of the sender along {results.name}",
-        caption="Shares of the time of all processors, between two readings of the counters. Stolen: the hypervisor ran"
-        " something else.",
+        caption=f"Shares of the time of all processors, each over {seconds(_stretch_s(time_ns))}."
+        " Stolen: the hypervisor ran something else.",
         x=Axis("time since the run's start", clock.unit),
         panels=(
             Panel("utilisation", Axis("utilisation", "%"), tuple(series)),
@@ -58,6 +63,10 @@ def chart(results: RunResults, suffix: str) -> Chart | None:
         ),
         shared_x=True,
     )
+
+
+def _stretch_s(time_ns: Floats) -> float:
+    return float(np.median(np.diff(time_ns))) / 1e9
 
 
 def _counters(results: RunResults) -> tuple[Floats, dict[str, Floats]] | None:
