@@ -104,6 +104,8 @@ def flows_of(transfer: Transfer, files: dict[Side, Path]) -> tuple[list[Flow], l
         wanted = [connection for connection in transfer.connections if connection.upload == upload]
         sides: tuple[Side, Side] = ("sender", "receiver") if upload else ("receiver", "sender")
         for side in sides:
+            if side not in files and side not in transfer.captures:
+                continue  # nobody said that there would be one
             try:
                 flows += captures.find(side, wanted, at_sender=side == sides[0])
                 break
@@ -145,7 +147,7 @@ class Captures:
 
     def _trace(self, side: Side) -> Trace:
         if side not in self._files:
-            raise NotMeasuredError(f"no capture of the {side}")
+            raise NotMeasuredError(f"the {side}'s capture is not in the folder")
         if side not in self._read:
             try:
                 # Many small captures at once are quicker with one thread each.

@@ -216,7 +216,7 @@ class RunMaker:
     @staticmethod
     def port(sequence: int, role: str) -> int:
         """The sender's port of a transfer."""
-        return 40_000 + 2 * sequence + (role == "data")
+        return 40_000 + 2 * sequence % 20_000 + (role == "data")
 
     def capture(self, line: dict[str, Any], role: str, side: str = "sender", lost: tuple[int, ...] = (3,)) -> Path:
         """Capture a transfer of a line, beside the sender of its data."""
