@@ -75,7 +75,7 @@
         hovertemplate: `%{x:.5s} ${chart.x.unit}, %{y:.4s} ${panel.y.unit}`,
         ...(lined
           ? { line: { ...look, width: series.reference ? 1 : 1.3, dash: series.reference ? "dash" : "solid", shape: series.style === "steps" ? "hv" : "linear" } }
-          : { marker: { ...look, size: series.symbol === "circle" ? 4 : 8, symbol: SYMBOLS[series.symbol] } }),
+          : { cliponaxis: false, marker: { ...look, size: series.symbol === "circle" ? 4 : 8, symbol: SYMBOLS[series.symbol] } }),
       };
     }));
   }

@@ -124,6 +124,8 @@ def _draw_series(axes: Axes, one: Series) -> None:
             color=one.colour,
             label=label,
             rasterized=len(one.x) > _RASTERED_FROM,
+            # What lies on an axis (no loss at all) is to be seen whole.
+            clip_on=False,
             zorder=5 if ring else 3,
         )
 

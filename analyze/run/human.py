@@ -136,9 +136,9 @@ def metrics_cells(row: MetricsRow) -> list[str]:
         row.role,
         count(row.transfers),
         seconds(row.mean_rtt_s.value),
-        f"{seconds(row.median_rtt_s.value)}{_between(row.median_rtt_s, 1e3, 'ms')}",
+        f"{seconds(row.median_rtt_s.value)}{_between(row.median_rtt_s, _scale(row.median_rtt_s.value))}",
         share(loss.value) + ("*" if kernel else ""),
-        _between(loss, 100, "%").strip(),
+        _between(loss, 100).strip(),
         share(row.median_loss_rate.value),
         si(row.median_goodput_bps.value, "bit/s"),
         count(row.transfers_with_drops),
@@ -170,7 +170,15 @@ def _percent(value: float | None) -> str:
     return ABSENT if value is None else f"{100 * value:.1f} %"
 
 
-def _between(estimate: Estimate, factor: float, unit: str) -> str:
+def _scale(value_s: float | None) -> float:
+    """What brings an interval into the unit that `seconds` gives its value."""
+    if value_s is None or value_s >= 0.9995:
+        return 1.0
+    return 1e3 if value_s >= 999.5e-6 else 1e6 if value_s >= 999.5e-9 else 1e9
+
+
+def _between(estimate: Estimate, factor: float) -> str:
+    """The interval, in the unit of the value before it."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f" [{estimate.low * factor:.3g}, {estimate.high * factor:.3g}] {unit}"
+    return f" [{estimate.low * factor:.3g}, {estimate.high * factor:.3g}]"

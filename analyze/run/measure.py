@@ -27,7 +27,7 @@ class Measures:
     """What captures say of one transfer; None is what they cannot say."""
 
     captured_at: str | None = None
-    """Whose captures were used: `data sender`, `data receiver`, or `both` for a transfer in both directions."""
+    """Where the captures that were used were made: `data sender`, `data receiver`, or `both`, a direction each."""
     problem: str | None = None
     """Why there are no numbers, or not all; one line."""
     connections: int = 0

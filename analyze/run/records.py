@@ -135,6 +135,8 @@ class RunRecord:
     """`run.json`, as far as a report needs it."""
 
     id: str | None
+    name: str | None
+    """The data set's, as its maker called it."""
     status: str
     error: str | None
     start_ns: int | None
@@ -156,7 +158,7 @@ class Run:
 
     folder: Path
     name: str
-    """Its name in tables and legends: the folder's, made different from that of other runs."""
+    """Its name in tables and legends: its own or the folder's, made different from that of other runs."""
     record: RunRecord
     pairs: tuple[Pair, ...]
     echoes: tuple[Echo, ...]
@@ -182,6 +184,7 @@ def run_record(fields: Fields) -> RunRecord:
     sides = {side: fields.part(side) for side in SIDES}
     return RunRecord(
         id=fields.text("id"),
+        name=fields.text("name"),
         status=fields.text("status") or "unknown",
         error=fields.text("error"),
         start_ns=fields.integer("start_ns"),

@@ -41,7 +41,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     failed_attempts = len(_lines(path, "attempts.jsonl", lambda fields: fields, problems))
     return Run(
         folder=path,
-        name=path.resolve().name,
+        name=record.name or path.resolve().name,
         record=record,
         pairs=tuple(pairs),
         echoes=tuple(echoes),
@@ -51,7 +51,9 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
 
 
 def named_apart(runs: Sequence[Run]) -> list[Run]:
-    """The runs with names that differ: with as many folders before the name as it takes, else with a number."""
+    """The runs with names that differ: their own, else as many folders as that takes, else with a number."""
+    if len({run.name for run in runs}) == len(runs):
+        return list(runs)
     parts = [run.folder.resolve().parts for run in runs]
     for length in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-length:]) for part in parts]

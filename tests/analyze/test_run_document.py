@@ -1,19 +1,27 @@
 """What a report writes for programs: JSON as its schema and its page of documentation say, CSV with provenance."""
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
 
-from analyze.run import provenance
+from analyze.run import chart_page, provenance
 from analyze.run.document import as_bytes, document, write_csv
+from analyze.run.figures import charts
+from analyze.run.human import show
+from analyze.run.page import write_page_of
 from analyze.run.results import RunResults
-from analyze.run.run_folder import read_run
+from analyze.run.run_folder import RunFolderError, read_run
 from analyze.run.transfers import Measuring
 from analyze.schema import load
 
@@ -105,6 +113,52 @@ def test_every_field_of_the_schema_is_described_and_every_field_described_is_the
         name for row in re.findall(r"^\|.*\|$", rows, re.MULTILINE) for name in re.findall(r"`([a-z0-9_]+)`", row)
     }
     assert described - known - {"data", "probe", "address", "port", "both"} == set()
+
+
+def _places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the values of a record are, those inside others, too."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        yield (*path, key)
+        yield from _places(value, (*path, key))
+
+
+ANYTHING = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.text(max_size=9),
+    st.sampled_from([[], {}, 0, -1, 1e18, 1e-300, 2**62, "10.0.0.1:5001"]),
+)  # fmt: skip
+
+
+@hypothesis.settings(max_examples=150, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
+    small_run: Any, tmp_path: Path, data: st.DataObject
+) -> None:
+    lines = [small_run.pair(sequence, f"I_{sequence % 2}") for sequence in range(1, 8)]
+    small_run.capture(lines[0], "data")
+    record = json.loads(json.dumps(small_run.record))
+    for _ in range(data.draw(st.integers(1, 3))):
+        target = data.draw(st.sampled_from([record, *lines[:2]]))
+        *way, last = data.draw(st.sampled_from(list(_places(target))))
+        for key in way:
+            target = target[key]
+        target[last] = data.draw(ANYTHING)
+    (small_run.folder / "run.json").write_text(json.dumps(record))
+    (small_run.folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    try:
+        run = read_run(small_run.folder)
+    except RunFolderError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - both ways are right
+        return
+    results = RunResults(run, tuple(Measuring(run).run()), run.problems)
+    choice = results.choose(None)
+    content = json.loads(as_bytes(document([results], [choice])))
+    errors = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(content)]
+    assert errors == []
+    drawn = charts([results], [choice])
+    json.dumps([chart_page.of_chart(chart) for chart in drawn], allow_nan=False)
+    write_page_of([results], drawn, provenance.of_runs([results]), tmp_path / "r.html")
+    show(results, Console(file=io.StringIO(), width=120))
 
 
 def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any, new_run: Any, tmp_path: Path) -> None:

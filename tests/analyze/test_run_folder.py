@@ -190,6 +190,11 @@ def test_runs_with_the_same_name_get_names_that_differ(new_run: Any) -> None:
     made = [new_run(name) for name in ("a/run", "b/run", "c/other")]
     names = [run.name for run in named_apart([read_run(one.folder) for one in made])]
     assert names == ["a/run", "b/run", "c/other"]
+    own = new_run("d/run")
+    own.record["name"] = "frankfurt"
+    own.save()
+    found = named_apart([read_run(one.folder) for one in (made[0], own)])
+    assert [run.name for run in found] == ["run", "frankfurt"]
     same: list[Run] = named_apart([read_run(made[0].folder)] * 2)
     assert [run.name for run in same] == ["run (1)", "run (2)"]
 
