@@ -6,7 +6,7 @@ A record that came from the other side was checked on its way in: types, ranges 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Optional, Tuple
 
 UPLOAD = "upload"
 DOWNLOAD = "download"
@@ -129,6 +129,15 @@ class Arrival:
 
 
 @dataclass(frozen=True)
+class Sent:
+    """What one end sent in one direction, a stream at each place: enough for the other end to know that it has all of it."""
+
+    bytes: Tuple[int, ...]
+    sha256: Tuple[str, ...]
+    """Of the stream's fresh bytes (the first `random_bytes`); what follows repeats them."""
+
+
+@dataclass(frozen=True)
 class CaptureCounts:
     """What a side's capture of one transfer recorded and missed."""
 
@@ -143,6 +152,8 @@ class FarEnd:
 
     arrival: Optional[Arrival]
     """Of an upload; None when nothing was sent to the receiver."""
+    sent: Optional[Sent]
+    """Of a download; None when the receiver sent nothing."""
     tcp: Optional[TcpSummary]
     """Of a download; None when the receiver sent nothing."""
     capture: Optional[CaptureCounts]
