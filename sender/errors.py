@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class SenderError(Exception):
+class SenderError(RuntimeError):
     """A plan, a run folder or an option is not what it must be: what, where, and what to do."""
