@@ -16,7 +16,7 @@ import json
 import socket
 import struct
 import time
-from typing import Any, Optional
+from typing import Any
 
 from sender.wire.errors import ReceiverGone, WireError
 from sender.wire.keys import derive
@@ -56,10 +56,11 @@ class Channel:
         """Send a piece of a file."""
         self._send(_BYTES, content)
 
-    def receive(self, timeout_s: Optional[float]) -> Message:
+    def receive(self, timeout_s: float | None) -> Message:
         """The next message, which must be a JSON object.
 
-        Raises `ReceiverGone` when the connection ends or is silent for `timeout_s`, `ChannelError` for what breaks the rules.
+        Raises `ReceiverGone` when the connection ends or is silent for `timeout_s`, `ChannelError` for what breaks
+        the rules.
         """
         kind, content = self._receive(timeout_s)
         if kind != _JSON:
@@ -72,7 +73,7 @@ class Channel:
             raise ChannelError(f"{self.peer} sent a message that is not an object")
         return message
 
-    def receive_bytes(self, timeout_s: Optional[float]) -> bytes:
+    def receive_bytes(self, timeout_s: float | None) -> bytes:
         """The next message, which must be a piece of a file."""
         kind, content = self._receive(timeout_s)
         if kind != _BYTES:
@@ -95,7 +96,7 @@ class Channel:
         except OSError as error:
             raise ReceiverGone(f"{self.peer}: connection lost ({error.strerror or error})") from error
 
-    def _receive(self, timeout_s: Optional[float]) -> tuple[bytes, bytes]:
+    def _receive(self, timeout_s: float | None) -> tuple[bytes, bytes]:
         deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
         length = receive_exactly(self.socket, _LENGTH.size, deadline_s, self.peer)
         (body_bytes,) = _LENGTH.unpack(length)
@@ -109,7 +110,7 @@ class Channel:
         return body[:1], body[1:]
 
 
-def receive_exactly(sock: socket.socket, count: int, deadline_s: Optional[float], peer: str) -> bytes:
+def receive_exactly(sock: socket.socket, count: int, deadline_s: float | None, peer: str) -> bytes:
     """Read `count` bytes before an instant of the monotonic clock.
 
     Raises `ReceiverGone` when the connection ends, breaks, or the time is over.

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 from sender.wire import handshake
 from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
 from sender.wire.data_connection import data_key, session_name
 from sender.wire.endpoint import Address, Endpoint, connect, keep_alive, name_of, resolve
-from sender.wire.errors import ReceiverBusy, ReceiverGone, ReceiverRefused, WireError
+from sender.wire.errors import ReceiverBusy, ReceiverGone, ReceiverRefused
 from sender.wire.fields import FieldError, from_json, to_json
 from sender.wire.records import (
     ClockOffset,
     FarEnd,
+    FileDescriptions,
+    FileListing,
     Prepared,
     RemoteFile,
     RunAccepted,
@@ -74,7 +76,7 @@ class Control:
 
     def clock_offset(self) -> ClockOffset:
         """Receiver's clock minus ours, from the fastest of a few questions."""
-        best: Optional[ClockOffset] = None
+        best: ClockOffset | None = None
         for _ in range(_CLOCK_ROUNDS):
             asked_ns, asked_s = time.time_ns(), time.monotonic()
             answer = self._ask("time", {})
@@ -95,10 +97,10 @@ class Control:
             raise ChannelError(f"{self._channel.peer} prepared another transfer")
         return prepared
 
-    def finish(self, number: int, sent: Optional[Sent], timeout_s: float = 120.0) -> FarEnd:
+    def finish(self, number: int, sent: Sent | None, timeout_s: float = 120.0) -> FarEnd:
         """End a transfer: the receiver waits for its streams, closes its capture, and tells what it has."""
         content = {"number": number, "sent": None if sent is None else to_json(sent)}
-        return self._record(FarEnd, self._ask("finish", content, timeout_s))
+        return self._record(FarEnd, self._ask("finish", content, timeout_s).get("far_end"))
 
     def abort(self, number: int) -> None:
         """Give a transfer up. Its files at the receiver stay until its pair is tried again."""
@@ -110,12 +112,15 @@ class Control:
 
     def files(self) -> list[RemoteFile]:
         """The files of the receiver's half of the run."""
-        count = self._ask("files", {}).get("count")
-        if not isinstance(count, int) or count < 0:
-            raise ChannelError(f"{self._channel.peer} does not say how many files there are")
-        files = [self._record(RemoteFile, self._ask("describe", {"number": number})) for number in range(count)]
+        listing = self._record(FileListing, self._ask("files", {}))
+        files: list[RemoteFile] = []
+        while len(files) < listing.count:
+            some = self._record(FileDescriptions, self._ask("describe", {"first": len(files)})).files
+            if not some:
+                raise ChannelError(f"{self._channel.peer} announced {listing.count} files and describes {len(files)}")
+            files.extend(some)
         for file in files:
-            if not _HEX_DIGEST.fullmatch(file.sha256) or file.bytes < 0 or file.sequence < 0:
+            if not _HEX_DIGEST.fullmatch(file.sha256) or file.bytes < 0:
                 raise ChannelError(f"{self._channel.peer} describes a file that cannot be")
         return files
 
@@ -151,16 +156,14 @@ class Control:
             raise kind(f"{self._channel.peer}: {text[:500]}")
         return answer
 
-    def _record(self, kind: type[_Record], answer: dict[str, Any]) -> _Record:
+    def _record(self, kind: type[_Record], answer: object) -> _Record:
         try:
             return from_json(kind, answer)
         except FieldError as error:
             raise ChannelError(f"{self._channel.peer} gave an answer that is none: {error}") from error
 
 
-def introduce(
-    sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str
-) -> tuple[bytes, bytes]:
+def introduce(sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str) -> tuple[bytes, bytes]:
     """Read the receiver's HELLO and answer it; returns both. The ACCEPT is still to be read."""
     hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
     handshake.check_hello(hello, peer)
@@ -171,6 +174,3 @@ def introduce(
     except OSError as error:
         raise ReceiverGone(f"{peer}: connection lost ({error.strerror or error})") from error
     return hello, auth
-
-
-__all__ = ["Control", "WireError", "introduce"]

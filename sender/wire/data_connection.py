@@ -1,8 +1,8 @@
 """The data connections of a transfer: who each belongs to, and the few bytes around its payload.
 
-After the handshake of `handshake` (kind DATA, proof by the session's key), with TLS the TLS handshake, then the payload; a
-download begins with GO from the side that takes it, so that its clock runs when the bytes do. Whoever takes the payload ends
-it with DONE, so that the other end knows when the last byte was there.
+After the handshake of `handshake` (kind DATA, proof by the session's key), with TLS the TLS handshake, then the
+payload; a download begins with GO from the side that takes it, so that its clock runs when the bytes do. Whoever
+takes the payload ends it with DONE, so that the other end knows when the last byte was there.
 
 The SUBJECT of a data connection's AUTH says which stream it is: session (16 bytes), transfer number, stream, direction.
 """

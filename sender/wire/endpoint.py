@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 from dataclasses import dataclass
-from typing import Optional
 
 from sender.wire.errors import ReceiverGone
 from sender.wire.records import SocketOptions
@@ -23,9 +22,9 @@ class Endpoint:
 
     host: str
     port: int = DEFAULT_PORT
-    bind_address: Optional[str] = None
-    bind_interface: Optional[str] = None
-    ip_version: Optional[int] = None
+    bind_address: str | None = None
+    bind_interface: str | None = None
+    ip_version: int | None = None
     """4 or 6; None takes what the name resolves to first."""
 
     def __str__(self) -> str:
@@ -51,7 +50,9 @@ def resolve(endpoint: Endpoint) -> Address:
         found = socket.getaddrinfo(endpoint.host, endpoint.port, _FAMILIES[endpoint.ip_version], socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         version = f" for IPv{endpoint.ip_version}" if endpoint.ip_version else ""
-        raise ReceiverGone(f"{endpoint.host}: no address{version} ({getattr(error, 'strerror', None) or error})") from error
+        raise ReceiverGone(
+            f"{endpoint.host}: no address{version} ({getattr(error, 'strerror', None) or error})"
+        ) from error
     family, _, _, _, address = found[0]
     return Address(family, address)
 
@@ -69,9 +70,13 @@ def connect(endpoint: Endpoint, address: Address, options: SocketOptions, timeou
         try:
             sock.connect(address.socket_address)
         except socket.timeout as error:
-            raise ReceiverGone(f"{endpoint}: no answer within {timeout_s:g} s: is the receiver running, and the port open?") from error
+            raise ReceiverGone(
+                f"{endpoint}: no answer within {timeout_s:g} s: is the receiver running, and the port open?"
+            ) from error
         except OSError as error:
-            raise ReceiverGone(f"{endpoint}: {error.strerror or error}: is the receiver running, and the port open?") from error
+            raise ReceiverGone(
+                f"{endpoint}: {error.strerror or error}: is the receiver running, and the port open?"
+            ) from error
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.settimeout(None)
     except BaseException:

@@ -69,7 +69,8 @@ def check_hello(hello: bytes, peer: str) -> None:
         raise VersionMismatch(f"{peer} is not a vmtrace receiver")
     if version != VERSION:
         raise VersionMismatch(
-            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}: install the same vmtrace at both ends"
+            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}:"
+            " install the same vmtrace at both ends"
         )
 
 
@@ -118,10 +119,13 @@ def _refusal(status: int, version: int, peer: str) -> WireError:
         return KeyRefused(f"{peer} refused the key: give both ends the same key file")
     if status == REFUSED_VERSION:
         return VersionMismatch(
-            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}: install the same vmtrace at both ends"
+            f"{peer} speaks version {version} of the protocol, this vmtrace version {VERSION}:"
+            " install the same vmtrace at both ends"
         )
     if status == REFUSED_BUSY:
-        return ReceiverBusy(f"{peer} serves as many senders as it may: try again later, or start it with a higher --max-sessions")
+        return ReceiverBusy(
+            f"{peer} serves as many senders as it may: try again later, or start it with a higher --max-sessions"
+        )
     return ReceiverRefused(f"{peer} expects no such connection (status {status})")
 
 

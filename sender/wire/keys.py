@@ -13,7 +13,6 @@ import re
 import secrets
 import sys
 from pathlib import Path
-from typing import Optional
 
 KEY_BYTES = 32
 ENVIRONMENT = "VMTRACE_KEY"
@@ -33,13 +32,15 @@ def key_from_text(text: str, source: str) -> bytes:
     """
     stripped = text.strip()
     if len(stripped) < _SHORTEST_TEXT:
-        raise ValueError(f"{source}: not a key: it needs at least {_SHORTEST_TEXT} characters (vmtrace receive makes one)")
+        raise ValueError(
+            f"{source}: not a key: it needs at least {_SHORTEST_TEXT} characters (vmtrace receive makes one)"
+        )
     if _HEXADECIMAL.fullmatch(stripped):
         return bytes.fromhex(stripped)
     return hashlib.sha256(b"vmtrace key text\0" + stripped.encode("utf-8", "surrogateescape")).digest()
 
 
-def load_key(path: Optional[str]) -> bytes:
+def load_key(path: str | None) -> bytes:
     """The key in a file, or in the environment variable VMTRACE_KEY when `path` is None.
 
     Raises `OSError` when the file cannot be read and `ValueError` when there is no key in it.

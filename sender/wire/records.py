@@ -114,7 +114,7 @@ class TcpSummary:
     segments_out: Optional[int]
     min_rtt_s: Optional[float]
     srtt_s: Optional[float]
-    delivery_rate_bps: Optional[float]
+    delivery_rate_bps: Optional[int]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Sent:
-    """What one end sent in one direction, a stream at each place: enough for the other end to know that it has all of it."""
+    """What one end sent in one direction, a stream at each place: enough for the other end to know that it has all of
+    it."""
 
     bytes: Tuple[int, ...]
     sha256: Tuple[str, ...]
@@ -177,8 +178,23 @@ class RemoteFile:
 
 
 FILE_KINDS = ("packets", "capture", "tcpinfo", "host", "facts", "transfers")
-"""packets/receiver/NNNN-PART.pcap, its .capture.json, tcpinfo/receiver/NNNN-PART.csv, host/receiver.csv (sequence 2, 3, ...:
-of later sessions, receiver-2.csv ...), host/receiver.facts.json, and receiver.jsonl, the receiver's own log of transfers."""
+"""packets/receiver/NNNN-PART.pcap, its .capture.json, tcpinfo/receiver/NNNN-PART.csv, host/receiver.csv (sequence 2,
+3, ...: of later sessions, receiver-2.csv ...), host/receiver.facts.json, and receiver.jsonl, the receiver's own log of
+transfers."""
+
+
+@dataclass(frozen=True)
+class FileListing:
+    """How many files the receiver's half of the run has just now."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class FileDescriptions:
+    """Some of them, in order of their numbers: as many as could be described in a moment."""
+
+    files: Tuple[RemoteFile, ...]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The bytes of a transfer: made, sent as fast as the kernel takes them, and verified as they arrive.
 
-A stream of N bytes is a block of fresh random bytes, repeated until N is full. The block is made before the clock runs.
-Its first copy is kept by the side that receives, and its SHA-256 compared with the sender's afterwards; all later ones are
-compared with the first by memcmp, which costs so little that a verified stream is as fast as an unverified one. A block of
-some MiB stays in the processor's cache.
+A stream of N bytes is a block of fresh random bytes, repeated until N is full. The block is made before the clock
+runs. Its first copy is kept by the side that receives, and its SHA-256 compared with the sender's afterwards; all
+later ones are compared with the first by memcmp, which costs so little that a verified stream is as fast as an
+unverified one. A block of some MiB stays in the processor's cache.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass
-from typing import Optional
 
 from sender.wire.errors import ReceiverGone
 
@@ -100,7 +99,7 @@ def receive_stream(sock: socket.socket, total_bytes: int, block_bytes: int, prog
     Raises `ReceiverGone` when the stream ends early or stands still.
     """
     with Reference(block_bytes) as reference:
-        first_ns: Optional[int] = None
+        first_ns: int | None = None
         received = 0
         while received < total_bytes:
             try:
@@ -146,7 +145,7 @@ class Reference:
         """Digest of the first copy."""
         return digest(self._block)
 
-    def __enter__(self) -> Reference:
+    def __enter__(self) -> Reference:  # noqa: PYI034 - Self is not in Python 3.9
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -159,4 +158,3 @@ class Reference:
 def new_block(block_bytes: int) -> memoryview:
     """Fresh random bytes."""
     return memoryview(os.urandom(block_bytes))
-

@@ -1,6 +1,6 @@
 """One data connection at the sender, from SYN to FIN, in a thread of its own.
 
-    connect, HELLO   [TLS: AUTH, ACCEPT, TLS handshake]   all streams wait for each other   [no TLS: AUTH]   payload   DONE
+connect, HELLO   [TLS: AUTH, ACCEPT, TLS handshake]   all streams wait for each other   [no TLS: AUTH]   payload   DONE
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass
-from typing import Optional, Protocol
+from typing import Protocol
 
 from sender.wire import handshake
 from sender.wire.channel import receive_exactly
@@ -63,20 +63,20 @@ class StreamLife:
     """`run` in a thread; afterwards its attributes say what came of it."""
 
     def __init__(
-        self, control: Control, job: Job, certificate_sha256: Optional[str], barrier: threading.Barrier, watch: Watch
+        self, control: Control, job: Job, certificate_sha256: str | None, barrier: threading.Barrier, watch: Watch
     ) -> None:
         self.job = job
         self.progress = Progress()
-        self.name: Optional[ConnectionName] = None
+        self.name: ConnectionName | None = None
         self.connect_s = 0.0
-        self.received: Optional[Received] = None
-        self.tls: Optional[TlsFacts] = None
+        self.received: Received | None = None
+        self.tls: TlsFacts | None = None
         self.ended_s = 0.0
         self._control = control
         self._certificate = certificate_sha256
         self._barrier = barrier
         self._watch = watch
-        self._socket: Optional[socket.socket] = None
+        self._socket: socket.socket | None = None
         self._watched = False
         self._lock = threading.Lock()
         self._stopped = False

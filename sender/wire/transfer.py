@@ -1,7 +1,7 @@
 """The sender's part of one transfer: open its data connections, move the bytes, verify what came.
 
-Owns the order of things over all streams; one stream's life is `stream_life`. Recording packets and TCP_INFO is the caller's,
-through `Watch`.
+Owns the order of things over all streams; one stream's life is `stream_life`. Recording packets and TCP_INFO is the
+caller's, through `Watch`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import Optional
 
 from sender.wire.control import Control
 from sender.wire.errors import ReceiverGone
@@ -34,11 +33,11 @@ class Outcome:
     connections: tuple[ConnectionName, ...]
     received: tuple[Received, ...]
     """Streams of a download."""
-    sent: Optional[Sent]
+    sent: Sent | None
     """Of an upload: for `Control.finish`."""
-    tls: Optional[TlsFacts]
+    tls: TlsFacts | None
 
-    def arrival(self, far: FarEnd) -> Optional[Arrival]:
+    def arrival(self, far: FarEnd) -> Arrival | None:
         """What arrived here of a download, compared with what the receiver says it sent."""
         return arrival_of(self.received, far.sent) if self.received else None
 
@@ -54,8 +53,8 @@ def run_transfer(
 ) -> Outcome:
     """Do the transfer that the receiver was prepared for; `Control.finish` is still to be called.
 
-    Raises `WireError` when the receiver or the way to it fails or nothing moves for `stall_s`, `OSError` when the system
-    refuses an option.
+    Raises `WireError` when the receiver or the way to it fails or nothing moves for `stall_s`, `OSError` when the
+    system refuses an option.
     """
     block = new_block(min(request.random_bytes, request.bytes))
     start = _Start()
@@ -70,10 +69,10 @@ def run_transfer(
         lives.append(StreamLife(control, job, certificate, barrier, watch))
     _live(lives, barrier, watch)
     end_ns, end_s = time.time_ns(), max(life.ended_s for life in lives)
-    return _outcome(request, start, end_ns, end_s, lives)
+    return _outcome(start, end_ns, end_s, lives)
 
 
-def arrival_of(received: tuple[Received, ...], sent: Optional[Sent]) -> Arrival:
+def arrival_of(received: tuple[Received, ...], sent: Sent | None) -> Arrival:
     """The streams of one direction as one arrival; not verified without the other end's word on what it sent."""
     verified = (
         sent is not None
@@ -137,7 +136,7 @@ def _live(lives: list[StreamLife], barrier: threading.Barrier, watch: Watch) -> 
         raise failures[0]
 
 
-def _outcome(request: TransferRequest, start: _Start, end_ns: int, end_s: float, lives: list[StreamLife]) -> Outcome:
+def _outcome(start: _Start, end_ns: int, end_s: float, lives: list[StreamLife]) -> Outcome:
     duration_s = end_s - start.monotonic_s
     up = [life for life in lives if life.job.direction == UPLOAD]
     down = [life for life in lives if life.job.direction == DOWNLOAD]

@@ -1,0 +1,173 @@
+"""One transfer at the receiver: which data connections it waits for, and the threads that move their bytes."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
+from sender.wire.endpoint import give_up_after
+from sender.wire.errors import WireError
+from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Sent, TransferRequest
+from sender.wire.stream import Progress, Received, digest, fresh_bytes, new_block, receive_stream, send_stream, shares
+from sender.wire.tls import server_tls
+
+_CLOSING_S = 5.0
+
+
+class Witness(Protocol):
+    """What samples the connections of a transfer (TCP_INFO)."""
+
+    def watch(self, stream: int, direction: str, sock: socket.socket) -> None:
+        """A connection begins."""
+
+    def unwatch(self, stream: int, direction: str) -> None:
+        """It is about to be closed."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of the streams of a transfer."""
+
+    received: tuple[Received, ...] | None
+    """Of an upload; None if there was none, or a stream is missing."""
+    sent: Sent | None
+    """Of a download, likewise."""
+    error: str | None
+
+
+class Transfer:
+    """A transfer that was prepared: `take` gets its connections, `wait` its end. Safe to use from several threads."""
+
+    def __init__(
+        self, request: TransferRequest, context: ssl.SSLContext | None, witness: Witness, stall_s: float
+    ) -> None:
+        self.request = request
+        self._context = context
+        self._witness = witness
+        self._stall_s = stall_s
+        self._sizes = shares(request.bytes, request.streams)
+        self._block = new_block(min(request.random_bytes, request.bytes)) if request.direction != UPLOAD else None
+        self._lock = threading.Lock()
+        self._awaited = {(d, s) for d in _directions(request.direction) for s in range(request.streams)}
+        self._left = len(self._awaited)
+        self._over = threading.Event()
+        self._sockets: dict[tuple[str, int], socket.socket] = {}
+        self._threads: list[threading.Thread] = []
+        self._received: dict[int, Received] = {}
+        self._sent: set[int] = set()
+        self._error: str | None = None
+
+    def take(self, stream: Stream, sock: socket.socket, accept: bytes) -> bool:
+        """Give an authenticated connection to the transfer; False if it is not awaited (any more)."""
+        place = (stream.direction, stream.stream)
+        with self._lock:
+            if place not in self._awaited or self._over.is_set():
+                return False
+            self._awaited.discard(place)
+            self._sockets[place] = sock
+            thread = threading.Thread(target=self._live, args=(stream, sock, accept), daemon=True)
+            self._threads.append(thread)
+        thread.start()
+        return True
+
+    def wait(self, timeout_s: float) -> Ended:
+        """Wait until all streams have ended, at most so long, and end what is left."""
+        over = self._over.wait(timeout_s)
+        self.stop()
+        with self._lock:
+            error = self._error or (None if over else f"{self._left} of its streams did not end")
+            return Ended(self._all_received(), self._all_sent(), error)
+
+    def stop(self) -> None:
+        """End all streams and wait for their threads."""
+        with self._lock:
+            self._over.set()
+            for sock in self._sockets.values():
+                _shut_down(sock)
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join()
+
+    def _live(self, stream: Stream, sock: socket.socket, accept: bytes) -> None:
+        place = (stream.direction, stream.stream)
+        connection = sock
+        try:
+            give_up_after(sock, self._stall_s)
+            self._witness.watch(stream.stream, stream.direction, sock)
+            sock.sendall(accept)
+            if self._context is not None:
+                connection = server_tls(sock, self._context, self._stall_s)
+                with self._lock:
+                    self._sockets[place] = connection
+                give_up_after(connection, self._stall_s)
+            self._move(stream, connection)
+        except (WireError, OSError) as error:
+            self._failed(str(error) if isinstance(error, WireError) else f"connection lost ({error.strerror or error})")
+        finally:
+            self._witness.unwatch(stream.stream, stream.direction)
+            with self._lock:
+                del self._sockets[place]
+            connection.close()
+            self._ended()
+
+    def _move(self, stream: Stream, sock: socket.socket) -> None:
+        size = self._sizes[stream.stream]
+        block_bytes = fresh_bytes(size, self.request.random_bytes, self.request.streams)
+        if stream.direction == UPLOAD:
+            received = receive_stream(sock, size, block_bytes, Progress())
+            send_done(sock, size)
+            with self._lock:
+                self._received[stream.stream] = received
+        else:
+            assert self._block is not None
+            wait_for_go(sock)
+            send_stream(sock, self._block[:block_bytes], size, Progress())
+            wait_for_done(sock, size)
+            with self._lock:
+                self._sent.add(stream.stream)
+        _wait_for_close(sock)
+
+    def _failed(self, reason: str) -> None:
+        with self._lock:
+            self._error = self._error or reason
+
+    def _ended(self) -> None:
+        with self._lock:
+            self._left -= 1
+            if self._left == 0 or self._error:
+                self._over.set()
+
+    def _all_received(self) -> tuple[Received, ...] | None:
+        if self.request.direction == DOWNLOAD or len(self._received) != self.request.streams:
+            return None
+        return tuple(self._received[stream] for stream in range(self.request.streams))
+
+    def _all_sent(self) -> Sent | None:
+        if self._block is None or len(self._sent) != self.request.streams:
+            return None
+        blocks = [self._block[: fresh_bytes(size, self.request.random_bytes, len(self._sizes))] for size in self._sizes]
+        return Sent(self._sizes, tuple(digest(block) for block in blocks))
+
+
+def _directions(direction: str) -> tuple[str, ...]:
+    return (UPLOAD, DOWNLOAD) if direction == BOTH else (direction,)
+
+
+def _wait_for_close(sock: socket.socket) -> None:
+    """Let the sender close first, so that its FIN is in both captures and TIME_WAIT is not here."""
+    give_up_after(sock, _CLOSING_S)
+    try:
+        sock.recv(1)
+    except OSError:
+        return  # it went without a word: all bytes are here nevertheless
+
+
+def _shut_down(sock: socket.socket) -> None:
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # not connected any more
