@@ -10,7 +10,6 @@ from capture.errors import CaptureError
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample, TcpInfoSampler
-
 from receiver.storage import StoredRun
 from sender.wire.records import CaptureCounts, TransferRequest
 

@@ -118,8 +118,7 @@ class Transfer:
         size = self._sizes[stream.stream]
         block_bytes = fresh_bytes(size, self.request.random_bytes, self.request.streams)
         if stream.direction == UPLOAD:
-            received = receive_stream(sock, size, block_bytes, Progress())
-            send_done(sock, size)
+            received = receive_stream(sock, size, block_bytes, Progress(), lambda: send_done(sock, size))
             with self._lock:
                 self._received[stream.stream] = received
         else:
@@ -158,10 +157,13 @@ def _directions(direction: str) -> tuple[str, ...]:
 
 
 def _wait_for_close(sock: socket.socket) -> None:
-    """Let the sender close first, so that its FIN is in both captures and TIME_WAIT is not here."""
+    """Let the sender close first, so that its FIN is in both captures and TIME_WAIT is not here.
+
+    Beneath TLS, which would answer a FIN without its own farewell with an alert, and that meets a reset.
+    """
     give_up_after(sock, _CLOSING_S)
     try:
-        sock.recv(1)
+        socket.socket.recv(sock, 1)
     except OSError:
         return  # it went without a word: all bytes are here nevertheless
 

@@ -15,6 +15,7 @@ import os
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sender.wire.errors import ReceiverGone
@@ -93,8 +94,12 @@ def send_stream(sock: socket.socket, block: memoryview, total_bytes: int, progre
             write_bytes = max(write_bytes // 2, _SMALLEST_WRITE_BYTES)
 
 
-def receive_stream(sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress) -> Received:
+def receive_stream(
+    sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress, all_here: Callable[[], None]
+) -> Received:
     """Receive and verify `total_bytes` of a stream whose block has `block_bytes`.
+
+    `all_here` is called when the last byte has come, before the digest is made, whose time is not the network's.
 
     Raises `ReceiverGone` when the stream ends early or stands still.
     """
@@ -114,6 +119,7 @@ def receive_stream(sock: socket.socket, total_bytes: int, block_bytes: int, prog
             received += count
             progress.moved_bytes = received
         last_ns = time.time_ns()
+        all_here()
         return Received(received, first_ns or last_ns, last_ns, reference.sha256(), reference.repeats)
 
 

@@ -126,9 +126,11 @@ class StreamLife:
             send_go(sock)
             if self._certificate is None:
                 self._accepted(hello, auth)
-            self.received = receive_stream(sock, self.job.bytes, len(self.job.block), self.progress)
-            self.ended_s = time.monotonic()
-            send_done(sock, self.job.bytes)
+            self.received = receive_stream(sock, self.job.bytes, len(self.job.block), self.progress, self._all_here)
+
+    def _all_here(self) -> None:
+        self.ended_s = time.monotonic()
+        send_done(self._kept(), self.job.bytes)
 
     def _connect(self) -> bytes:
         began_s = time.monotonic()
