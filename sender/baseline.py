@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Dict, List, Optional, Protocol
+from typing import Any, Callable, Protocol
 
 from sender.interruption import Interruption
 from sender.ping import Echo, IcmpPing, TcpPing
@@ -36,11 +36,11 @@ class RoundTrips:
     method: str
     sent: int
     lost: int
-    min_s: Optional[float]
-    mean_s: Optional[float]
-    max_s: Optional[float]
+    min_s: float | None
+    mean_s: float | None
+    max_s: float | None
 
-    def as_record(self) -> Dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """For `pairs.jsonl`."""
         return asdict(self)
 
@@ -50,7 +50,7 @@ class Baseline:
 
     def __init__(
         self,
-        icmp: Optional[Callable[[], Ping]],
+        icmp: Callable[[], Ping] | None,
         tcp: Callable[[], Ping],
         folder: RunFolder,
         interruption: Interruption,
@@ -60,11 +60,11 @@ class Baseline:
         self._folder = folder
         self._interruption = interruption
         self._interval_s = interval_s
-        self._ping: Optional[Ping] = None
+        self._ping: Ping | None = None
         self._icmp = icmp
 
     def first(self, pair: int) -> RoundTrips:
-        """Before the campaign. Where ICMP is forbidden, or nothing comes back (filtered), TCP handshakes are used for good."""
+        """Before the campaign. Where ICMP is forbidden or filtered (nothing comes back), TCP handshakes it is."""
         self._ping = self._icmp_ping()
         if self._ping is not None:
             trips = self._measure(self._ping, FIRST_ECHOES, pair)
@@ -86,14 +86,14 @@ class Baseline:
         if self._ping is not None:
             self._ping.close()
 
-    def _icmp_ping(self) -> Optional[Ping]:
+    def _icmp_ping(self) -> Ping | None:
         try:
             return None if self._icmp is None else self._icmp()
         except OSError:
             return None  # no right to it: `method` says what is used instead
 
     def _measure(self, ping: Ping, count: int, pair: int) -> RoundTrips:
-        times_s: List[float] = []
+        times_s: list[float] = []
         for number in range(count):
             if number:
                 self._interruption.sleep(self._interval_s)
@@ -112,6 +112,4 @@ def baseline_of(
     endpoint: Endpoint, address: str, folder: RunFolder, interruption: Interruption, interval_s: float
 ) -> Baseline:
     """The baseline towards a receiver; `address` is the one it was reached at."""
-    return Baseline(
-        lambda: IcmpPing(endpoint, address), lambda: TcpPing(endpoint), folder, interruption, interval_s
-    )
+    return Baseline(lambda: IcmpPing(endpoint, address), lambda: TcpPing(endpoint), folder, interruption, interval_s)

@@ -1,7 +1,7 @@
-"""A campaign: pair after pair of a plan, through failures of the network, the receiver and the captures, until it is done.
+"""A campaign: pair after pair of a plan, through failures of network, receiver and captures, until it is done.
 
-Owns the order of things and what becomes of a failure. Where each result goes is `run_folder`'s; how a transfer is done and
-recorded is `transfers`'; the line to the receiver is `link`'s.
+Owns the order of things and what becomes of a failure. Where a result goes is `run_folder`'s; how a transfer is done
+and recorded is `transfers`'; the line to the receiver is `link`'s.
 
     interrupted by Ctrl-C or SIGTERM, receiver away too long    the run stays as it is and can be resumed
     a transfer that fails                                        the pair is tried again, then marked as failed
@@ -14,7 +14,7 @@ import errno
 import shutil
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable
 
 from capture.clock import ClockWatch
 from sender.baseline import Baseline, RoundTrips
@@ -29,7 +29,7 @@ from sender.transfers import TransferFailed
 from sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
 from sender.wire.program import describe
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 RunTransfer = Callable[[int, str, Any, Callable[[Moving], None]], Record]
 _LEAST_FREE_BYTES = 16 << 20
 _HOPELESS = (KeyRefused, VersionMismatch)
@@ -40,11 +40,11 @@ class Ended:
     """How a session ended."""
 
     status: str
-    error: Optional[str]
+    error: str | None
     by_signal: bool = False
 
 
-class _CannotGoOn(Exception):
+class _StuckError(Exception):
     """The receiver is away for too long, or will never take us; whether a later session may is in `status`."""
 
     def __init__(self, status: str, error: str) -> None:
@@ -60,7 +60,7 @@ class Campaign:
         folder: RunFolder,
         link: Link,
         transfer: RunTransfer,
-        baseline: Optional[Baseline],
+        baseline: Baseline | None,
         display: Display,
         interruption: Interruption,
     ) -> None:
@@ -82,7 +82,7 @@ class Campaign:
             self._run_pairs()
         except KeyboardInterrupt:
             return Ended(INTERRUPTED, "stopped by a signal", by_signal=True)
-        except _CannotGoOn as error:
+        except _StuckError as error:
             return Ended(error.status, str(error))
         except OSError as error:
             # This side's disk: the receiver's troubles are `WireError`s.
@@ -98,7 +98,7 @@ class Campaign:
             record = self._pair(step)
             self._folder.add_pair(record)
             self.tally.add(record)
-            self._display.pair_finished(step, record)
+            self._display.pair_finished(record)
             if not self._time_is_over() and self._plan.step(self._folder.finished + 1) is not None:
                 self._link.rest(step.entry.gap_s)
 
@@ -107,7 +107,9 @@ class Campaign:
 
     def _check_room(self) -> None:
         if shutil.disk_usage(self._folder.path).free < _LEAST_FREE_BYTES:
-            raise OSError(errno.ENOSPC, "the disk is nearly full: make room, then go on with --resume", str(self._folder.path))
+            raise OSError(
+                errno.ENOSPC, "the disk is nearly full: make room, then go on with --resume", str(self._folder.path)
+            )
 
     def _pair(self, step: Step) -> Record:
         """Try until it is done, or was tried often enough; a receiver that is away does not count."""
@@ -141,22 +143,22 @@ class Campaign:
             done[part] = self._transfer(step.sequence, part, plan, self._display.moving)
 
     def _failed(self, step: Step, attempt: int, error: Exception, *, final: bool) -> None:
-        """Write an attempt down, and wait for the next; raises `_CannotGoOn` when there is none to be."""
+        """Write an attempt down, and wait for the next; raises `_StuckError` when there is none to be."""
         text = describe(error)
         self._folder.add_attempt(step.sequence, attempt, text)
         self._link.drop()
         if isinstance(error, _HOPELESS):
-            raise _CannotGoOn(FAILED, text)
+            raise _StuckError(FAILED, text)
         if final:
             return
         wait_s = self._patience.next_wait_s()
         if wait_s is None:
-            raise _CannotGoOn(INTERRUPTED, f"given up: {text}")
+            raise _StuckError(INTERRUPTED, f"given up: {text}")
         self._display.attempt_failed(step, attempt, text, wait_s)
         self._interruption.sleep(wait_s)
 
     def _record(
-        self, step: Step, start_ns: int, attempts: int, trips: Optional[RoundTrips], done: Record, error: Optional[str]
+        self, step: Step, start_ns: int, attempts: int, trips: RoundTrips | None, done: Record, error: str | None
     ) -> Record:
         clock_step = self._clock.look()
         return {

@@ -1,6 +1,6 @@
 """What a campaign tells while it runs, and to whom: a person at a terminal, a log, a script, or nobody.
 
-`Display` is the interface; each form of it is a module: `display_plain`, `display_rich`, `display_json`. This one chooses.
+`Display` is the interface; each form of it is a module: `display_plain`, `display_rich`, `display_json`. This chooses.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from dataclasses import dataclass
-from typing import Any, Dict, Optional
+from typing import Any
 
 from sender.live import Moving
 from sender.plan import Plan, Step, TransferPlan
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,20 @@ class RunView:
     earlier_s: float
     """What sessions before this one took."""
     receiver: str
-    capture: Optional[str]
+    capture: str | None
     """In words: what is recorded at which side."""
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """How a session ended, and what the run has come to."""
+
+    status: str
+    error: str | None
+    summary: str
+    """In plain words."""
+    record: Record
+    """The same for a program."""
 
 
 class Display:
@@ -43,7 +55,7 @@ class Display:
     def moving(self, moving: Moving) -> None:
         """It goes on; called some ten times a second."""
 
-    def pair_finished(self, step: Step, record: Record) -> None:
+    def pair_finished(self, record: Record) -> None:
         """A pair is over; `record` is its line in `pairs.jsonl`."""
 
     def attempt_failed(self, step: Step, attempt: int, error: str, wait_s: float) -> None:
@@ -55,11 +67,11 @@ class Display:
     def fetching(self, done_files: int, files: int) -> None:
         """The receiver's files come."""
 
-    def fetched(self, status: str, files: int, fetched_bytes: int, error: Optional[str]) -> None:
+    def fetched(self, status: str, files: int, fetched_bytes: int, error: str | None) -> None:
         """The receiver's half is here, or what of it could be had."""
 
-    def ended(self, status: str, error: Optional[str], summary: str, record: Record) -> None:
-        """The session is over; the summary is in plain words, the record the same for a program."""
+    def ended(self, end: RunEnd) -> None:
+        """The session is over."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -73,7 +85,7 @@ class Pace:
         self._earlier_s = earlier_s
         self._first_bytes, self._first_gap_s = plan.left(finished)
 
-    def left_s(self, finished: int, moved_bytes: int, elapsed_s: float) -> Optional[float]:
+    def left_s(self, finished: int, moved_bytes: int, elapsed_s: float) -> float | None:
         """Seconds that are left, after `finished` pairs and some bytes of the one in flight; None while nobody knows.
 
         `elapsed_s` is how long this session has taken.

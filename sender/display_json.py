@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Optional, TextIO
+from typing import Any, TextIO
 
-from sender.display import Display, RunView
+from sender.display import Display, RunEnd, RunView
 from sender.plan import Step
 from sender.plan_record import plan_record
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 
 
 class JsonLines(Display):
@@ -30,7 +30,7 @@ class JsonLines(Display):
             receiver=run.receiver,
         )
 
-    def pair_finished(self, step: Step, record: Record) -> None:
+    def pair_finished(self, record: Record) -> None:
         """`pair_finished`."""
         self._write("pair_finished", **record)
 
@@ -42,13 +42,13 @@ class JsonLines(Display):
         """`notice`."""
         self._write("notice", text=text)
 
-    def fetched(self, status: str, files: int, fetched_bytes: int, error: Optional[str]) -> None:
+    def fetched(self, status: str, files: int, fetched_bytes: int, error: str | None) -> None:
         """`fetched`."""
         self._write("fetched", status=status, files=files, bytes=fetched_bytes, error=error)
 
-    def ended(self, status: str, error: Optional[str], summary: str, record: Record) -> None:
+    def ended(self, end: RunEnd) -> None:
         """`run_ended`."""
-        self._write("run_ended", status=status, error=error, **record)
+        self._write("run_ended", status=end.status, error=end.error, **end.record)
 
     def _write(self, event: str, **content: Any) -> None:
         self._output.write(json.dumps({"event": event, **content}, separators=(",", ":")) + "\n")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import suppress
-from typing import Any, Callable, Dict, Optional, TextIO
+from typing import Any, Callable, TextIO
 
-from sender.display import Display, Pace, RunView
+from sender.display import Display, Pace, RunEnd, RunView
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
 from sender.quantities import shown_bytes, shown_rate, shown_s
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 _REWRITTEN_S = 1.0
 
 
@@ -24,7 +24,7 @@ class PlainDisplay(Display):
         self._answers = answers
         self._clock = clock
         self._terminal = live.isatty()
-        self._run: Optional[RunView] = None
+        self._run: RunView | None = None
         self._began_s = self._written_s = clock()
         self._finished = 0
         self._part = ""
@@ -50,15 +50,17 @@ class PlainDisplay(Display):
             self._written_s = self._clock()
             elapsed_s = self._clock() - self._began_s
             left_s = self._pace.left_s(self._finished, self._probe_bytes + moving.moved_bytes, elapsed_s)
-            self._rewrite(", ".join([self._where(), *moving_words(self._part, self._part_bytes, moving), *_left(left_s)]))
+            self._rewrite(
+                ", ".join([self._where(), *moving_words(self._part, self._part_bytes, moving), *_left(left_s)])
+            )
 
-    def pair_finished(self, step: Step, record: Record) -> None:
+    def pair_finished(self, record: Record) -> None:
         """A line in a log; on a terminal the live line is enough."""
         self._finished += 1
         if not self._terminal:
-            self._say(f"{self._where()}: {pair_words(step, record)}")
+            self._say(f"{self._where()}: {pair_words(record)}")
         elif record["status"] != "complete":
-            self._say(pair_words(step, record))
+            self._say(pair_words(record))
 
     def attempt_failed(self, step: Step, attempt: int, error: str, wait_s: float) -> None:
         """A line."""
@@ -74,14 +76,14 @@ class PlainDisplay(Display):
             self._written_s = self._clock()
             self._rewrite(f"fetching the receiver's half: {done_files} of {files} files")
 
-    def fetched(self, status: str, files: int, fetched_bytes: int, error: Optional[str]) -> None:
+    def fetched(self, status: str, files: int, fetched_bytes: int, error: str | None) -> None:
         """A line."""
         self._say(fetched_words(status, files, fetched_bytes, error))
 
-    def ended(self, status: str, error: Optional[str], summary: str, record: Record) -> None:
+    def ended(self, end: RunEnd) -> None:
         """The summary, on standard output."""
         self._wipe()
-        self._answers.write(summary + "\n")
+        self._answers.write(end.summary + "\n")
         self._answers.flush()
 
     def close(self) -> None:
@@ -112,7 +114,7 @@ class PlainDisplay(Display):
             self._live.flush()
 
 
-def opening_lines(run: RunView) -> "list[str]":
+def opening_lines(run: RunView) -> list[str]:
     """What a session begins with."""
     planned = run.plan.pairs_planned
     pairs = f"for {shown_s(run.plan.duration_s or 0)}" if planned is None else f"{planned:,} pairs"
@@ -124,7 +126,7 @@ def opening_lines(run: RunView) -> "list[str]":
     return lines
 
 
-def moving_words(part: str, part_bytes: int, moving: Moving) -> "list[str]":
+def moving_words(part: str, part_bytes: int, moving: Moving) -> list[str]:
     """A transfer in flight, in parts of a sentence."""
     share = 100 * moving.moved_bytes / part_bytes if part_bytes else 100
     words = [f"{part} {share:.0f} %"]
@@ -134,9 +136,9 @@ def moving_words(part: str, part_bytes: int, moving: Moving) -> "list[str]":
     return words
 
 
-def pair_words(step: Step, record: Record) -> str:
+def pair_words(record: Record) -> str:
     """A finished pair in one line."""
-    where = f"{step.entry.index} pair {step.pair}"
+    where = f"{record['index']} pair {record['pair']}"
     if record["status"] != "complete":
         return f"{where}: failed after {record['attempts']} attempts: {record['error']}"
     parts = []
@@ -146,12 +148,12 @@ def pair_words(step: Step, record: Record) -> str:
     return f"{where}: {', '.join(parts)}"
 
 
-def fetched_words(status: str, files: int, fetched_bytes: int, error: Optional[str]) -> str:
+def fetched_words(status: str, files: int, fetched_bytes: int, error: str | None) -> str:
     """What came of fetching."""
     if status == "complete":
         return f"the receiver's half is here: {files} files, {shown_bytes(fetched_bytes)}"
     return f"the receiver's half is {status}: {error}"
 
 
-def _left(left_s: Optional[float]) -> "list[str]":
+def _left(left_s: float | None) -> list[str]:
     return [] if left_s is None else [f"{shown_s(left_s)} left"]

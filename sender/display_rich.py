@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Dict, Optional
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from sender.display import Display, Pace, RunView
+from sender.display import Display, Pace, RunEnd, RunView
 from sender.display_plain import fetched_words, moving_words, opening_lines, pair_words
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
 from sender.quantities import shown_s
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 
 
 class RichDisplay(Display):
     """The bars go to standard error, the summary to standard output."""
 
-    def __init__(self, console: Optional[Console] = None, answers: Optional[Console] = None) -> None:
+    def __init__(self, console: Console | None = None, answers: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._answers = answers or Console(file=sys.stdout, highlight=False, markup=False, soft_wrap=True)
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[words]}", markup=False))
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[words]}", markup=False),
+        )
         self._progress = Progress(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-        self._pairs: Optional[TaskID] = None
-        self._transfer: Optional[TaskID] = None
-        self._pace: Optional[Pace] = None
+        self._pairs: TaskID | None = None
+        self._transfer: TaskID | None = None
+        self._pace: Pace | None = None
         self._finished = 0
         self._probe_bytes = 0
         self._began_s = time.monotonic()
@@ -62,12 +66,12 @@ class RichDisplay(Display):
         self._progress.update(self._transfer, completed=moving.moved_bytes, words=words)
         self._update_pairs(self._probe_bytes + moving.moved_bytes)
 
-    def pair_finished(self, step: Step, record: Record) -> None:
+    def pair_finished(self, record: Record) -> None:
         """The upper bar moves; a failed pair gets a line that stays."""
         self._finished += 1
         self._update_pairs(0)
         if record["status"] != "complete":
-            self._say(pair_words(step, record))
+            self._say(pair_words(record))
 
     def attempt_failed(self, step: Step, attempt: int, error: str, wait_s: float) -> None:
         """A line that stays."""
@@ -83,17 +87,21 @@ class RichDisplay(Display):
             self._transfer = self._progress.add_task("", total=files, words="")
             self._progress.start()
         self._progress.update(
-            self._transfer, total=files, completed=done_files, description="fetching", words=f"{done_files} of {files} files"
+            self._transfer,
+            total=files,
+            completed=done_files,
+            description="fetching",
+            words=f"{done_files} of {files} files",
         )
 
-    def fetched(self, status: str, files: int, fetched_bytes: int, error: Optional[str]) -> None:
+    def fetched(self, status: str, files: int, fetched_bytes: int, error: str | None) -> None:
         """A line that stays."""
         self._say(fetched_words(status, files, fetched_bytes, error))
 
-    def ended(self, status: str, error: Optional[str], summary: str, record: Record) -> None:
+    def ended(self, end: RunEnd) -> None:
         """The summary, on standard output."""
         self.close()
-        self._answers.print(summary)
+        self._answers.print(end.summary)
 
     def close(self) -> None:
         """The bars go."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional, Protocol, Tuple
+from typing import Callable, Protocol
 
 from sender.wire.control import Control
 from sender.wire.endpoint import Endpoint
@@ -28,8 +28,8 @@ from sender.wire.transfer import Outcome, run_transfer
 class FarControl(Protocol):
     """An authenticated connection to the receiver; see `sender.wire.control.Control` for the contracts."""
 
-    local_address: Tuple[str, int]
-    peer_address: Tuple[str, int]
+    local_address: tuple[str, int]
+    peer_address: tuple[str, int]
 
     def open_run(self, request: RunRequest) -> RunAccepted:
         """Begin a run, or go on with one."""
@@ -40,7 +40,7 @@ class FarControl(Protocol):
     def prepare(self, request: TransferRequest) -> Prepared:
         """Have the receiver expect a transfer."""
 
-    def finish(self, number: int, sent: Optional[Sent]) -> FarEnd:
+    def finish(self, number: int, sent: Sent | None) -> FarEnd:
         """End a transfer."""
 
     def abort(self, number: int) -> None:
@@ -49,7 +49,7 @@ class FarControl(Protocol):
     def keep_alive(self) -> None:
         """Say that we are still here."""
 
-    def files(self) -> List[RemoteFile]:
+    def files(self) -> list[RemoteFile]:
         """The files of the receiver's half."""
 
     def fetch(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, Sequence
+from typing import Protocol
 
 from capture.buffer_size import larger
 from capture.health import CaptureHealth
+from capture.opening import open_capture
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
-from capture.tcp_info import LastSample, TcpInfoSampler
+from capture.tcp_info import TcpInfoSample, TcpInfoSampler
 
 
 class Capture(Protocol):
@@ -28,12 +30,15 @@ class Sampler(Protocol):
     def unwatch(self, stream: int, direction: str) -> None:
         """It is about to be closed."""
 
-    def finish(self) -> Sequence[LastSample]:
+    def finish(self) -> Sequence[TcpInfoSample]:
         """Stop; returns the last sample of each connection."""
 
 
 class Instruments(Protocol):
     """Where captures and samplers come from."""
+
+    def check(self, settings: CaptureSettings) -> None:
+        """See at once whether captures can be made; raises the `CaptureError` that says why not."""
 
     def start_capture(self, settings: CaptureSettings, path: Path) -> Capture:
         """A capture that runs; raises `CaptureError` or `OSError`."""
@@ -44,6 +49,10 @@ class Instruments(Protocol):
 
 class RealInstruments:
     """Those of `capture`."""
+
+    def check(self, settings: CaptureSettings) -> None:
+        """See at once whether captures can be made; raises the `CaptureError` that says why not."""
+        open_capture(settings).live.close()
 
     def start_capture(self, settings: CaptureSettings, path: Path) -> Capture:
         """A capture that runs; raises `CaptureError` or `OSError`."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Iterator, List, Optional
+from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _INSISTING = 3
@@ -20,9 +21,9 @@ class Interruption:
     def __init__(self) -> None:
         self._asked = 0
         self._waiting = False
-        self._before: List[Any] = []
+        self._before: list[Any] = []
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> Interruption:  # noqa: PYI034 - typing.Self is newer than Python 3.9
         if threading.current_thread() is threading.main_thread():
             self._before = [signal.signal(number, self._handle) for number in _SIGNALS]
         return self
@@ -52,7 +53,7 @@ class Interruption:
         with self.waiting():
             time.sleep(max(0.0, seconds))
 
-    def _handle(self, _number: int, _frame: Optional[FrameType]) -> None:
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
         self._asked += 1
         if self._waiting or self._asked >= _INSISTING:
             self._waiting = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Callable, Optional
+from typing import Callable
 
 from sender.far_side import FarControl, FarSide
 from sender.interruption import Interruption
@@ -18,15 +18,15 @@ _SPARE = 0.9
 
 
 class Patience:
-    """How long to wait before trying again, and when to give up: `patience_s` after the first of the failures in a row."""
+    """How long to wait before trying again, and when to give up: `patience_s` after the first failure in a row."""
 
     def __init__(self, patience_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._patience_s = patience_s
         self._clock = clock
-        self._since_s: Optional[float] = None
+        self._since_s: float | None = None
         self._wait_s = _FIRST_WAIT_S
 
-    def next_wait_s(self) -> Optional[float]:
+    def next_wait_s(self) -> float | None:
         """After a failure: how long to wait; None when it is over."""
         now_s = self._clock()
         if self._since_s is None:
@@ -51,8 +51,8 @@ class Link:
         self._far_side = far_side
         self._request = request
         self._interruption = interruption
-        self._control: Optional[FarControl] = None
-        self._accepted: Optional[RunAccepted] = None
+        self._control: FarControl | None = None
+        self._accepted: RunAccepted | None = None
         self._opened_s = 0.0
         self._moved_bytes = 0
         self._number = 0
@@ -102,7 +102,7 @@ class Link:
             control.close()
 
     def rest(self, seconds: float) -> None:
-        """Idle time between pairs; the receiver hears of us all the while. A connection that breaks is made anew later."""
+        """Idle time between pairs; the receiver hears of us meanwhile. A connection that breaks is made anew later."""
         ends_s = time.monotonic() + seconds
         while True:
             left_s = ends_s - time.monotonic()

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Callable, Deque, Dict, Optional, Tuple
+from typing import Callable
 
 from capture.tcp_info_layout import SIZE, Layout
 from sender.instruments import Sampler
@@ -21,20 +21,20 @@ class Moving:
     """How a transfer stands; loss is the share of segments sent again, as this side's kernel counts."""
 
     moved_bytes: int
-    rate_bps: Optional[float]
-    loss: Optional[float]
-    rtt_s: Optional[float]
+    rate_bps: float | None
+    loss: float | None
+    rtt_s: float | None
 
 
 class TransferWatch:
     """Told by `run_transfer` what happens; hands sockets to the sampler and tells `show` how things stand."""
 
-    def __init__(self, sampler: Optional[Sampler], show: Callable[[Moving], None]) -> None:
+    def __init__(self, sampler: Sampler | None, show: Callable[[Moving], None]) -> None:
         self._sampler = sampler
         self._show = show
         self._lock = threading.Lock()
-        self._open: Dict[Tuple[int, str], socket.socket] = {}
-        self._history: Deque[Tuple[float, int]] = deque()
+        self._open: dict[tuple[int, str], socket.socket] = {}
+        self._history: deque[tuple[float, int]] = deque()
 
     def connected(self, stream: int, direction: str, sock: socket.socket) -> None:
         """A data connection is established."""
@@ -56,7 +56,7 @@ class TransferWatch:
         loss, rtt_s = self._tcp_info()
         self._show(Moving(moved_bytes, self._rate_bps(moved_bytes), loss, rtt_s))
 
-    def _rate_bps(self, moved_bytes: int) -> Optional[float]:
+    def _rate_bps(self, moved_bytes: int) -> float | None:
         now_s = time.monotonic()
         self._history.append((now_s, moved_bytes))
         while len(self._history) > 2 and now_s - self._history[1][0] > _OVER_S:
@@ -64,7 +64,7 @@ class TransferWatch:
         began_s, began_bytes = self._history[0]
         return 8 * (moved_bytes - began_bytes) / (now_s - began_s) if now_s > began_s else None
 
-    def _tcp_info(self) -> Tuple[Optional[float], Optional[float]]:
+    def _tcp_info(self) -> tuple[float | None, float | None]:
         with self._lock:
             sock = next(iter(self._open.values()), None)
             if sock is None:

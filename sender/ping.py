@@ -12,7 +12,6 @@ import socket
 import struct
 import time
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 from sender.wire.endpoint import Endpoint, connect, resolve
 from sender.wire.errors import WireError
@@ -34,7 +33,7 @@ class Echo:
     """When an echo was sent, and how long until it was back; None: not within `WAIT_S`."""
 
     time_ns: int
-    rtt_s: Optional[float]
+    rtt_s: float | None
 
 
 class IcmpPing:
@@ -82,7 +81,7 @@ class IcmpPing:
         # The kernel fills in the checksum of ICMPv6 and of datagram sockets.
         return _HEADER.pack(*header, internet_checksum(message), self._identifier, self._sequence) + payload
 
-    def _wait_for(self, payload: bytes, sent_ns: int) -> Optional[int]:
+    def _wait_for(self, payload: bytes, sent_ns: int) -> int | None:
         """The instant at which the reply with this payload came. A raw socket hears everybody's."""
         ends_ns = sent_ns + round(WAIT_S * 1e9)
         while True:
@@ -127,10 +126,10 @@ class TcpPing:
 def internet_checksum(data: bytes) -> int:
     """RFC 1071: the ones' complement of the ones' complement sum of 16-bit words."""
     padded = data + b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+    return 0xFFFF - total
 
 
 def _open_socket(family: socket.AddressFamily) -> socket.socket:
@@ -140,7 +139,7 @@ def _open_socket(family: socket.AddressFamily) -> socket.socket:
         return socket.socket(family, socket.SOCK_RAW, _PROTOCOL[family])
 
 
-def _socket_address(address: str, family: socket.AddressFamily) -> Tuple[object, ...]:
+def _socket_address(address: str, family: socket.AddressFamily) -> tuple[object, ...]:
     """With the scope of a link-local address, which only the resolver turns into a number."""
     found = socket.getaddrinfo(address, None, family, flags=socket.AI_NUMERICHOST)
     return found[0][4]

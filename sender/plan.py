@@ -1,4 +1,4 @@
-"""What a campaign does: entries of pairs, each a probe and a data transfer. Pure values; `plan_record` reads and writes them.
+"""What a campaign does: entries of pairs, each a probe and a data transfer. `plan_record` reads and writes them.
 
 A plan knows which step has which number, so that going on with a run needs nothing but the number of its last pair.
 """
@@ -6,7 +6,6 @@ A plan knows which step has which number, so that going on with a run needs noth
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Optional, Tuple
 
 from sender.wire.records import BOTH, UPLOAD, SocketOptions
 
@@ -63,15 +62,15 @@ class Plan:
     """A whole campaign. Either `repeat` says how many rounds, or `duration_s` for how long."""
 
     name: str
-    entries: Tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     scale: float = 1.0
     """Already applied to sizes and idle times; kept to be told."""
-    repeat: Optional[int] = 1
-    duration_s: Optional[float] = None
-    seed: Optional[int] = None
-    ip_version: Optional[int] = None
-    bind_address: Optional[str] = None
-    bind_interface: Optional[str] = None
+    repeat: int | None = 1
+    duration_s: float | None = None
+    seed: int | None = None
+    ip_version: int | None = None
+    bind_address: str | None = None
+    bind_interface: str | None = None
 
     @property
     def pairs_per_round(self) -> int:
@@ -79,7 +78,7 @@ class Plan:
         return sum(entry.pairs for entry in self.entries)
 
     @property
-    def pairs_planned(self) -> Optional[int]:
+    def pairs_planned(self) -> int | None:
         """Pairs of the whole run; None for a run limited by time."""
         return None if self.repeat is None else self.repeat * self.pairs_per_round
 
@@ -93,7 +92,7 @@ class Plan:
         """Idle time of one round."""
         return sum(entry.pairs * entry.gap_s for entry in self.entries)
 
-    def step(self, sequence: int) -> Optional[Step]:
+    def step(self, sequence: int) -> Step | None:
         """The pair with this number, from 1; None behind the end."""
         rounds, within = divmod(sequence - 1, self.pairs_per_round)
         if self.repeat is not None and rounds >= self.repeat:
@@ -107,14 +106,12 @@ class Plan:
     def scaled(self, factor: float) -> Plan:
         """The same plan with sizes and idle times multiplied."""
         entries = tuple(
-            replace(
-                entry, probe=entry.probe.scaled(factor), data=entry.data.scaled(factor), gap_s=entry.gap_s * factor
-            )
+            replace(entry, probe=entry.probe.scaled(factor), data=entry.data.scaled(factor), gap_s=entry.gap_s * factor)
             for entry in self.entries
         )
         return replace(self, entries=entries, scale=self.scale * factor)
 
-    def left(self, finished: int) -> Tuple[int, float]:
+    def left(self, finished: int) -> tuple[int, float]:
         """Payload and idle time of the pairs behind the first `finished` ones, for a plan with a number of rounds."""
         if self.repeat is None:
             return 0, 0.0
@@ -128,7 +125,7 @@ class Plan:
             done -= passed
         return left_bytes, max(0.0, left_gap_s)
 
-    def shortest_s(self, rate_bps: float) -> Optional[float]:
+    def shortest_s(self, rate_bps: float) -> float | None:
         """How long the run takes at least on a path of this rate; None for one limited by time."""
         if self.repeat is None:
             return None

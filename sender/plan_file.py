@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Callable, cast
 
 from sender.errors import SenderError
@@ -62,9 +63,14 @@ def _parsed(text: str, is_json: bool) -> Any:
 
 
 def _toml_loads() -> Callable[[str], Any]:
-    for name in _TOML_READERS:
-        try:
-            return cast(Callable[[str], Any], importlib.import_module(name).loads)
-        except ImportError:
-            continue
-    raise SenderError("this Python reads no TOML: use Python 3.11, install tomli, or write the plan as JSON")
+    found = next(filter(None, map(_imported, _TOML_READERS)), None)
+    if found is None:
+        raise SenderError("this Python reads no TOML: use Python 3.11, install tomli, or write the plan as JSON")
+    return cast("Callable[[str], Any]", found.loads)
+
+
+def _imported(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None

@@ -1,4 +1,4 @@
-"""Plans as nested tables of plain values (TOML, JSON, `run.json`) to typed plans and back. docs/plans.md describes them.
+"""Plans as nested tables of plain values (TOML, JSON, `run.json`) to typed plans and back: docs/plans.md.
 
 Every value is checked here; a `SenderError` names the place (`entries[3].data.bytes`) and what is due there.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 import ipaddress
 import math
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, TypeVar
 
 from sender.errors import SenderError
 from sender.plan import Entry, Plan, TransferPlan
@@ -58,11 +59,13 @@ def plan_from_record(record: object) -> Plan:
         bind_interface=interface,
     )
     if plan.pairs_per_round * (plan.repeat or 1) > MOST_PAIRS:
-        raise SenderError(f"entries: {plan.pairs_per_round * (plan.repeat or 1):,} pairs, and {MOST_PAIRS:,} is the most")
+        raise SenderError(
+            f"entries: {plan.pairs_per_round * (plan.repeat or 1):,} pairs, and {MOST_PAIRS:,} is the most"
+        )
     return plan
 
 
-def plan_record(plan: Plan) -> Dict[str, Any]:
+def plan_record(plan: Plan) -> dict[str, Any]:
     """A plan as `run.json` holds it, the scale applied."""
     entries = [
         {
@@ -78,7 +81,7 @@ def plan_record(plan: Plan) -> Dict[str, Any]:
     return {**{name: getattr(plan, name) for name in names}, "entries": entries}
 
 
-def _transfer_record(transfer: TransferPlan) -> Dict[str, Any]:
+def _transfer_record(transfer: TransferPlan) -> dict[str, Any]:
     return {
         "bytes": transfer.bytes,
         "direction": transfer.direction,
@@ -92,7 +95,7 @@ def _entries(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[
     entries = table.get("entries")
     if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_ENTRIES:
         raise SenderError(f"entries: a list of 1 to {MOST_ENTRIES:,} entries is due ([[entries]] in TOML)")
-    seen: Dict[str, int] = {}
+    seen: dict[str, int] = {}
     for position, value in enumerate(entries):
         place = f"entries[{position}]"
         entry = _table(value, place, _ENTRY_KEYS)
@@ -101,7 +104,10 @@ def _entries(table: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[
             raise SenderError(f"{place}.index: {index!r} is the index of entries[{seen[index]}] already")
         pairs = _optional(entry, "pairs", _whole(1, MOST_PAIRS), place)
         gap_s = _optional(entry, "gap_s", _seconds, place)
-        common_pairs, common_gap_s = _optional(table, "pairs", _whole(1, MOST_PAIRS)), _optional(table, "gap_s", _seconds)
+        common_pairs, common_gap_s = (
+            _optional(table, "pairs", _whole(1, MOST_PAIRS)),
+            _optional(table, "gap_s", _seconds),
+        )
         yield Entry(
             index=index,
             pairs=pairs if pairs is not None else common_pairs if common_pairs is not None else 1,
@@ -125,11 +131,11 @@ def _transfer(entry: Mapping[str, Any], part: str, defaults: Mapping[str, Any], 
 
 
 def _checked_transfer(table: Mapping[str, Any], place: str) -> TransferPlan:
-    def optional(key: str, check: _Check[_Value]) -> Optional[_Value]:
+    def optional(key: str, check: _Check[_Value]) -> _Value | None:
         return _optional(table, key, check, place)
 
     streams = optional("streams", _whole(1, MOST_STREAMS)) or 1
-    transfer = TransferPlan(
+    return TransferPlan(
         bytes=max(streams, _size(1, MOST_BYTES)(table["bytes"], f"{place}.bytes")),
         direction=optional("direction", _direction) or DIRECTIONS[0],
         streams=streams,
@@ -142,10 +148,9 @@ def _checked_transfer(table: Mapping[str, Any], place: str) -> TransferPlan:
             mss_bytes=optional("mss_bytes", _whole(*_MSS)),
         ),
     )
-    return transfer
 
 
-def _table(value: object, place: str, keys: Tuple[str, ...]) -> Mapping[str, Any]:
+def _table(value: object, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SenderError(f"{place}: a table is due, not {_shown(value)}")
     for key in value:
@@ -159,7 +164,7 @@ def _key_place(place: str, key: object) -> str:
     return name if place == "the plan" else f"{place}.{name}"
 
 
-def _optional(table: Mapping[str, Any], key: str, check: _Check[_Value], place: str = "") -> Optional[_Value]:
+def _optional(table: Mapping[str, Any], key: str, check: _Check[_Value], place: str = "") -> _Value | None:
     value = table.get(key)
     return None if value is None else check(value, f"{place}.{key}" if place else key)
 
@@ -185,9 +190,10 @@ def _size(least: int, most: int) -> _Check[int]:
         if not isinstance(value, str):
             return whole(value, place)
         try:
-            return whole(size_bytes(value), place)
+            count = size_bytes(value)
         except ValueError as error:
             raise SenderError(f"{place}: {error}") from error
+        return whole(count, place)
 
     return check
 
@@ -243,7 +249,9 @@ def _direction(value: object, place: str) -> str:
 
 def _algorithm(value: object, place: str) -> str:
     if not isinstance(value, str) or not value.replace("_", "").isalnum() or not value.isascii() or len(value) > 15:
-        raise SenderError(f"{place}: the kernel's name of an algorithm is due (cubic, bbr, reno ...), not {_shown(value)}")
+        raise SenderError(
+            f"{place}: the kernel's name of an algorithm is due (cubic, bbr, reno ...), not {_shown(value)}"
+        )
     return value
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sender.plan import Plan, TransferPlan
 from sender.plan_record import plan_record
@@ -28,7 +29,7 @@ def plan_table(plan: Plan) -> str:
     return "\n".join([*_columns([_HEAD, *rows]), "", *_summary(plan)])
 
 
-def plan_document(plan: Plan) -> Dict[str, Any]:
+def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan and its sums, for `--json`."""
     rounds = plan.repeat
     return {
@@ -45,7 +46,8 @@ def _summary(plan: Plan) -> Iterator[str]:
     scale = "" if plan.scale == 1 else f", scale {plan.scale:g} applied"
     yield f"plan {plan.name}{scale}"
     if plan.repeat is None:
-        yield f"{plan.pairs_per_round:,} pairs a round, {shown_bytes(plan.round_bytes)} each, for {shown_s(plan.duration_s or 0)}"
+        round_size = shown_bytes(plan.round_bytes)
+        yield f"{plan.pairs_per_round:,} pairs a round, {round_size} each, for {shown_s(plan.duration_s or 0)}"
         return
     total_bytes = plan.repeat * plan.round_bytes
     rounds = "" if plan.repeat == 1 else f" in {plan.repeat:,} rounds"
@@ -55,7 +57,7 @@ def _summary(plan: Plan) -> Iterator[str]:
 
 
 def _transfer(transfer: TransferPlan) -> str:
-    words: List[str] = [shown_bytes(transfer.bytes)]
+    words: list[str] = [shown_bytes(transfer.bytes)]
     if transfer.direction != "upload":
         words.append(transfer.direction)
     if transfer.streams > 1:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Dict
-
 from sender.plan import Entry, Plan, TransferPlan
 
 _KB = 1024
@@ -24,4 +22,4 @@ LEE2011 = Plan(
 The paper names no idle time between pairs, so there is none.
 """
 
-BUILT_IN: Dict[str, Plan] = {LEE2011.name: LEE2011}
+BUILT_IN: dict[str, Plan] = {LEE2011.name: LEE2011}

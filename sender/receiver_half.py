@@ -1,6 +1,6 @@
-"""The receiver's half of a run comes into the run folder: file by file, written aside, verified, and kept if it is here.
+"""The receiver's half of a run comes into the run folder: file by file, written aside, verified, kept if it is here.
 
-No name comes from the receiver: it says what a file is about, and where that lies is decided here (`sender.wire.names`).
+No name comes from the receiver: it says what a file is about; where that lies is decided here (`sender.wire.names`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable
 
 from capture.durable import make_folder, write_all
 from sender.far_side import FarControl
@@ -24,7 +24,6 @@ from sender.wire.records import RemoteFile
 COMPLETE, PARTIAL, MISSING = "complete", "partial", "missing"
 _BLOCK_BYTES = 1 << 20
 _SPARE_BYTES = 16 << 20
-_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,9 @@ class ReceiverHalf:
     status: str
     files: int
     bytes: int
-    error: Optional[str] = None
+    error: str | None = None
 
-    def as_record(self) -> Dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
         return asdict(self)
 
@@ -49,7 +48,7 @@ def missing_half(error: str) -> ReceiverHalf:
 def fetch_half(
     control: FarControl, folder: Path, interruption: Interruption, show: Callable[[int, int], None]
 ) -> ReceiverHalf:
-    """Get every file that is not here yet. What fails is said in the result; raises `OSError` only for this side's disk."""
+    """Get every file that is not here yet. What fails is in the result; raises `OSError` only for our disk."""
     files = 0
     fetched_bytes = 0
     try:
@@ -70,27 +69,25 @@ def _place(file: RemoteFile) -> Path:
     return path_of(file.kind, file.sequence, file.part, RECEIVER)
 
 
-def _check_room(folder: Path, files: List[RemoteFile]) -> None:
+def _check_room(folder: Path, files: list[RemoteFile]) -> None:
     needed_bytes = sum(file.bytes for file in files if not _is_here(folder / _place(file), file, look_inside=False))
     free_bytes = shutil.disk_usage(folder).free
     if needed_bytes + _SPARE_BYTES > free_bytes:
-        raise ValueError(f"{folder}: the receiver's files need {needed_bytes:,} bytes, {free_bytes:,} are free: make room, fetch again")
+        raise ValueError(
+            f"{folder}: the receiver's files need {needed_bytes:,} bytes and {free_bytes:,} are free: make room"
+        )
 
 
 def _fetch_file(control: FarControl, path: Path, file: RemoteFile, interruption: Interruption) -> None:
     if _is_here(path, file):
         return
     make_folder(path.parent)
-    for left in reversed(range(_TRIES)):
-        try:
-            _write_aside(control, path, file, interruption)
-        except ReceiverRefused:  # it changed meanwhile, as the receiver's own log does
-            if not left:
-                raise
-            with interruption.waiting():
-                file = _as_it_is_now(control, file)
-        else:
-            return
+    try:
+        _write_aside(control, path, file, interruption)
+    except ReceiverRefused:  # it changed meanwhile, as the receiver's own log may
+        with interruption.waiting():
+            again = _as_it_is_now(control, file)
+        _write_aside(control, path, again, interruption)
 
 
 def _as_it_is_now(control: FarControl, file: RemoteFile) -> RemoteFile:
@@ -107,7 +104,7 @@ def _write_aside(control: FarControl, path: Path, file: RemoteFile, interruption
         with interruption.waiting():
             control.fetch(file, lambda piece: write_all(descriptor, piece))
         os.fsync(descriptor)
-        os.replace(aside, path)
+        aside.replace(path)
     except BaseException:
         with suppress(OSError):  # the failure that brought us here is the one to tell
             aside.unlink()

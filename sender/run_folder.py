@@ -1,7 +1,7 @@
 """The run folder as its sender writes it (docs/run-folder.md): what is there is valid at every moment.
 
-Lines are appended and synced before the next pair begins; `run.json` is written aside and renamed at every change of state.
-A folder is locked while it is written, so that two senders never share one.
+Lines are appended and synced before the next pair begins; `run.json` is written aside and renamed at every change of
+state. A folder is locked while it is written, so that two senders never share one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any
 
 from capture.durable import append_line, make_folder, repair_tail, write_aside
 from capture.provenance import vmtrace_version
@@ -27,7 +28,7 @@ from sender.wire.names import SENDER, path_of
 SCHEMA = "vmtrace.run/1"
 RUNNING, COMPLETE, INTERRUPTED, FAILED = "running", "complete", "interrupted", "failed"
 _LINES = ("pairs.jsonl", "attempts.jsonl", "ping.jsonl")
-Record = Dict[str, Any]
+Record = dict[str, Any]
 
 
 class RunFolder:
@@ -47,7 +48,7 @@ class RunFolder:
         """Echoes of the RTT baseline so far."""
 
     @classmethod
-    def create(cls, path: Path, plan: Plan, settings: Settings, command: str, name: Optional[str]) -> RunFolder:
+    def create(cls, path: Path, plan: Plan, settings: Settings, command: str, name: str | None) -> RunFolder:
         """Begin a run in a new or empty folder."""
         _refuse_what_is_there(path)
         make_folder(path)
@@ -86,7 +87,7 @@ class RunFolder:
     # What is in it.
 
     @property
-    def run_id(self) -> Optional[str]:
+    def run_id(self) -> str | None:
         """The receiver's name of the run; None before it was reached for the first time."""
         value = self._state.get("id")
         return value if isinstance(value, str) else None
@@ -113,7 +114,7 @@ class RunFolder:
             raise SenderError(f"{self.path / 'run.json'}: settings: {error}") from error
 
     @property
-    def receiver(self) -> Optional[Record]:
+    def receiver(self) -> Record | None:
         """Where the receiver was, as it was recorded; None before it was reached."""
         value = self._state.get("receiver")
         return value if isinstance(value, dict) else None
@@ -122,6 +123,16 @@ class RunFolder:
     def receiver_half_complete(self) -> bool:
         """True if all files of the receiver are here."""
         return (self._state.get("receiver_half") or {}).get("status") == COMPLETE
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions there were, with this one."""
+        return len(self._sessions())
+
+    @property
+    def earlier_s(self) -> float:
+        """How long the sessions before this one have taken."""
+        return self._earlier_s
 
     @property
     def elapsed_s(self) -> float:
@@ -133,6 +144,10 @@ class RunFolder:
         return self.path / path_of(kind, sequence, part, side)
 
     # What happens to it.
+
+    def change_settings(self, settings: Settings) -> None:
+        """Go on with other settings than before; written when the session begins."""
+        self._state["settings"] = dataclasses.asdict(settings)
 
     def begin_session(self, start_ns: int) -> None:
         """A session of the sender begins; files of a pair that is not over are removed."""
@@ -165,13 +180,13 @@ class RunFolder:
         record = {"sequence": sequence, "attempt": attempt, "time_ns": time.time_ns(), "error": error}
         append_line(self.path / "attempts.jsonl", _line(record))
 
-    def add_echo(self, pair: int, method: str, time_ns: int, rtt_s: Optional[float]) -> None:
+    def add_echo(self, pair: int, method: str, time_ns: int, rtt_s: float | None) -> None:
         """An echo came back, or did not (None)."""
         self.echoes += 1
         record = {"time_ns": time_ns, "method": method, "sequence": self.echoes, "pair": pair, "rtt_s": rtt_s}
         append_line(self.path / "ping.jsonl", _line(record))
 
-    def end(self, status: str, error: Optional[str]) -> None:
+    def end(self, status: str, error: str | None) -> None:
         """The session is over."""
         end_ns = time.time_ns()
         sessions = self._sessions()
@@ -187,9 +202,11 @@ class RunFolder:
             with suppress(OSError):  # it was there before, and empty, or somebody put something in
                 self.path.rmdir()
 
-    def _sessions(self) -> List[Record]:
+    def _sessions(self) -> list[Record]:
         sessions = self._state.get("sessions")
-        return [dict(session) for session in sessions if isinstance(session, dict)] if isinstance(sessions, list) else []
+        return (
+            [dict(session) for session in sessions if isinstance(session, dict)] if isinstance(sessions, list) else []
+        )
 
     def _write(self) -> None:
         sessions = self._state["sessions"]
@@ -220,7 +237,9 @@ def pair_records(path: Path) -> Iterator[Record]:
     """The lines of a run's `pairs.jsonl`, in order; raises `SenderError` where one is missing or is none."""
     for position, record in enumerate(_records(path / "pairs.jsonl"), 1):
         if record.get("sequence") != position:
-            raise SenderError(f"{path / 'pairs.jsonl'}: line {position} is not about pair {position}: the file was changed")
+            raise SenderError(
+                f"{path / 'pairs.jsonl'}: line {position} is not about pair {position}: the file was changed"
+            )
         yield record
 
 

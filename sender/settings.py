@@ -1,4 +1,4 @@
-"""How a campaign is run and recorded, beside its plan. Kept in `run.json`, so that `--resume` needs none of it again."""
+"""How a campaign is run and recorded, beside its plan. Kept in `run.json`: `--resume` needs none of it again."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""What a run has come to so far, from its records: a few numbers for each pair, so that memory stays small over days."""
+"""What a run has come to so far, from its records: a few numbers for each pair, so that memory stays small."""
 
 from __future__ import annotations
 
 import statistics
 from array import array
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from sender.plan import Plan
 from sender.quantities import shown_bytes, shown_rate, shown_s
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 PARTS = ("probe", "data")
 
 
@@ -19,13 +19,13 @@ class Tally:
     def __init__(self) -> None:
         self.pairs = 0
         self.failed = 0
-        self.dropped: Dict[str, int] = {"sender": 0, "receiver": 0}
+        self.dropped: dict[str, int] = {"sender": 0, "receiver": 0}
         self.capture_errors = 0
         self.clock_steps = 0
         self._bytes = 0
         self._goodputs_bps = {part: array("d") for part in PARTS}
-        self._segments = {part: 0 for part in PARTS}
-        self._again = {part: 0 for part in PARTS}
+        self._segments = dict.fromkeys(PARTS, 0)
+        self._again = dict.fromkeys(PARTS, 0)
         self._srtts_s = {part: array("d") for part in PARTS}
         self._baselines_s = array("d")
 
@@ -57,12 +57,14 @@ class Tally:
             "clock_steps": self.clock_steps,
         }
 
-    def summary(self, plan: Plan, folder: str, status: str, error: Optional[str]) -> str:
+    def summary(self, plan: Plan, folder: str, status: str, error: str | None) -> str:
         """The same in plain words, with what to type next."""
         planned = plan.pairs_planned
         finished = f"{self.pairs:,} pairs" if planned is None else f"{self.pairs:,} of {planned:,} pairs"
         head = {"complete": "complete", "interrupted": "interrupted", "failed": "failed"}.get(status, status)
-        lines = [f"{head}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")]
+        lines = [
+            f"{head}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")
+        ]
         lines += [f"  {line}" for part in PARTS for line in self._part_lines(part)]
         lines += [f"  {line}" for line in self._trouble_lines()]
         lines.append(f"run folder: {folder}")
@@ -72,7 +74,7 @@ class Tally:
             lines.append(f"next:       vmtrace report {folder}")
         return "\n".join(lines)
 
-    def _part_lines(self, part: str) -> List[str]:
+    def _part_lines(self, part: str) -> list[str]:
         median_bps = _median(self._goodputs_bps[part])
         if median_bps is None:
             return []
@@ -85,7 +87,7 @@ class Tally:
             words.append(f"mean RTT {shown_s(srtt_s)}{beside}")
         return [", ".join(words)]
 
-    def _trouble_lines(self) -> List[str]:
+    def _trouble_lines(self) -> list[str]:
         lines = []
         for side, count in self.dropped.items():
             if count:
@@ -113,13 +115,13 @@ class Tally:
             self.dropped[side] += capture.get(f"{side}_dropped") or 0
             self.capture_errors += capture.get(f"{side}_error") is not None
 
-    def _rate(self, part: str) -> Optional[float]:
+    def _rate(self, part: str) -> float | None:
         return self._again[part] / self._segments[part] if self._segments[part] else None
 
 
-def _median(values: "array[float]") -> Optional[float]:
+def _median(values: array[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _mean(values: "array[float]") -> Optional[float]:
+def _mean(values: array[float]) -> float | None:
     return statistics.fmean(values) if values else None

@@ -5,14 +5,15 @@ A transfer that does not go through raises `TransferFailed` or a `WireError`; a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable
 
 from capture.errors import CaptureError
 from capture.health import CaptureHealth, health_path
 from capture.settings import CaptureSettings
-from capture.tcp_info import LastSample
+from capture.tcp_info import TcpInfoSample
 from sender.far_side import FarSide
 from sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
 from sender.interruption import Interruption
@@ -27,7 +28,7 @@ from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Arrival, FarEnd, Prepare
 from sender.wire.summary import tcp_summary
 from sender.wire.transfer import Outcome, digest_ok
 
-Record = Dict[str, Any]
+Record = dict[str, Any]
 
 
 class TransferFailed(Exception):  # noqa: N818 - told to the user as what happened, not as a class of defects
@@ -38,9 +39,9 @@ class TransferFailed(Exception):  # noqa: N818 - told to the user as what happen
 class Recorded:
     """What this side recorded of one transfer."""
 
-    health: Optional[CaptureHealth]
-    error: Optional[str]
-    samples: Sequence[LastSample]
+    health: CaptureHealth | None
+    error: str | None
+    samples: Sequence[TcpInfoSample]
 
 
 class Transfers:
@@ -52,7 +53,7 @@ class Transfers:
         link: Link,
         instruments: Instruments,
         folder: RunFolder,
-        capture: Optional[CaptureSettings],
+        capture: CaptureSettings | None,
         interruption: Interruption,
     ) -> None:
         self._far_side = far_side
@@ -62,10 +63,13 @@ class Transfers:
         self._capture = capture
         self._interruption = interruption
         self._settings: Settings = folder.settings
-        self._far_buffer_bytes: Optional[int] = None
+        self._far_buffer_bytes: int | None = None
 
     def run(self, sequence: int, part: str, plan: TransferPlan, show: Callable[[Moving], None]) -> Record:
-        """Do a transfer; returns its record. Raises `TransferFailed` or `WireError`; `OSError` when a file cannot be written."""
+        """Do a transfer; returns its record.
+
+        Raises `TransferFailed` or `WireError`, and `OSError` when a file cannot be written.
+        """
         self._link.make_room_for(plan.moved_bytes)
         control = self._link.control
         request = self._request(sequence, part, plan)
@@ -91,8 +95,8 @@ class Transfers:
         return {**record, "capture": self._capture_record(request, prepared, recorded, far)}
 
     def _move(
-        self, request: TransferRequest, prepared: Prepared, sampler: Optional[Sampler], show: Callable[[Moving], None]
-    ) -> "tuple[Outcome, FarEnd]":
+        self, request: TransferRequest, prepared: Prepared, sampler: Sampler | None, show: Callable[[Moving], None]
+    ) -> tuple[Outcome, FarEnd]:
         control = self._link.control
         watch = TransferWatch(sampler, show)
         with self._interruption.waiting():
@@ -116,7 +120,7 @@ class Transfers:
             capture_buffer_bytes=self._far_buffer_bytes,
         )
 
-    def _capture_towards(self) -> Optional[CaptureSettings]:
+    def _capture_towards(self) -> CaptureSettings | None:
         """The capture's settings with a filter for the data connections alone."""
         if self._capture is None:
             return None
@@ -137,7 +141,7 @@ class Transfers:
 
     def _capture_record(
         self, request: TransferRequest, prepared: Prepared, recorded: Recorded, far: FarEnd
-    ) -> Optional[Record]:
+    ) -> Record | None:
         far_capture = far.capture
         far_error = (far_capture.error if far_capture is not None else None) or prepared.capture_error
         if recorded.health is None and recorded.error is None and far_capture is None and far_error is None:
@@ -161,12 +165,12 @@ class _Recording:
     """This side's capture and sampler of one transfer, from construction to `stop`."""
 
     def __init__(
-        self, instruments: Instruments, folder: RunFolder, request: TransferRequest, settings: Optional[CaptureSettings]
+        self, instruments: Instruments, folder: RunFolder, request: TransferRequest, settings: CaptureSettings | None
     ) -> None:
-        self.sampler: Optional[Sampler] = None
-        self._capture: Optional[Capture] = None
-        self._error: Optional[str] = None
-        self._recorded: Optional[Recorded] = None
+        self.sampler: Sampler | None = None
+        self._capture: Capture | None = None
+        self._error: str | None = None
+        self._recorded: Recorded | None = None
         tcp_info, packets = (folder.path_of(kind, request.sequence, request.part) for kind in ("tcpinfo", "packets"))
         _remove(tcp_info, packets, health_path(packets))
         if request.tcp_info_interval_s is not None:
@@ -183,9 +187,7 @@ class _Recording:
         return Recorded(health, self._error if health is None else health.error, samples)
 
 
-def transfer_record(
-    plan: TransferPlan, outcome: Outcome, far: FarEnd, samples: Sequence[LastSample]
-) -> Record:
+def transfer_record(plan: TransferPlan, outcome: Outcome, far: FarEnd, samples: Sequence[TcpInfoSample]) -> Record:
     """A `TRANSFER` of docs/run-folder.md, but for its capture."""
     arrival = far.arrival if far.arrival is not None else outcome.arrival(far)
     tcp = _tcp(plan.direction, samples, far)
@@ -206,7 +208,7 @@ def transfer_record(
     }
 
 
-def _arrival_record(arrival: Optional[Arrival]) -> Optional[Record]:
+def _arrival_record(arrival: Arrival | None) -> Record | None:
     if arrival is None:
         return None
     first_ns, last_ns = arrival.first_byte_ns, arrival.last_byte_ns
@@ -214,7 +216,7 @@ def _arrival_record(arrival: Optional[Arrival]) -> Optional[Record]:
     return {"first_byte_ns": first_ns, "last_byte_ns": last_ns, "duration_s": duration_s}
 
 
-def _tcp(direction: str, samples: Sequence[LastSample], far: FarEnd) -> Optional[TcpSummary]:
+def _tcp(direction: str, samples: Sequence[TcpInfoSample], far: FarEnd) -> TcpSummary | None:
     own = tcp_summary(samples, UPLOAD)
     if direction == UPLOAD:
         return own
@@ -231,7 +233,7 @@ def _tcp(direction: str, samples: Sequence[LastSample], far: FarEnd) -> Optional
     )
 
 
-def _sum(one: Union[int, float, None], other: Union[int, float, None]) -> Any:
+def _sum(one: float | None, other: float | None) -> Any:
     return None if one is None or other is None else one + other
 
 
