@@ -9,11 +9,14 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Callable
 
+from capture.settings import LARGEST_BUFFER_BYTES
 from sender.display import choose_display
 from sender.errors import SenderError, UsageError
 from sender.plan import Plan
 from sender.plan_file import load_plan
+from sender.plan_record import LONGEST_S
 from sender.plan_view import plan_document, plan_table
 from sender.plans import BUILT_IN
 from sender.quantities import duration_s, size_bytes
@@ -52,7 +55,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--resume", metavar="RUN", nargs="?", const="", help="go on with the run in RUN, or in the folder of --out"
     )
-    parser.add_argument("--port", metavar="PORT", type=_port, help=f"port of the receiver (default: {DEFAULT_PORT})")
+    parser.add_argument(
+        "--port", metavar="PORT", type=whole(1, 65535), help=f"port of the receiver (default: {DEFAULT_PORT})"
+    )
     parser.add_argument("--name", metavar="TEXT", help="name of this data set in reports (default: that of the folder)")
     _add_plan(parser)
     _add_path(parser)
@@ -63,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the options say; returns the exit status. What keeps a run from beginning is raised with one clear line."""
+    """Do what the options say; returns the exit status. What keeps a run from beginning is raised, one clear line."""
     try:
         _sort_out_resume(arguments)
         if arguments.show_plan:
@@ -93,7 +98,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--scale", metavar="X", type=_scale, help="multiply sizes and idle times by X")
     limit = group.add_mutually_exclusive_group()
-    limit.add_argument("--repeat", metavar="N", type=_count, help="go through the plan N times")
+    limit.add_argument("--repeat", metavar="N", type=whole(1, 1_000_000), help="go through the plan N times")
     limit.add_argument(
         "--for", dest="for_s", metavar="TIME", type=_time, help="repeat the plan for so long (18h, 30min)"
     )
@@ -119,11 +124,11 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--snaplen",
         metavar="N",
-        type=_snaplen,
+        type=whole(1, 262_144),
         help="bytes kept of each packet (default: headers, TLS handshakes whole)",
     )
     group.add_argument(
-        "--buffer-bytes", metavar="SIZE", type=_size, help="kernel buffer of captures (default: sized for the link)"
+        "--buffer-bytes", metavar="SIZE", type=_buffer, help="kernel buffer of captures (default: sized for the link)"
     )
     group.add_argument(
         "--tcp-info-interval",
@@ -149,7 +154,10 @@ def _add_trouble(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--patience", metavar="TIME", type=_time, help="how long the receiver may be away (default: 1h)")
     group.add_argument(
-        "--attempts", metavar="N", type=_count, help=f"attempts at each pair (default: {Settings().attempts})"
+        "--attempts",
+        metavar="N",
+        type=whole(1, 1_000_000),
+        help=f"attempts at each pair (default: {Settings().attempts})",
     )
     group.add_argument("--no-fetch", action="store_true", help="leave the receiver's half there; see vmtrace fetch")
 
@@ -276,38 +284,35 @@ def _show_plan(plan: Plan, *, as_json: bool) -> int:
     return 0
 
 
-def _port(text: str) -> int:
-    port = int(text)
-    if not 1 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text}: ports are 1 to 65535")
-    return port
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Reads a whole number between these, for argparse."""
 
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is due")
+        return number
 
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text}: must be 1 to 1,000,000")
-    return number
-
-
-def _snaplen(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 262_144:
-        raise argparse.ArgumentTypeError(f"{text}: must be 1 to 262144 bytes")
-    return number
+    return read
 
 
 def _scale(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: must be more than 0, and at most 1,000,000")
+        raise argparse.ArgumentTypeError(f"{text}: a number above 0, at most 1,000,000, is due")
     return number
 
 
 def _time(text: str) -> float:
     seconds = _time_or_none(text)
-    if not seconds:
-        raise argparse.ArgumentTypeError(f"{text}: must be more than 0")
+    if not 0 < seconds <= LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text}: must be more than 0, and at most ten years")
     return seconds
 
 
@@ -318,8 +323,11 @@ def _time_or_none(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _size(text: str) -> int:
+def _buffer(text: str) -> int:
     try:
-        return size_bytes(text)
+        size = size_bytes(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+    if not 1 <= size <= LARGEST_BUFFER_BYTES:
+        raise argparse.ArgumentTypeError(f"{text}: must be 1 to {LARGEST_BUFFER_BYTES} bytes")
+    return size

@@ -71,7 +71,9 @@ def shown_rate(rate_bps: float) -> str:
 
 
 def shown_s(seconds: float) -> str:
-    """A duration for a person: `213 ms`, `4.2 s`, `3 min 20 s`, `18 h 4 min`."""
+    """A duration for a person: `17 us`, `213 ms`, `4.2 s`, `3 min 20 s`, `18 h 4 min`."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} us"
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     if seconds < 60:

@@ -265,7 +265,7 @@ def _read_state(path: Path) -> Record:
     try:
         state = json.loads(place.read_bytes())
     except FileNotFoundError:
-        raise SenderError(f"{path}: no run is there to go on with (no run.json)") from None
+        raise SenderError(f"{path}: no run is there (no run.json)") from None
     except (OSError, ValueError) as error:
         raise SenderError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
     if not isinstance(state, dict) or state.get("schema") != SCHEMA:
