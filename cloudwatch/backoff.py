@@ -23,7 +23,7 @@ class Backoff:
 
     def wait_s(self, attempt: int) -> float:
         """After the attempt of this number, from 1: at least half of what is due, the rest is left to chance."""
-        due_s = min(_LONGEST_S, _FIRST_S * 2 ** (attempt - 1))
+        due_s = min(_LONGEST_S, _FIRST_S * 2.0 ** (attempt - 1))
         return due_s * (0.5 + 0.5 * self.chance())
 
     def wait(self, attempt: int) -> None:

@@ -143,8 +143,8 @@ class _Job:
         told = "".join(f"; {line}" for line in self.problems)
         return (
             f"CloudWatch in {self.service.region} has no metrics of {self._instance_id} between "
-            f"{iso(span.start_ns)} and {iso(span.end_ns)}: is it the right instance (--instance-id), region (--region) and account "
-            f"(--profile)?{told}"
+            f"{iso(span.start_ns)} and {iso(span.end_ns)}: is it the right instance "
+            f"(--instance-id), region (--region) and account (--profile)?{told}"
         )
 
     def _agent_metrics(self) -> list[Metric]:

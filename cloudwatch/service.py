@@ -82,7 +82,7 @@ class Service:
                     raise self._failure(operation, library_error_line(error)) from None
             except BotoCoreError as error:
                 raise self._failure(operation, library_error_line(error)) from None
-            except (ValueError, TypeError, KeyError, AttributeError, LookupError, OverflowError) as error:
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
                 # Whatever botocore's parsers make of an answer that is not of the form it should be.
                 line = f"the answer makes no sense ({type(error).__name__}: {one_line(error)})"
                 raise self._failure(operation, line) from None
