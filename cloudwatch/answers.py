@@ -132,7 +132,7 @@ def answer_of(exchanges: Iterable[Record], wrong: Counter[str]) -> Answer:
 
 def problems_of(wrong: Counter[str], source: str) -> list[str]:
     """What was left out of a source, a line each."""
-    return [f"{source}: {count:,} {what}: left out" for what, count in sorted(wrong.items()) if count]
+    return [f"{source}: left out {what} ({count:,})" for what, count in sorted(wrong.items()) if count]
 
 
 def _series(query: Query, samples: dict[int, float], basic: bool, asked_ns: int | None) -> Series:

@@ -14,6 +14,7 @@ from cloudwatch import backoff
 from cloudwatch.command import build_parser, run
 from tests.cloudwatch.made import ACCESS_KEY, SECRET_KEY, TOKEN, Command, Moto, RunMaker, Scripted
 
+
 @pytest.fixture(autouse=True)
 def own_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Credentials and configuration of the test, never those of whoever runs it; no waiting for long."""
@@ -68,10 +69,9 @@ def moto_server() -> Iterator[str]:
 @pytest.fixture
 def moto(moto_server: str) -> Moto:
     """An empty one."""
-    import urllib.request
-
-    urllib.request.urlopen(urllib.request.Request(f"{moto_server}/moto-api/reset", method="POST"), timeout=10).close()
-    return Moto(moto_server)
+    server = Moto(moto_server)
+    server.reset()
+    return server
 
 
 @pytest.fixture
@@ -80,6 +80,8 @@ def scripted() -> Iterator[Scripted]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
 
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -96,7 +98,7 @@ def scripted() -> Iterator[Scripted]:
             self.wfile.write(data)
 
         def date_time_string(self, timestamp: float | None = None) -> str:
-            return script.headers.get("X-Date") or super().date_time_string(timestamp)  # type: ignore[arg-type]
+            return script.headers.get("X-Date") or super().date_time_string(timestamp)
 
         def log_message(self, *_: Any) -> None:
             return
@@ -111,5 +113,3 @@ def scripted() -> Iterator[Scripted]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-

@@ -1,8 +1,9 @@
-"""What tests of this room work on: run folders, and two servers to ask. The fixtures that start them are in conftest."""
+"""What tests of this room work on: run folders, and two servers to ask. conftest has the fixtures that start them."""
 
 import csv
 import json
 import time
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,11 @@ from typing import Any
 INSTANCE = "i-0123456789abcdef0"
 REGION = "eu-west-1"
 NS = 10**9
-ACCESS_KEY, SECRET_KEY, TOKEN = "AKIAEXAMPLEEXAMPLE00", "wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY", "IQoJb3JpZ2luX2VjTOKEN=="
+ACCESS_KEY, SECRET_KEY, TOKEN = (
+    "AKIAEXAMPLEEXAMPLE00",
+    "wJalrXUtnFEMI+K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "IQoJb3JpZ2luX2VjTOKEN==",
+)
 START_S = int(time.time()) // 300 * 300 - 7200
 """When runs begin, unless told otherwise: two hours ago, so that nothing is open."""
 
@@ -40,7 +45,9 @@ class RunMaker:
     def save(self) -> None:
         (self.folder / "run.json").write_text(json.dumps(self.state))
 
-    def facts(self, side: str = "sender", instance_id: str | None = INSTANCE, region: str | None = REGION) -> "RunMaker":
+    def facts(
+        self, side: str = "sender", instance_id: str | None = INSTANCE, region: str | None = REGION
+    ) -> "RunMaker":
         (self.folder / "host").mkdir(exist_ok=True)
         instance = {"provider": "aws", "instance_id": instance_id, "region": region}
         facts = {"schema": "vmtrace.host_facts/1", "system": {"host": "ip-10-0-0-1"}, "instance": instance}
@@ -76,13 +83,25 @@ class Moto:
 
     url: str
 
-    def client(self, service: str = "cloudwatch", region: str = REGION) -> Any:
+    def client(self) -> Any:
         import boto3
 
-        return boto3.client(service, region_name=region, endpoint_url=self.url)
+        return boto3.client("cloudwatch", region_name=REGION, endpoint_url=self.url)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        request = urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")
+        urllib.request.urlopen(request, timeout=10).close()
 
     def put(
-        self, metric: str, values: list[float], start_ns: int, *, step_s: int = 60, namespace: str = "AWS/EC2", **dimensions: str
+        self,
+        metric: str,
+        values: list[float],
+        start_ns: int,
+        *,
+        step_s: int = 60,
+        namespace: str = "AWS/EC2",
+        **dimensions: str,
     ) -> None:
         """A value for each period from the start on."""
         named = [{"Name": name, "Value": value} for name, value in ({"InstanceId": INSTANCE} | dimensions).items()]

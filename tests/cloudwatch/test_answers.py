@@ -66,11 +66,11 @@ def test_what_is_no_point_is_counted_and_left_out() -> None:
     assert samples_of({"Timestamps": 3, "Values": 4}, span, wrong) == {}
     assert answer_of([exchange([result("zz", {START_S: 1.0})])], wrong).series == ()
     assert problems_of(wrong, "the answer") == [
-        "the answer: 2 points that are no numbers: left out",
-        "the answer: 1 points outside of the time asked for: left out",
-        "the answer: 1 points without a value or a time: left out",
-        "the answer: 1 results that nobody asked for: left out",
-        "the answer: 1 results without points: left out",
+        "the answer: left out points outside of the time asked for (1)",
+        "the answer: left out points that are no numbers (2)",
+        "the answer: left out points without a value or a time (1)",
+        "the answer: left out results that nobody asked for (1)",
+        "the answer: left out results without points (1)",
     ]
 
 

@@ -14,7 +14,7 @@ def metric(name: str, namespace: str = "CWAgent", **dimensions: str) -> dict[str
 
 
 def test_what_says_something_about_transfers_is_taken_from_all_pages() -> None:
-    pages = {
+    pages: dict[Any, dict[str, Any]] = {
         None: {"Metrics": [metric("cpu_usage_steal", InstanceId=INSTANCE, cpu="cpu0")], "NextToken": "a"},
         "a": {"Metrics": [metric("mem_used", InstanceId=INSTANCE), metric("net_drop_in", InstanceId=INSTANCE), 3]},
     }
@@ -37,7 +37,10 @@ def test_an_agent_that_names_no_instance_is_found_by_its_host() -> None:
 
 
 def test_metrics_of_others_are_not_taken_whatever_the_server_says() -> None:
-    others = [metric("cpu_usage_steal", InstanceId="i-0"), metric("cpu_usage_steal", namespace="X", InstanceId=INSTANCE)]
+    others = [
+        metric("cpu_usage_steal", InstanceId="i-0"),
+        metric("cpu_usage_steal", namespace="X", InstanceId=INSTANCE),
+    ]
     assert agent_metrics(lambda *_: {"Metrics": others}, "CWAgent", INSTANCE, None, []) == []
 
 

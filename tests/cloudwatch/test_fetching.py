@@ -1,4 +1,4 @@
-"""From a run folder to RUN/cloudwatch.json and RUN/cloudwatch.csv: against moto's server, and against one that is told."""
+"""From a run folder to RUN/cloudwatch.json and RUN/cloudwatch.csv: against moto's server, and one that is told."""
 
 import json
 import time
@@ -108,8 +108,7 @@ def test_credentials_are_in_no_file_and_no_output(
         message = [{"Code": "Echo", "Value": seen}]
         start_s = ec2_run.start_ns // NS
         results = [
-            result(one["Id"], {start_s + 60: 1.0}, Label=seen, Messages=message)
-            for one in request["MetricDataQueries"]
+            result(one["Id"], {start_s + 60: 1.0}, Label=seen, Messages=message) for one in request["MetricDataQueries"]
         ]
         return 200, {"MetricDataResults": results, "Messages": message}
 
@@ -128,10 +127,7 @@ def test_credentials_are_in_no_file_and_no_output(
 def test_a_fetch_adds_to_what_was_fetched_before(moto: Any, ec2_run: Any, command: Any) -> None:
     moto.put("CPUUtilization", [1.0] * 10, ec2_run.start_ns)
     command("fetch", ec2_run.folder, "--endpoint-url", moto.url)
-    moto.client()  # the first points are gone from the service, as they are after 15 days
-    import urllib.request
-
-    urllib.request.urlopen(urllib.request.Request(f"{moto.url}/moto-api/reset", method="POST"), timeout=10).close()
+    moto.reset()  # the first points are gone from the service, as they are after 15 days
     moto.put("CPUUtilization", [2.0] * 10, ec2_run.start_ns + 300 * NS)
     command("fetch", ec2_run.folder, "--endpoint-url", moto.url)
     values = [row["value"] for row in of(ec2_run.folder, "CPUUtilization", "Average")]
@@ -155,7 +151,7 @@ def test_a_fetch_without_any_point_says_what_to_check_and_changes_nothing(
 
 def test_a_run_that_is_on_no_instance_asks_for_one(new_run: Any, command: Any) -> None:
     run = new_run()
-    with pytest.raises(CloudWatchError, match="no instance id of neither side .+ give --instance-id"):
+    with pytest.raises(CloudWatchError, match=r"no instance id of neither side .+ give --instance-id"):
         command("fetch", run.folder)
     run.facts("receiver", "i-0bbbbbbbbbbbbbbbb")
     with pytest.raises(CloudWatchError, match="no instance id of the sender"):
@@ -274,7 +270,6 @@ def test_ctrl_c_keeps_what_came(scripted: Any, ec2_run: Any, command: Any, monke
         raise KeyboardInterrupt
 
     scripted.decide = decide
-    monkeypatch.setattr("cloudwatch.metric_data.Fetch.tell", interrupted, raising=False)
     monkeypatch.setattr("cloudwatch.progress.Progress.__call__", interrupted)
     with pytest.raises(KeyboardInterrupt):
         command("fetch", ec2_run.folder, "--endpoint-url", scripted.url)

@@ -16,7 +16,7 @@ def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(tmp_path: P
     files.write_aside(path, b"new")
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert os.listdir(tmp_path) == ["cloudwatch.json"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="No space"):
         files.write_aside(path, b"new")
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["cloudwatch.json"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:

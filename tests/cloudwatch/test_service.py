@@ -1,4 +1,4 @@
-"""boto3 asked: credentials, region, profile and role are its own; every trouble is one line; nothing is kept of secrets."""
+"""boto3 asked: credentials, region, profile and role are its own; trouble is one line; no secret is kept."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def ask(account: Account) -> None:
 def test_without_credentials_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
-    with pytest.raises(CloudWatchError, match="^CloudWatch: no credentials: set AWS_PROFILE or give --profile"):
+    with pytest.raises(CloudWatchError, match=r"^CloudWatch: no credentials: set AWS_PROFILE or give --profile"):
         ask(Account(region=REGION))
 
 
@@ -29,7 +29,7 @@ def test_half_of_the_credentials_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_without_a_region_there_is_a_line() -> None:
-    with pytest.raises(CloudWatchError, match="^CloudWatch: no region: give --region"):
+    with pytest.raises(CloudWatchError, match=r"^CloudWatch: no region: give --region"):
         ask(Account())
 
 
@@ -45,9 +45,7 @@ def test_a_profile_that_is_not_there_is_told() -> None:
         ask(Account(region=REGION, profile="nobody"))
 
 
-def test_a_profile_gives_region_and_credentials(
-    scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_a_profile_gives_region_and_credentials(scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
     (tmp_path / "aws-config").write_text("[profile lab]\nregion = ap-south-1\n")
@@ -71,7 +69,9 @@ def test_a_role_that_is_refused_is_one_line(scripted: Any, monkeypatch: pytest.M
     monkeypatch.setenv("AWS_ENDPOINT_URL_STS", scripted.url)
     body = b"<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>"
     scripted.answers = [(403, body)]
-    with pytest.raises(CloudWatchError, match="^role arn:aws:iam::1:role/x: these credentials may not do sts:AssumeRole"):
+    with pytest.raises(
+        CloudWatchError, match=r"^role arn:aws:iam::1:role/x: these credentials may not do sts:AssumeRole"
+    ):
         open_service(Account(region=REGION, role_arn="arn:aws:iam::1:role/x"))
 
 
@@ -104,7 +104,9 @@ def test_a_server_that_is_not_there_is_one_line() -> None:
         ask(Account(region=REGION, endpoint_url="http://127.0.0.1:1"))
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://user:word@host", "http://host/?key=1", "host:1", "http://", "http://a b"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "http://user:word@host", "http://host/?key=1", "host:1", "http://", "http://a b"]
+)
 def test_an_endpoint_with_a_password_or_none_at_all_is_wrong_usage(url: str) -> None:
     with pytest.raises(UsageError, match="--endpoint-url"):
         Account(endpoint_url=url).checked()

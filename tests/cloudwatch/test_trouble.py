@@ -72,7 +72,9 @@ def test_what_boto3_raises_has_a_line() -> None:
         exceptions.PartialCredentialsError(provider="env", cred_var="x"): "the credentials are not complete",
         exceptions.UnauthorizedSSOTokenError(): "the session of single sign-on has ended: aws sso login",
         exceptions.CredentialRetrievalError(provider="p", error_msg="boom"): "no credentials could be had: ",
-        exceptions.EndpointConnectionError(endpoint_url="http://x"): 'Could not connect to the endpoint URL: "http://x"',
+        exceptions.EndpointConnectionError(
+            endpoint_url="http://x"
+        ): 'Could not connect to the endpoint URL: "http://x"',
     }
     for problem, line in lines.items():
         assert library_error_line(problem).startswith(line)
