@@ -24,6 +24,13 @@ from cloudwatch.summary import summary_record, summary_text
 
 _DONE, _FAILED, _USAGE = 0, 1, 2
 _LONGEST_MARGIN_S = 86_400
+_EXAMPLES = """examples:
+  vmtrace cloudwatch fetch run1
+  vmtrace cloudwatch fetch run1 --instance-id i-0123456789abcdef0 --region eu-west-1 --profile lab
+  vmtrace cloudwatch fetch run1 --from answer.json
+  vmtrace cloudwatch publish run1 --dry-run
+  vmtrace cloudwatch policy --publish
+"""
 _FETCH_EXAMPLES = """examples:
   vmtrace cloudwatch fetch run1
   vmtrace cloudwatch fetch run1 --instance-id i-0123456789abcdef0 --region eu-west-1 --profile lab
@@ -48,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="vmtrace cloudwatch",
         description="CloudWatch's metrics of a run's instance, and the run's numbers as custom metrics.",
-        epilog=_FETCH_EXAMPLES,
+        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

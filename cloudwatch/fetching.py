@@ -24,6 +24,7 @@ from cloudwatch.service import Account, Service, open_service
 from cloudwatch.store import command_line, kept_fetches, save
 
 DEFAULT_MARGIN_S = 1800
+_MOST_AHEAD_S = 300
 
 Tell = Callable[[str], object]
 
@@ -62,6 +63,7 @@ def fetch_run(folder: Path, wish: Wish, account: Account, tell: Tell) -> Result:
     earlier = kept_fetches(folder)
     instance = _instance(facts, wish)
     account = replace(account, region=account.region or instance.region)
+    _check_clock(facts)
     asked = plan(facts.start_ns, facts.end_ns, time.time_ns(), wish.period_s, wish.margin_s)
     job = _Job(facts, wish, account, instance, asked, tell)
     try:
@@ -99,6 +101,16 @@ def _instance(facts: RunFacts, wish: Wish) -> Instance:
     return Instance(wish.side or "sender", wish.instance_id, None, None)
 
 
+def _check_clock(facts: RunFacts) -> None:
+    """Metrics are found by the sender's time: with a wrong clock they are those of another time."""
+    ahead_s = (facts.end_ns - time.time_ns()) / NS
+    if ahead_s > _MOST_AHEAD_S:
+        raise CloudWatchError(
+            f"{facts.folder}: the run ends {ahead_s:,.0f} s after now: the sender's clock or this one was "
+            "wrong, and so its metrics cannot be found by time"
+        )
+
+
 class _Job:
     """One fetch: what is known of it at each moment."""
 
@@ -134,6 +146,8 @@ class _Job:
         answer = answer_of(exchanges, wrong)
         self.problems += problems_of(wrong, "CloudWatch's answer")
         if answer.series:
+            if answer.monitoring is None:
+                self.notes.append("whether monitoring was detailed or basic cannot be told from these points")
             save(self._facts.folder, [*earlier, self._record(exchanges, answer)], self.service.redact)
         return answer
 
@@ -173,10 +187,8 @@ class _Job:
             self.notes.append(f"the last periods are open until {iso(closed_ns)}: fetch again after that")
             return
         while (left_ns := closed_ns - time.time_ns()) > 0:
-            self._tell(
-                f"waiting {left_ns // NS:,} s, until {iso(closed_ns)}, when the last periods are closed "
-                "(--no-wait: take them open)"
-            )
+            until = iso(closed_ns).partition("T")[2]
+            self._tell(f"waiting {left_ns // NS:,} s, until {until}, for open periods (--no-wait: take them open)")
             time.sleep(min(1.0, left_ns / NS))
         if self._account.role_arn is not None:  # its credentials last for an hour, the waiting may be longer
             self._exchanges += self.service.exchanges

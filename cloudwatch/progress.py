@@ -1,5 +1,6 @@
 """How far a fetch is, on standard error, for whoever has waited two seconds."""
 
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -39,8 +40,9 @@ class Progress:
             self._width = 0
 
     def _rewrite(self, line: str) -> None:
-        self._write(f"\r{line:<{self._width}}")
-        self._width = len(line)
+        shown = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be rewritten
+        self._write(f"\r{shown:<{self._width}}")
+        self._width = len(shown)
 
     def _write(self, words: str) -> None:
         try:

@@ -7,6 +7,7 @@ repeat one of them, it is blotted out.
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 CONNECT_S, READ_S = 10, 60
+_BROKEN_CONNECTIONS = 3
 _URL = re.compile(r"https?://[^/@\s?#]+(/[^@\s?#]*)?")
 
 
@@ -77,8 +79,9 @@ class Service:
                 response = _as_record(error.response)
                 if last or not is_passing(response):
                     raise self._failure(operation, client_error_line(_permission(operation), response)) from None
-            except HTTPClientError as error:  # no connection, no answer in time
-                if attempt >= min(3, self.backoff.attempts):
+            except HTTPClientError as error:  # the connection broke, or no answer came in time
+                # What is put may have arrived, and must not be put twice.
+                if operation.startswith("put_") or attempt >= min(_BROKEN_CONNECTIONS, self.backoff.attempts):
                     raise self._failure(operation, library_error_line(error)) from None
             except BotoCoreError as error:
                 raise self._failure(operation, library_error_line(error)) from None
@@ -136,14 +139,22 @@ def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
 
 
 def _secrets_of(session: "boto3.Session") -> Callable[[], tuple[str, ...]]:
-    def secrets() -> tuple[str, ...]:
-        credentials = session.get_credentials()
-        if credentials is None:
-            return ()
-        frozen = credentials.get_frozen_credentials()
-        # Short ones are no secrets of AWS's but words, which may stand in any text.
-        return tuple(one for one in (frozen.secret_key, frozen.token, frozen.access_key) if one and len(one) >= 8)
+    """All that were in use so far: credentials are renewed, and an answer may repeat the old ones."""
+    from botocore.exceptions import BotoCoreError
 
+    seen = set[str]()
+
+    def secrets() -> tuple[str, ...]:
+        # Renewing them can fail; then those in use are known already, and the failure is told by who asks for more.
+        with suppress(BotoCoreError):
+            credentials = session.get_credentials()
+            frozen = credentials.get_frozen_credentials() if credentials is not None else None
+            found = (frozen.secret_key, frozen.token, frozen.access_key) if frozen is not None else ()
+            # Short ones are no secrets of AWS's but words, which may stand in any text.
+            seen.update(one for one in found if one and len(one) >= 8)
+        return tuple(seen)
+
+    secrets()
     return secrets
 
 

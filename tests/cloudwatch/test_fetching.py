@@ -274,3 +274,19 @@ def test_ctrl_c_keeps_what_came(scripted: Any, ec2_run: Any, command: Any, monke
     with pytest.raises(KeyboardInterrupt):
         command("fetch", ec2_run.folder, "--endpoint-url", scripted.url)
     assert of(ec2_run.folder, "CPUUtilization")
+
+
+def test_a_run_that_ends_in_the_future_is_refused(new_run: Any, command: Any) -> None:
+    run = new_run(start_s=int(time.time()) + 3600).facts()
+    with pytest.raises(CloudWatchError, match=r"the run ends 5,[0-9]{3} s after now: the sender's clock"):
+        command("fetch", run.folder)
+
+
+def test_the_table_is_read_as_the_other_tables_of_a_run_are(moto: Any, ec2_run: Any, command: Any) -> None:
+    from capture.provenance import read_table
+
+    fill(moto, ec2_run.start_ns)
+    command("fetch", ec2_run.folder, "--endpoint-url", moto.url)
+    table = read_table(ec2_run.folder / "cloudwatch.csv", "vmtrace.cloudwatch_table/1")
+    assert len(table.rows) == len(rows(ec2_run.folder))
+    assert table.columns[:3] == ("start_ns", "period_s", "metric")

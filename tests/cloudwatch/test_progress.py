@@ -38,6 +38,15 @@ def test_a_terminal_s_line_is_rewritten_and_cleared(clock: list[float]) -> None:
     assert stream.getvalue() == "\rlong line\rshort    \r     \r"
 
 
+def test_no_line_is_wider_than_the_terminal(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    stream = Terminal()
+    progress = Progress(stream=stream)
+    clock[0] = 3.0
+    progress("a line that is too long")
+    assert stream.getvalue() == "\ra line th"
+
+
 def test_a_log_gets_a_line_now_and_then(clock: list[float]) -> None:
     stream = io.StringIO()
     progress = Progress(stream=stream)

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cloudwatch.backoff import Backoff
 from cloudwatch.errors import CloudWatchError, UsageError
-from cloudwatch.service import Account, open_service
+from cloudwatch.service import Account, Service, _secrets_of, open_service
 from tests.cloudwatch.made import ACCESS_KEY, REGION, SECRET_KEY, TOKEN, error
 
 
@@ -141,3 +143,47 @@ def test_without_boto3_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(CloudWatchError, match=r"boto3 is needed .+: pip install 'vmtrace\[cloudwatch\]'"):
         open_service(Account(region=REGION))
+
+
+class Breaking:
+    """A client whose connection breaks at every request."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def list_metrics(self, **_: Any) -> None:
+        from botocore.exceptions import ReadTimeoutError
+
+        self.asked += 1
+        raise ReadTimeoutError(endpoint_url="http://there")
+
+    put_metric_data = list_metrics
+
+
+@pytest.mark.parametrize(("operation", "times"), [("list_metrics", 3), ("put_metric_data", 1)])
+def test_a_broken_connection_is_tried_again_but_nothing_is_put_twice(operation: str, times: int) -> None:
+    client = Breaking()
+    service = Service(client, REGION, tuple, Backoff(sleep=lambda _: None))  # type: ignore[arg-type]
+    with pytest.raises(CloudWatchError, match='Read timeout on endpoint URL: "http://there"'):
+        service.ask(operation, {})
+    assert client.asked == times
+
+
+def test_credentials_that_cannot_be_renewed_do_not_hide_the_trouble(scripted: Any) -> None:
+    from botocore.exceptions import CredentialRetrievalError
+
+    class Session:
+        calls = 0
+
+        def get_credentials(self) -> Any:
+            self.calls += 1
+            if self.calls > 1:
+                raise CredentialRetrievalError(provider="sso", error_msg="gone")
+            return Session.Credentials()
+
+        class Credentials:
+            def get_frozen_credentials(self) -> Any:
+                return SimpleNamespace(access_key=ACCESS_KEY, secret_key=SECRET_KEY, token=None)
+
+    secrets = _secrets_of(Session())  # type: ignore[arg-type]
+    assert set(secrets()) == {ACCESS_KEY, SECRET_KEY}
