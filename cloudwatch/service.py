@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 CONNECT_S, READ_S = 10, 60
 _BROKEN_CONNECTIONS = 3
+_OF_NONSENSE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError)
+"""Whatever botocore's parsers raise at an answer that has not the form it should have."""
 _URL = re.compile(r"https?://[^/@\s?#]+(/[^@\s?#]*)?")
 
 
@@ -64,19 +66,18 @@ class Service:
 
     def redact(self, text: str) -> str:
         """The text without the credentials in use, wherever somebody repeated them."""
-        for secret in self.secrets():
-            text = text.replace(secret, "(credential)")
-        return text
+        return _without(text, self.secrets())
 
     def _persistently(self, operation: str, request: Record) -> Record:
         from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+        from botocore.parsers import ResponseParserError
 
         for attempt in range(1, self.backoff.attempts + 1):
             last = attempt == self.backoff.attempts
             try:
-                return _as_record(getattr(self.client, operation)(**request))
+                return self._cleaned(getattr(self.client, operation)(**request))
             except ClientError as error:
-                response = _as_record(error.response)
+                response = self._cleaned(error.response)
                 if last or not is_passing(response):
                     raise self._failure(operation, client_error_line(_permission(operation), response)) from None
             except HTTPClientError as error:  # the connection broke, or no answer came in time
@@ -85,13 +86,17 @@ class Service:
                     raise self._failure(operation, library_error_line(error)) from None
             except BotoCoreError as error:
                 raise self._failure(operation, library_error_line(error)) from None
-            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
-                # Whatever botocore's parsers make of an answer that is not of the form it should be.
-                line = f"the answer makes no sense ({type(error).__name__}: {one_line(error)})"
+            except (ResponseParserError, *_OF_NONSENSE) as error:
+                line = f"the answer makes no sense ({type(error).__name__}: {one_line(self.redact(str(error)))})"
                 raise self._failure(operation, line) from None
             self.tell(f"{_title(operation)}: the service is busy, attempt {attempt + 1}")
             self.backoff.wait(attempt)
         raise AssertionError("the last attempt returns or raises")
+
+    def _cleaned(self, answer: Mapping[str, Any]) -> Record:
+        """An answer without the credentials, before anybody keeps, shortens or shows any of it."""
+        secrets = self.secrets()
+        return {name: _changed(value, lambda text: _without(text, secrets)) for name, value in answer.items()}
 
     def _failure(self, operation: str, line: str) -> CloudWatchError:
         return CloudWatchError(f"CloudWatch {_title(operation)} in {self.region}: {self.redact(line)}")
@@ -127,15 +132,23 @@ def open_service(account: Account, tell: Callable[[str], object] = lambda _: Non
 
 def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
     import boto3
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
-    answer = session.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="vmtrace")
-    credentials = answer["Credentials"]
-    return boto3.Session(
-        aws_access_key_id=credentials["AccessKeyId"],
-        aws_secret_access_key=credentials["SecretAccessKey"],
-        aws_session_token=credentials["SessionToken"],
-        region_name=session.region_name,
-    )
+    try:
+        answer = session.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="vmtrace")
+        credentials = answer["Credentials"]
+        return boto3.Session(
+            aws_access_key_id=credentials["AccessKeyId"],
+            aws_secret_access_key=credentials["SecretAccessKey"],
+            aws_session_token=credentials["SessionToken"],
+            region_name=session.region_name,
+        )
+    except (ClientError, BotoCoreError):
+        raise
+    except (ResponseParserError, *_OF_NONSENSE) as error:
+        # The type alone: what could not be parsed may hold the credentials.
+        raise CloudWatchError(f"role {role_arn}: the answer makes no sense ({type(error).__name__})") from None
 
 
 def _secrets_of(session: "boto3.Session") -> Callable[[], tuple[str, ...]]:
@@ -156,6 +169,21 @@ def _secrets_of(session: "boto3.Session") -> Callable[[], tuple[str, ...]]:
 
     secrets()
     return secrets
+
+
+def _without(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "(credential)")
+    return text
+
+
+def _changed(value: object, change: Callable[[str], str]) -> object:
+    """The same with all texts in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(str(name)): _changed(one, change) for name, one in value.items()}
+    return [_changed(one, change) for one in value] if isinstance(value, list) else value
 
 
 def _as_record(answer: Mapping[str, Any]) -> Record:

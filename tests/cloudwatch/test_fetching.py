@@ -102,7 +102,7 @@ def test_credentials_are_in_no_file_and_no_output(
     scripted: Any, ec2_run: Any, command: Any, capfd: Any, caplog: Any
 ) -> None:
     def echo(operation: str, request: dict[str, Any]) -> tuple[int, Any]:
-        seen = scripted.raw[-1] + SECRET_KEY  # what no honest server has, and none sends back
+        seen = f"{SECRET_KEY} {TOKEN} {ACCESS_KEY} {scripted.raw[-1]}"  # what no honest server sends back
         if operation == "ListMetrics":
             return error("AccessDenied", f"you said {seen}")
         message = [{"Code": "Echo", "Value": seen}]

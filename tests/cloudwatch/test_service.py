@@ -78,6 +78,20 @@ def test_a_role_that_is_refused_is_one_line(scripted: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
+    "content", [b"garbage", b"<a/>", b"<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>"]
+)
+def test_a_role_of_which_the_answer_is_garbage_is_one_line(
+    scripted: Any, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", scripted.url)
+    scripted.answers = [(200, content)]
+    with pytest.raises(
+        CloudWatchError, match=r"^role arn:aws:iam::1:role/role-x: the answer makes no sense \([A-Za-z]+\)$"
+    ):
+        open_service(Account(region=REGION, role_arn="arn:aws:iam::1:role/role-x"))
+
+
+@pytest.mark.parametrize(
     ("code", "line"),
     [
         ("ExpiredTokenException", "the credentials have expired"),
