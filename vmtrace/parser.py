@@ -8,6 +8,8 @@ import typer
 
 from vmtrace.commands import rooms
 from vmtrace.commands.analyze import analyze
+from vmtrace.commands.report import EXAMPLES as REPORT_EXAMPLES
+from vmtrace.commands.report import report
 from vmtrace.errors import Exit, complain
 
 app = typer.Typer(
@@ -17,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(no_args_is_help=True)(analyze)
+app.command(no_args_is_help=True, epilog=REPORT_EXAMPLES)(report)
 
 # Wrong usage, by the name that every typer has for it (its base class moved between versions).
 _ParserError: type[Exception] = typer.BadParameter.__mro__[1]
