@@ -204,8 +204,10 @@ scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.dates(), st.datetimes(), st.times()
 )
 key_words = st.sampled_from(
-    """name repeat duration_s seed ip_version pairs gap_s transfer entries index probe data bytes direction streams tls
-    congestion_control send_buffer_bytes dscp mss_bytes""".split()
+    [
+        *("name", "repeat", "duration_s", "seed", "ip_version", "pairs", "gap_s", "transfer", "entries", "index"),
+        *("probe", "data", "bytes", "direction", "streams", "tls", "congestion_control", "send_buffer_bytes", "dscp"),
+    ]
 )
 tables = st.recursive(
     scalars,
