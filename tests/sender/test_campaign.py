@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from capture import durable
 from capture.settings import CaptureSettings
 from sender.baseline import Baseline
 from sender.campaign import Campaign, Ended
@@ -263,12 +264,11 @@ def test_a_disk_that_is_full_ends_the_run_with_one_line_and_a_valid_folder(
     import sender.run_folder
 
     folder = new_run()
-    real = sender.run_folder.append_line
 
     def append_line(path: Any, text: str) -> None:
         if folder.finished == 1:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
-        real(path, text)
+        durable.append_line(path, text)
 
     monkeypatch.setattr(sender.run_folder, "append_line", append_line)
     setting = Setting(folder, FakeFarSide())

@@ -56,7 +56,8 @@ def test_what_is_left_is_the_sum_of_the_steps_that_are_left(shape: list[tuple[in
 def test_scale_multiplies_sizes_and_idle_times_but_leaves_a_byte_for_each_stream(plan: Plan) -> None:
     tenth = plan.scaled(0.1)
     assert [(entry.probe.bytes, entry.data.bytes) for entry in tenth.entries] == [(1, 10), (2, 20)]
-    assert (tenth.entries[0].gap_s, tenth.scale) == (pytest.approx(0.05), 0.1)
+    assert tenth.entries[0].gap_s == pytest.approx(0.05)
+    assert tenth.scale == 0.1
     tiny = TransferPlan(1000, streams=4).scaled(1e-9)
     assert tiny.bytes == 4
     assert LEE2011.scaled(1e-12).entries[0].probe.bytes == 1
