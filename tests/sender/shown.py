@@ -10,12 +10,24 @@ from sender.plan import Plan
 
 TRANSFER = {"bytes": 1024, "goodput_bps": 2e6}
 FINISHED: dict[str, Any] = {
-    "sequence": 1, "index": "I_0", "pair": 1, "status": "complete", "attempts": 1, "error": None,
-    "probe": TRANSFER, "data": TRANSFER,
+    "sequence": 1,
+    "index": "I_0",
+    "pair": 1,
+    "status": "complete",
+    "attempts": 1,
+    "error": None,
+    "probe": TRANSFER,
+    "data": TRANSFER,
 }
 FAILED: dict[str, Any] = {
-    "sequence": 2, "index": "I_0", "pair": 2, "status": "failed", "attempts": 5, "error": "digests differ",
-    "probe": None, "data": None,
+    "sequence": 2,
+    "index": "I_0",
+    "pair": 2,
+    "status": "failed",
+    "attempts": 5,
+    "error": "digests differ",
+    "probe": None,
+    "data": None,
 }
 
 

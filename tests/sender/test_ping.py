@@ -69,14 +69,16 @@ def test_the_rtt_is_that_of_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sender.ping, "WAIT_S", 0.2)
     emulator = EmulatorSettings(Impairments(delay_s=0.02), Impairments(delay_s=0.02), 1)
     hosts = {"sender": HostSettings(), "receiver": HostSettings()}
-    with joined_hosts(Topology.TUN, 4, 1500, hosts, emulator, tmp_path) as path:
-        with namespaces.inside(path.hosts["sender"].namespace):
-            there = icmp(path.hosts["receiver"].address)
-            nowhere = icmp("198.18.2.77")
-            tcp = TcpPing(Endpoint(path.hosts["receiver"].address, 1))
-            found, lost, refused = there.echo(), nowhere.echo(), tcp.echo()
-            there.close()
-            nowhere.close()
+    with (
+        joined_hosts(Topology.TUN, 4, 1500, hosts, emulator, tmp_path) as path,
+        namespaces.inside(path.hosts["sender"].namespace),
+    ):
+        there = icmp(path.hosts["receiver"].address)
+        nowhere = icmp("198.18.2.77")
+        tcp = TcpPing(Endpoint(path.hosts["receiver"].address, 1))
+        found, lost, refused = there.echo(), nowhere.echo(), tcp.echo()
+        there.close()
+        nowhere.close()
     assert found.rtt_s is not None
     assert 0.04 <= found.rtt_s < 0.06
     assert lost.rtt_s is None
