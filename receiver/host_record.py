@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
+from capture.durable import write_aside
 from capture.host_counters import HostCounters
 from capture.host_facts import host_facts
-
-from capture.durable import write_aside
 from receiver.storage import StoredRun
 
 
@@ -17,7 +16,7 @@ class HostRecord:
     def __init__(self, run: StoredRun, interface: str | None) -> None:
         facts = host_facts(interface, metadata=True)
         write_aside(run.path("facts", 0, ""), json.dumps(facts.as_record(), indent=1).encode() + b"\n")
-        self._counters = HostCounters(run.path("host", 0, ""), interface=interface)
+        self._counters = HostCounters(run.next_host_path(), interface=interface)
         self._counters.start()
 
     def stop(self) -> None:

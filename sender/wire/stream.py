@@ -16,6 +16,7 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass
+from typing import Callable
 
 from sender.wire.errors import ReceiverGone
 
@@ -93,8 +94,13 @@ def send_stream(sock: socket.socket, block: memoryview, total_bytes: int, progre
             write_bytes = max(write_bytes // 2, _SMALLEST_WRITE_BYTES)
 
 
-def receive_stream(sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress) -> Received:
+def receive_stream(
+    sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress, at_end: Callable[[], None]
+) -> Received:
     """Receive and verify `total_bytes` of a stream whose block has `block_bytes`.
+
+    `at_end` is called as soon as the last byte is here: the digest is made afterwards, so that its time is no part of
+    the transfer's.
 
     Raises `ReceiverGone` when the stream ends early or stands still.
     """
@@ -114,6 +120,7 @@ def receive_stream(sock: socket.socket, total_bytes: int, block_bytes: int, prog
             received += count
             progress.moved_bytes = received
         last_ns = time.time_ns()
+        at_end()
         return Received(received, first_ns or last_ns, last_ns, reference.sha256(), reference.repeats)
 
 
