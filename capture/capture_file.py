@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import select
 import stat
 import struct
 import sys
@@ -24,6 +25,7 @@ HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
 _STREAM_BUFFER_BYTES = 1 << 20
 # The walk over the record headers takes about 0.2 s for so many; of a longer file the bytes on the wire are not told.
 _MOST_WALKED = 1_000_000
+_ZEROS = bytes(1 << 16)
 _RECORD = struct.Struct("=IIII")  # seconds, fraction, captured, length on the wire: written in this machine's order
 
 
@@ -59,6 +61,7 @@ class CaptureFile:
         self.written = 0
         self.size_bytes = HEADER_BYTES
         self._batch_at, self._batch_after = HEADER_BYTES, 0  # the last records: where they begin, records before them
+        self._failed = False
         self._unit_ns = 1 if live.nanoseconds else 1000
         self._descriptor = _opened(path)
         # Of a pipe or a device only the number of packets is known, and there is nothing beside it.
@@ -91,9 +94,9 @@ class CaptureFile:
         try:
             self.dumper.flush()
         except OSError as error:
-            if error.errno == errno.EPIPE:
-                raise ReaderGoneError("the reader of standard output has gone") from error
-            raise CaptureError(f"{self.path}: writing failed: {error.strerror}") from error
+            number = error.errno or self._why_writing_fails()
+            self._failed = True
+            raise CaptureError(f"{self.path}: writing failed: {os.strerror(number)}") from error
         if self.regular:
             self.size_bytes = os.fstat(self._descriptor).st_size
 
@@ -115,8 +118,31 @@ class CaptureFile:
     def close(self) -> None:
         """Close the file as it is; a second time does nothing."""
         dumper = getattr(self, "dumper", None)
-        if dumper is not None:
-            dumper.close()
+        if dumper is None:
+            return
+        if self._failed:
+            # What stdio could not write it would write now, behind the last whole record.
+            nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            os.dup2(nowhere, self._descriptor, inheritable=False)
+            os.close(nowhere)
+            self._failed = False
+        dumper.close()
+
+    def _why_writing_fails(self) -> int:
+        """The error number that libpcap did not tell, found by trying."""
+        if not self.regular:
+            poller = select.poll()
+            poller.register(self._descriptor, 0)
+            return errno.EPIPE if poller.poll(0) else errno.EIO
+        before = os.fstat(self._descriptor).st_size
+        try:
+            for _ in range(_STREAM_BUFFER_BYTES // len(_ZEROS)):
+                os.pwrite(self._descriptor, _ZEROS, os.fstat(self._descriptor).st_size)
+        except OSError as error:
+            return error.errno or errno.EIO
+        finally:
+            os.ftruncate(self._descriptor, before)
+        return errno.EIO
 
     def _walked(self) -> Contents:
         size = os.fstat(self._descriptor).st_size
@@ -155,10 +181,6 @@ class CaptureFile:
     def _time_ns(self, view: mmap.mmap, at: int) -> int:
         seconds, fraction, _, _ = _RECORD.unpack_from(view, at)
         return int(seconds * 1_000_000_000 + fraction * self._unit_ns)
-
-
-class ReaderGoneError(CaptureError):
-    """What reads our standard output has ended, which ends a capture without a fault."""
 
 
 def _opened(path: Path) -> int:

@@ -94,6 +94,10 @@ class NoRightsError(CaptureError):
     """The kernel does not let this program capture."""
 
 
+class InterruptedCaptureError(CaptureError):
+    """The kernel gives no more packets; what it gave before may still be in the buffer."""
+
+
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_uint), ("instructions", ctypes.c_void_p))
 
@@ -296,13 +300,13 @@ class Live:
         """Write what is ready, at most `count` packets, to `dumper`; returns how many.
 
         Raises:
-            CaptureError: the capture cannot go on; what was handed over until now is in the dumper.
+            InterruptedCaptureError: the capture cannot go on; what was handed over until now is in the dumper.
         """
         written = int(self._library.pcap_dispatch(self._handle, count, self._dump, dumper.pointer))
         if written == _ERROR_BREAK:
             return 0
         if written < 0:
-            raise CaptureError(f"{self._interface}: {self.error()}")
+            raise InterruptedCaptureError(f"{self._interface}: {self.error()}")
         return written
 
     def stats(self) -> Stats:
@@ -354,7 +358,8 @@ class Dumper:
         ctypes.set_errno(0)
         failed = _libc().fflush(self._stream) != 0
         if failed or _libc().ferror(self._stream):
-            number = ctypes.get_errno()
+            # The reason is lost if it was libpcap's call, not ours, that failed.
+            number = ctypes.get_errno() if failed else 0
             raise OSError(number, os.strerror(number) if number else "writing failed")
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from typing import final
 from capture.capture_file import STANDARD_OUTPUT
 from capture.errors import CaptureError
 from capture.health import CaptureHealth, sum_of
+from capture.libpcap import InterruptedCaptureError
 from capture.opening import HAND_OVER_MS, open_capture, stop_receiving
 from capture.rotation import Rotation
 from capture.settings import CaptureSettings
@@ -148,7 +149,11 @@ class Recorder:
         stop_receiving(self._opened)
         quiet_since_s = time.monotonic()
         while not self._enough() and not self._writer.complete():
-            if self._writer.read(self._remaining()):
+            try:
+                written = self._writer.read(self._remaining())
+            except InterruptedCaptureError:  # an interface that is gone: the kernel still hands over what came before
+                written = 0
+            if written:
                 quiet_since_s = time.monotonic()
             elif time.monotonic() - quiet_since_s > _EMPTY_AFTER_S:
                 break

@@ -33,7 +33,7 @@ class Evidence:
 
     scenario: Scenario
     fates: list[PacketFate]
-    emulator: dict[str, int]
+    emulator: dict[str, Any]
     outcome: TransferOutcome
     counters: dict[str, dict[str, int]]
     health: dict[str, CaptureHealth]

@@ -1,9 +1,11 @@
 """Two hosts in network namespaces, joined by the emulator, and always torn down.
 
-Two shapes:
+Three shapes:
 * `TUN`: each host has a TUN device; both see packets of the path's MTU.
 * `OFFLOAD`: each host has a veth to a router of its own, and the routers hold the TUN devices. With segmentation
   offload the sender's capture sees superpackets, with receive offload the receiver's too; the path carries MTU size.
+* `GUEST`: as `OFFLOAD`, but in the place of the sender's host is a TAP device of its router, for a guest kernel
+  (`lab.guest`) that somebody else starts.
 
 The data sender is always the host `sender`; which side opens the connection is the transfer's affair.
 """
@@ -22,6 +24,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from lab import namespaces
 from lab.emulator import EmulatorSettings
@@ -30,7 +33,7 @@ ADDRESSES = {
     4: {"sender": "198.18.1.1", "receiver": "198.18.2.1"},
     6: {"sender": "fd00:18:1::1", "receiver": "fd00:18:2::1"},
 }
-_ROUTERS = {
+ROUTERS = {
     4: {"sender": "198.18.1.254", "receiver": "198.18.2.254"},
     6: {"sender": "fd00:18:1::fe", "receiver": "fd00:18:2::fe"},
 }
@@ -38,7 +41,8 @@ _PREFIXES = {
     4: {"sender": "198.18.1.0/24", "receiver": "198.18.2.0/24"},
     6: {"sender": "fd00:18:1::/64", "receiver": "fd00:18:2::/64"},
 }
-_LENGTH = {4: 24, 6: 64}
+PREFIX_LENGTH = {4: 24, 6: 64}
+GUEST_DEVICE = "tap0"
 _SERIAL = itertools.count(1)
 _MITIGATION_NS = 300_000
 _QUEUE_PACKETS = 20000  # never let the TUN device drop what the log should have seen
@@ -49,6 +53,7 @@ class Topology(StrEnum):
 
     TUN = "tun"
     OFFLOAD = "offload"
+    GUEST = "guest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +105,13 @@ class EmulatedPath:
     log_path: Path
     report_path: Path
 
-    def finish(self, timeout_s: float = 10.0) -> dict[str, int]:
+    def finish(self, timeout_s: float = 10.0) -> dict[str, Any]:
         """Let packets on their way arrive, stop the emulator, return its report."""
         self.emulator.send_signal(signal.SIGTERM)
         self.emulator.wait(timeout_s)
         if self.emulator.returncode != 0 or not self.report_path.exists():
             raise RuntimeError(f"the path emulator ended with status {self.emulator.returncode}")
-        report: dict[str, int] = json.loads(self.report_path.read_text())
+        report: dict[str, Any] = json.loads(self.report_path.read_text())
         return report
 
     def device_drops(self) -> int:
@@ -135,19 +140,29 @@ def joined_hosts(
             descriptors.append(namespaces.open_tun(names[_tun_owner(role, topology)], "tun0"))
             stack.callback(os.close, descriptors[-1])
             _configure(role, topology, ip_version, mtu, names, settings[role])
-        device = "tun0" if topology is Topology.TUN else "eth0"
         hosts = {
-            role: Host(role, names[role], device, ADDRESSES[ip_version][role], settings[role].congestion_control)
+            role: Host(
+                role, *_place(role, topology, names), ADDRESSES[ip_version][role], settings[role].congestion_control
+            )
             for role in ("sender", "receiver")
         }
         tuns = {role: names[_tun_owner(role, topology)] for role in ("sender", "receiver")}
         yield _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
 
 
+def route_congestion_control(host: Host, ip_version: int) -> None:
+    """Have every connection of the host use its algorithm, whatever its sockets ask for before they connect.
+
+    A namespace's default (a sysctl) takes only algorithms that the machine allows everyone; a route takes any.
+    """
+    via = ROUTERS[ip_version][host.role]
+    _ip(host.namespace, f"route change default via {via} dev eth0 congctl {host.congestion_control}", ip_version)
+
+
 def _namespaces(stack: ExitStack, topology: Topology) -> dict[str, str]:
     serial = next(_SERIAL)
-    roles = ["sender", "receiver"]
-    if topology is Topology.OFFLOAD:
+    roles = ["receiver"] if topology is Topology.GUEST else ["sender", "receiver"]
+    if topology is not Topology.TUN:
         roles += ["sender-router", "receiver-router"]
     names = {}
     for role in roles:
@@ -161,37 +176,61 @@ def _tun_owner(role: str, topology: Topology) -> str:
     return role if topology is Topology.TUN else f"{role}-router"
 
 
+def _is_guest(role: str, topology: Topology) -> bool:
+    return topology is Topology.GUEST and role == "sender"
+
+
+def _place(role: str, topology: Topology, names: Mapping[str, str]) -> tuple[str, str]:
+    """Namespace and device of a host; a guest kernel's are those of its TAP device."""
+    if _is_guest(role, topology):
+        return names["sender-router"], GUEST_DEVICE
+    return names[role], "tun0" if topology is Topology.TUN else "eth0"
+
+
 def _configure(
     role: str, topology: Topology, ip_version: int, mtu: int, names: Mapping[str, str], settings: HostSettings
 ) -> None:
-    namespace, tun_namespace = names[role], names[_tun_owner(role, topology)]
+    namespace, tun_namespace = _place(role, topology, names)[0], names[_tun_owner(role, topology)]
     for name in {namespace, tun_namespace}:
         namespaces.set_sysctls(name, _quiet_sysctls(ip_version))
-    namespaces.set_sysctls(namespace, settings.as_sysctls())
+    if not _is_guest(role, topology):
+        namespaces.set_sysctls(namespace, settings.as_sysctls())
     _ip(tun_namespace, f"link set tun0 mtu {mtu} txqueuelen {_QUEUE_PACKETS} up")
     far = _PREFIXES[ip_version]["receiver" if role == "sender" else "sender"]
     _ip(tun_namespace, f"route add {far} dev tun0", ip_version)
     if topology is Topology.TUN:
         _address(namespace, "tun0", ADDRESSES[ip_version][role], ip_version)
+    elif _is_guest(role, topology):
+        _prepare_guest(ip_version, mtu, tun_namespace)
     else:
         _join_router(role, ip_version, mtu, namespace, tun_namespace, settings)
 
 
 def _join_router(role: str, ip_version: int, mtu: int, namespace: str, router: str, settings: HostSettings) -> None:
     _ip(namespace, f"link add eth0 mtu {mtu} type veth peer name lan0 netns {router} mtu {mtu}")
-    forwarding = "net.ipv4.ip_forward" if ip_version == 4 else "net.ipv6.conf.all.forwarding"
-    namespaces.set_sysctls(router, {forwarding: "1"})
+    namespaces.set_sysctls(router, _forwarding(ip_version))
     _offloads(namespace, "eth0", settings.segmentation_offload, settings.receive_offload)
     # The kernel aggregates on a veth only what its peer did not already send as superpackets.
     _offloads(router, "lan0", False, False)
     _address(namespace, "eth0", ADDRESSES[ip_version][role], ip_version)
-    _address(router, "lan0", _ROUTERS[ip_version][role], ip_version)
+    _address(router, "lan0", ROUTERS[ip_version][role], ip_version)
     _ip(namespace, f"link set eth0 txqueuelen {_QUEUE_PACKETS} up")
     _ip(router, f"link set lan0 txqueuelen {_QUEUE_PACKETS} up")
-    _ip(namespace, f"route add default via {_ROUTERS[ip_version][role]} dev eth0", ip_version)
+    _ip(namespace, f"route add default via {ROUTERS[ip_version][role]} dev eth0", ip_version)
     if settings.receive_offload:
         # Packets reach the veth one write at a time: hold them a moment, as an interrupt-mitigating NIC does.
         _receive_mitigation(namespace, "eth0")
+
+
+def _prepare_guest(ip_version: int, mtu: int, router: str) -> None:
+    _ip(router, f"tuntap add dev {GUEST_DEVICE} mode tap")
+    namespaces.set_sysctls(router, _forwarding(ip_version))
+    _address(router, GUEST_DEVICE, ROUTERS[ip_version]["sender"], ip_version)
+    _ip(router, f"link set {GUEST_DEVICE} mtu {mtu} txqueuelen {_QUEUE_PACKETS} up")
+
+
+def _forwarding(ip_version: int) -> dict[str, str]:
+    return {"net.ipv4.ip_forward" if ip_version == 4 else "net.ipv6.conf.all.forwarding": "1"}
 
 
 def _receive_mitigation(namespace: str, device: str) -> None:
@@ -214,7 +253,7 @@ def _quiet_sysctls(ip_version: int) -> dict[str, str]:
 
 def _address(namespace: str, device: str, address: str, ip_version: int) -> None:
     nodad = " nodad" if ip_version == 6 else ""
-    _ip(namespace, f"address add {address}/{_LENGTH[ip_version]} dev {device}{nodad}", ip_version)
+    _ip(namespace, f"address add {address}/{PREFIX_LENGTH[ip_version]} dev {device}{nodad}", ip_version)
 
 
 def _ip(namespace: str, words: str, ip_version: int = 4) -> None:

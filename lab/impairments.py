@@ -2,7 +2,7 @@
 
 Pure: no clock, no sockets. `DirectionState.admit` takes the instant and length of one packet and says its fate. The
 emulator carries the decision out. A packet meets, in this order: blackout or hold, policer or shaper, loss, bottleneck
-queue, delay with jitter and holding back. What a hold releases therefore leaves at the bottleneck's rate.
+queue, delay with jitter, spikes and holding back. What a hold releases therefore leaves at the bottleneck's rate.
 
 Every kind of decision has its own random stream and draws once per packet, so the n-th packet of a direction meets the
 same dice whatever happened to the ones before it, and switching one impairment on does not reroll another.
@@ -49,6 +49,14 @@ class BurstLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class Spikes:
+    """Rare long delays: the share of packets that begin one, and the longest; lengths are spread evenly below it."""
+
+    share: float
+    longest_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class TokenBucket:
     """Rate and burst in IP bytes; what exceeds it waits in `queue_bytes` (shaper) or, with none, is lost (policer)."""
 
@@ -85,6 +93,7 @@ class Impairments:
     token_bucket: TokenBucket | None = None
     holds: tuple[Hold, ...] = ()
     spare_first: int = 0
+    spikes: Spikes | None = None
 
 
 @dataclass(slots=True)
@@ -113,7 +122,7 @@ class DirectionState:
     _streams: dict[str, random.Random] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("loss", "burst", "jitter", "reorder", "duplicate", "corrupt", "bit"):
+        for name in ("loss", "burst", "jitter", "reorder", "duplicate", "corrupt", "bit", "spike", "spike length"):
             self._streams[name] = random.Random(f"{self.seed}/{name}")
         if self.settings.token_bucket:
             self._tokens = float(self.settings.token_bucket.burst_bytes)
@@ -152,6 +161,9 @@ class DirectionState:
             chance.lost = Fate.LOST_BURST
         if settings.jitter_s:
             chance.jitter = streams["jitter"].random()
+        if settings.spikes and streams["spike"].random() < settings.spikes.share:
+            # The length is drawn from another stream: this one keeps to one number a packet.
+            chance.spike_s = streams["spike length"].random() * settings.spikes.longest_s
         if settings.reorder:
             chance.held_back = streams["reorder"].random() < settings.reorder
         if settings.duplicate:
@@ -196,7 +208,7 @@ class DirectionState:
 
     def _delay(self, leaves_ns: int, chance: _Chance, spared: bool) -> tuple[Fate, int]:
         settings = self.settings
-        due_ns = leaves_ns + round((settings.delay_s + chance.jitter * settings.jitter_s) * _NS)
+        due_ns = leaves_ns + round((settings.delay_s + chance.jitter * settings.jitter_s + chance.spike_s) * _NS)
         fate = Fate.CORRUPTED if chance.corrupted and not spared else Fate.DELIVERED
         if chance.held_back and not spared:
             return (Fate.HELD_BACK if fate is Fate.DELIVERED else fate), due_ns + round(settings.reorder_delay_s * _NS)
@@ -209,6 +221,7 @@ class DirectionState:
 class _Chance:
     lost: Fate | None = None
     jitter: float = 0.0
+    spike_s: float = 0.0
     held_back: bool = False
     duplicated: bool = False
     corrupted: bool = False

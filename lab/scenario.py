@@ -136,15 +136,17 @@ def _tcpdump_version() -> str:
     return "; ".join((said.stdout + said.stderr).splitlines()[:2])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """`python -m lab.scenario NAME --out DIR`."""
-    parser = argparse.ArgumentParser(prog="python -m lab.scenario", description="Run a transfer with known truth.")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a scenario's command line."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios to run, or 'all'")
     parser.add_argument("--out", type=Path, help="folder; each scenario gets a folder of its name in it")
     parser.add_argument("--list", action="store_true", help="show the scenarios")
     parser.add_argument("--seed", type=int, help="another seed than the scenario's own")
     parser.add_argument("--attempts", type=int, default=4, help="run again one that was not good (default 4)")
-    options = parser.parse_args(arguments)
+
+
+def run_named(options: argparse.Namespace) -> int:
+    """Run the scenarios of a command line; returns the exit status."""
     if options.list:
         for scenario in SCENARIOS.values():
             print(f"{scenario.name:34} {scenario.story}")
@@ -152,14 +154,21 @@ def main(arguments: list[str] | None = None) -> int:
     names = list(SCENARIOS) if options.names == ["all"] else options.names
     unknown = [name for name in names if name not in SCENARIOS]
     if unknown or not names or options.out is None:
-        parser.error(
-            f"no scenario {', '.join(unknown)}: see --list" if unknown else "give NAME and --out DIR, or --list"
-        )
+        said = f"no scenario {', '.join(unknown)}: see --list" if unknown else "give NAME and --out DIR, or --list"
+        print(f"lab: {said}", file=sys.stderr)
+        return 2
     try:
         return max(_run_and_tell(SCENARIOS[name], options) for name in names)
     except (namespaces.LabUnavailableError, RuntimeError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`python -m lab.scenario NAME --out DIR`."""
+    parser = argparse.ArgumentParser(prog="python -m lab.scenario", description="Run a transfer with known truth.")
+    add_options(parser)
+    return run_named(parser.parse_args(arguments))
 
 
 def _run_and_tell(scenario: Scenario, options: argparse.Namespace) -> int:

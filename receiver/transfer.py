@@ -85,12 +85,11 @@ class Transfer:
 
     def wait(self, timeout_s: float) -> Ended:
         """Wait until all streams have ended, at most so long, and end what is left."""
-        self._over.wait(timeout_s)
-        missing = self.awaited
+        if not self._over.wait(timeout_s):
+            self.interrupt(f"{self._left} of its streams did not end")
         self.stop()
         with self._lock:
-            error = self._error or (f"{missing} of its streams did not come" if missing else None)
-            return Ended(self._all_received(), self._all_sent(), error)
+            return Ended(self._all_received(), self._all_sent(), self._error)
 
     def interrupt(self, reason: str) -> None:
         """Let all streams end, without waiting for their threads. One that has ended well stays so."""
@@ -179,9 +178,12 @@ def _directions(direction: str) -> tuple[str, ...]:
 
 
 def _wait_for_close(sock: socket.socket) -> None:
-    """Let the sender close first, so that its FIN is in both captures and TIME_WAIT is not here."""
+    """Let the sender close first, so that its FIN is in both captures and TIME_WAIT is not here.
+
+    Beneath TLS, which would answer a FIN without its own farewell with an alert, and that meets a reset.
+    """
     give_up_after(sock, _CLOSING_S)
     try:
-        sock.recv(1)
+        socket.socket.recv(sock, 1)
     except OSError:
         return  # it went without a word: all bytes are here nevertheless

@@ -26,14 +26,14 @@ def main(
     try:
         return run(arguments)
     except KeyboardInterrupt:
-        _complain("interrupted")
+        complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # Python flushes standard output once more at exit, which would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (OSError, ValueError, CaptureError, WireError) as error:
-        _complain(describe(error))
+        complain(describe(error))
         return FAILED
 
 
@@ -44,7 +44,8 @@ def describe(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _complain(message: str) -> None:
+def complain(message: str) -> None:
+    """One line of trouble on standard error."""
     try:
         print(f"vmtrace: {message}", file=sys.stderr)
     except (OSError, ValueError):

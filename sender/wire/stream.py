@@ -15,8 +15,8 @@ import os
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from sender.wire.errors import ReceiverGone
 
@@ -95,12 +95,11 @@ def send_stream(sock: socket.socket, block: memoryview, total_bytes: int, progre
 
 
 def receive_stream(
-    sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress, at_end: Callable[[], None]
+    sock: socket.socket, total_bytes: int, block_bytes: int, progress: Progress, all_here: Callable[[], None]
 ) -> Received:
     """Receive and verify `total_bytes` of a stream whose block has `block_bytes`.
 
-    `at_end` is called as soon as the last byte is here: the digest is made afterwards, so that its time is no part of
-    the transfer's.
+    `all_here` is called when the last byte has come, before the digest is made, whose time is not the network's.
 
     Raises `ReceiverGone` when the stream ends early or stands still.
     """
@@ -120,7 +119,7 @@ def receive_stream(
             received += count
             progress.moved_bytes = received
         last_ns = time.time_ns()
-        at_end()
+        all_here()
         return Received(received, first_ns or last_ns, last_ns, reference.sha256(), reference.repeats)
 
 

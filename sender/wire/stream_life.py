@@ -131,9 +131,9 @@ class StreamLife:
             send_go(sock)
             if self._certificate is None:
                 self._accepted(hello, auth)
-            self.received = receive_stream(sock, self.job.bytes, len(self.job.block), self.progress, self._all_is_here)
+            self.received = receive_stream(sock, self.job.bytes, len(self.job.block), self.progress, self._all_here)
 
-    def _all_is_here(self) -> None:
+    def _all_here(self) -> None:
         self.ended_s = time.monotonic()
         send_done(self._kept(), self.job.bytes)
 

@@ -12,7 +12,7 @@ from tests.lab.packets import fate, tcp_packet
 
 
 def record(packet: bytes, *, entered: int = 10, out: int = 30, number: int = 0, direction: int = 0) -> bytes:
-    return RECORD.pack(entered, 20, out, number, direction, Fate.DELIVERED, len(packet), packet[:HEADER_BYTES])
+    return RECORD.pack(entered, 20, out, 7, number, direction, Fate.DELIVERED, len(packet), packet[:HEADER_BYTES])
 
 
 @pytest.mark.parametrize("version", [4, 6])

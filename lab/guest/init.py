@@ -1,0 +1,131 @@
+"""The first program of a guest kernel: sets the guest up, runs one program, says how it ended, switches the guest off.
+
+It runs inside the guest as process 1, with the host's file system (read-only) as root. It talks to `kernel.GuestKernel`
+over two serial lines: `_REPORTS` out, `_ORDERS` in; the program has the terminal `_TERMINAL`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+_TERMINAL = "/dev/tty1"
+_REPORTS = "/dev/tty2"
+_ORDERS = "/dev/tty3"
+
+
+class Reports:
+    """Lines to the host: a word, the guest's clock, and what the word is about."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def say(self, word: str, text: str = "") -> None:
+        """One line; the host compares the clock with its own."""
+        os.write(self._descriptor, f"{word} {time.time_ns()} {text}\n".encode())
+
+
+def report_line(line: str) -> tuple[str, int, str]:
+    """Word, guest's clock and text of a line that `Reports.say` wrote."""
+    word, time_ns, text = line.rstrip("\n").split(" ", 2)
+    return word, int(time_ns), text
+
+
+def main() -> NoReturn:
+    """Process 1 of the guest: never returns, the guest ends with it."""
+    settings = json.loads(Path(sys.argv[1]).read_text())
+    _mount("proc", "/proc", "proc")
+    _mount("sys", "/sys", "sysfs")
+    Path("/dev/shm").mkdir(exist_ok=True)
+    _mount("shm", "/dev/shm", "tmpfs")
+    reports = Reports(_plain_line(_REPORTS, os.O_WRONLY))
+    try:
+        status = _run(settings, reports)
+        os.sync()
+        reports.say("ended", str(status))
+    except (OSError, RuntimeError) as error:
+        reports.say("failed", str(error))
+    finally:
+        switch_off()
+
+
+def _run(settings: dict[str, Any], reports: Reports) -> int:
+    for folder in settings["writable"]:
+        _mount(folder, folder, "hostfs", folder)
+    os.environ.update(settings["environment"])
+    for words in settings["commands"]:
+        _command(words)
+    for name, value in settings["sysctls"].items():
+        Path("/proc/sys", name.replace(".", "/")).write_text(value)
+    reports.say("ready", os.uname().release)
+    terminal = _terminal(settings)
+    to_terminal = settings["terminal"] is not None
+    process = subprocess.Popen(
+        settings["program"],
+        stdin=subprocess.DEVNULL,
+        stdout=terminal if to_terminal else subprocess.PIPE,
+        stderr=terminal if to_terminal else subprocess.STDOUT,
+        cwd="/",
+    )
+    threading.Thread(target=_obey, args=(process,), daemon=True).start()
+    while process.stdout and (content := os.read(process.stdout.fileno(), 65536)):
+        os.write(terminal, content)
+    return process.wait()
+
+
+def _command(words: list[str]) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+
+
+def _obey(process: subprocess.Popen[bytes]) -> None:
+    """Pass signals on: each byte of the line of orders is the number of one."""
+    orders = _plain_line(_ORDERS, os.O_RDONLY)
+    while content := os.read(orders, 64):
+        for number in content:
+            process.send_signal(signal.Signals(number))
+
+
+def _terminal(settings: dict[str, Any]) -> int:
+    terminal = _plain_line(_TERMINAL, os.O_RDWR)
+    if settings["terminal"]:
+        termios.tcsetwinsize(terminal, tuple(settings["terminal"]))
+    return terminal
+
+
+def _plain_line(path: str, flags: int) -> int:
+    """A serial line that changes nothing on its way: no echo, no line discipline."""
+    descriptor = os.open(path, flags | os.O_NOCTTY)
+    attributes = termios.tcgetattr(descriptor)
+    attributes[0] = attributes[1] = attributes[3] = 0
+    attributes[6][termios.VMIN], attributes[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
+    return descriptor
+
+
+def _mount(source: str, target: str, kind: str, data: str = "") -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(source.encode(), target.encode(), kind.encode(), 0, data.encode()) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount {kind} at {target}: {os.strerror(number)}")
+
+
+def switch_off() -> NoReturn:
+    """End the guest."""
+    Path("/proc/sysrq-trigger").write_text("o")
+    while True:
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""Ready-made paths for campaigns, by name: `PROFILES`."""
+
+from lab.profiles.profile import Profile
+from lab.profiles.ready import READY
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in READY}
+
+__all__ = ["PROFILES", "Profile"]
