@@ -45,6 +45,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+_MOST_HEAD_BYTES = 1 << 20  # many times what hundreds of columns take
 _KEYS = tuple(field.name for field in fields(Provenance))
 
 
@@ -80,18 +81,31 @@ def vmtrace_version() -> str:
 def read_table(path: Path, schema: str) -> Table:
     """Read a table of the given schema, without a torn last row; ValueError says what is wrong with any other file."""
     lines = read_lines(path)
+    found, columns, start = _parse_head(path, schema, lines)
+    rows = tuple(tuple(line.split(",")) for line in lines[start:])
+    for number, row in enumerate(rows, start + 1):
+        if len(row) != len(columns):
+            raise ValueError(f"{path}: line {number} has {len(row)} cells, expected {len(columns)}")
+    return Table(found, columns, rows)
+
+
+def read_columns(path: Path, schema: str) -> tuple[str, ...]:
+    """The columns of a table, whose rows are not read; ValueError for any other file, as by `read_table`."""
+    with path.open("rb") as file:
+        head = file.read(_MOST_HEAD_BYTES)
+    lines = head[: head.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")[:-1]
+    return _parse_head(path, schema, lines)[1]
+
+
+def _parse_head(path: Path, schema: str, lines: list[str]) -> tuple[Provenance, tuple[str, ...], int]:
+    """Provenance, columns, and how many lines these take."""
     end = next((number for number, line in enumerate(lines) if not line.startswith("# ")), len(lines))
     found = _parse_header(path, lines[:end])
     if found.schema != schema:
         raise ValueError(f"{path}: its schema is {found.schema!r}, expected {schema!r}")
     if end == len(lines):
         raise ValueError(f"{path}: no line of column names after the provenance")
-    columns = tuple(lines[end].split(","))
-    rows = tuple(tuple(line.split(",")) for line in lines[end + 1 :])
-    for number, row in enumerate(rows, end + 2):
-        if len(row) != len(columns):
-            raise ValueError(f"{path}: line {number} has {len(row)} cells, expected {len(columns)}")
-    return Table(found, columns, rows)
+    return found, tuple(lines[end].split(",")), end + 1
 
 
 def _parse_header(path: Path, lines: list[str]) -> Provenance:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capture import durable
+from capture.deadlines import Deadlines
 from capture.provenance import Provenance, provenance
 from capture.tcp_info_layout import FIELDS, SIZE, Layout
 
@@ -117,9 +118,9 @@ class TcpInfoSampler:
         return self._result
 
     def _run(self) -> None:
-        start_s = time.monotonic()
-        turn, written_s = 0, start_s
-        while not self._ending.wait(max(0.0, start_s + turn * self._interval_s - time.monotonic())):
+        deadlines = Deadlines(self._interval_s)
+        written_s = time.monotonic()
+        while not self._ending.wait(deadlines.remaining_s()):
             with self._lock:
                 for watched in list(self._watched.values()):
                     self._sample(watched)
@@ -127,10 +128,8 @@ class TcpInfoSampler:
             if now_s - written_s >= _BLOCK_S:
                 self._write_rows()
                 written_s = now_s
-            # Deadlines are counted from the start, so that they do not drift; what is over by now is left out.
-            coming = max(turn + 1, int((time.monotonic() - start_s) / self._interval_s) + 1)
-            self.missed += coming - turn - 1
-            turn = coming
+            deadlines.met()
+            self.missed = deadlines.missed
 
     def _sample(self, watched: _Watched) -> None:
         time_ns = time.time_ns()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.provenance import Provenance, provenance, read_table, vmtrace_version
+from capture.provenance import Provenance, provenance, read_columns, read_table, vmtrace_version
 
 KNOWN = Provenance("vmtrace.host/1", "0.3.0", "vm-1", "6.1.0", "tsc", True, "vmtrace send far --out run", 1.0)
 
@@ -32,6 +32,7 @@ def test_a_table_comes_back_with_its_provenance_and_without_a_torn_row(tmp_path:
     assert table.provenance == KNOWN
     assert table.columns == ("time_ns", "load_1min")
     assert table.rows == (("1", "0.5"), ("2", ""))
+    assert read_columns(tmp_path / "t.csv", KNOWN.schema) == table.columns
 
 
 @pytest.mark.parametrize(
