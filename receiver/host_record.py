@@ -16,7 +16,7 @@ class HostRecord:
     def __init__(self, run: StoredRun, interface: str | None) -> None:
         facts = host_facts(interface, metadata=True)
         write_aside(run.path("facts", 0, ""), json.dumps(facts.as_record(), indent=1).encode() + b"\n")
-        self._counters = HostCounters(run.next_host_path(), interface=interface)
+        self._counters = HostCounters(run.path("host", 0, ""), interface=interface)
         self._counters.start()
 
     def stop(self) -> None:

@@ -41,14 +41,6 @@ class StoredRun:
         make_folder(path.parent)
         return path
 
-    def next_host_path(self) -> Path:
-        """Where the counters of this session go: each session of a run has a file of its own."""
-        path, session = self.path("host", 0, ""), 1
-        while path.exists():
-            session += 1
-            path = self.path("host", session, "")
-        return path
-
     def repair(self) -> None:
         """Drop what a crash left half written; nobody else may write to the run."""
         repair_tail(self.folder / path_of("transfers", 0, "", RECEIVER))
