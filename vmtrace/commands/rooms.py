@@ -1,7 +1,7 @@
 """The subcommands whose options other rooms define with argparse, because those run without vmtrace, too.
 
-A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands look
-alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before its command is asked for.
+A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands
+look alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before it is asked for.
 """
 
 import argparse
