@@ -1,9 +1,9 @@
 """`python -m bench.transfers`: vmtrace's transfers beside iperf3's, over the same path, in turns, in the same run.
 
-One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO and
-once with it every 10 ms; iperf3 once as it is and once with writes of 1 MiB (`-l 1M`), the better of which counts. Paths:
-loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made within a
-turn, because a machine's speed changes from minute to minute.
+One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO
+and once with it every 10 ms; iperf3 once as it is and once with writes of 1 MiB (`-l 1M`), the better of which counts.
+Paths: loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made
+within a turn, because a machine's speed changes from minute to minute.
 """
 
 import argparse

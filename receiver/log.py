@@ -8,6 +8,9 @@ import threading
 import time
 from typing import Any
 
+_HOSTILE_EVENTS = 30
+_HOSTILE_EVENTS_S = 60.0
+
 
 class Log:
     """Writes to standard output. Usable from several threads; a reader that has gone away is no trouble."""
@@ -16,6 +19,8 @@ class Log:
         self._json_lines = json_lines
         self._quiet = quiet
         self._lock = threading.Lock()
+        self._hostile_since_s = time.monotonic()
+        self._hostile = 0
 
     def event(self, name: str, text: str, **facts: Any) -> None:
         """Tell of an event: `text` for people, `name` and `facts` for programs."""
@@ -30,6 +35,20 @@ class Log:
                 print(line, flush=True)
             except (OSError, ValueError):
                 return
+
+    def hostile(self, name: str, text: str, **facts: Any) -> None:
+        """Tell of what anybody on the network can cause: a few each minute, then how many more there were, so that
+        nobody there can fill a disk."""
+        now_s = time.monotonic()
+        with self._lock:
+            missed = 0
+            if now_s - self._hostile_since_s >= _HOSTILE_EVENTS_S:
+                missed = max(0, self._hostile - _HOSTILE_EVENTS)
+                self._hostile_since_s, self._hostile = now_s, 0
+            self._hostile += 1
+            silent = self._hostile > _HOSTILE_EVENTS
+        if not silent:
+            self.event(name, f"{text} (and {missed} more such events before)" if missed else text, **facts)
 
     def trouble(self, text: str) -> None:
         """Tell of trouble that does not end the receiver, on standard error."""

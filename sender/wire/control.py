@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 import time
-from typing import Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 from sender.wire import handshake
 from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
 from sender.wire.data_connection import data_key, session_name
 from sender.wire.endpoint import Address, Endpoint, connect, keep_alive, name_of, resolve
-from sender.wire.errors import ReceiverBusy, ReceiverGone, ReceiverRefused
+from sender.wire.errors import ConnectionClosed, ReceiverBusy, ReceiverGone, ReceiverRefused
 from sender.wire.fields import FieldError, from_json, to_json
 from sender.wire.records import (
     ClockOffset,
@@ -29,6 +30,9 @@ from sender.wire.records import (
 
 _Record = TypeVar("_Record")
 _ANSWER_S = 30.0
+_DESCRIBING_S = 600.0
+"""The digest of one file may take long: a capture of whole packets can have tens of gigabytes."""
+_MOST_FILES = 1_000_000
 _CLOCK_ROUNDS = 8
 _SILENCE_S = 20
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -113,9 +117,12 @@ class Control:
     def files(self) -> list[RemoteFile]:
         """The files of the receiver's half of the run."""
         listing = self._record(FileListing, self._ask("files", {}))
+        if listing.count > _MOST_FILES:
+            raise ChannelError(f"{self._channel.peer} announced {listing.count} files: more than a run can have")
         files: list[RemoteFile] = []
         while len(files) < listing.count:
-            some = self._record(FileDescriptions, self._ask("describe", {"first": len(files)})).files
+            answer = self._ask("describe", {"first": len(files)}, _DESCRIBING_S)
+            some = self._record(FileDescriptions, answer).files
             if not some:
                 raise ChannelError(f"{self._channel.peer} announced {listing.count} files and describes {len(files)}")
             files.extend(some)
@@ -163,9 +170,17 @@ class Control:
             raise ChannelError(f"{self._channel.peer} gave an answer that is none: {error}") from error
 
 
-def introduce(sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str) -> tuple[bytes, bytes]:
+def introduce(
+    sock: socket.socket, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str
+) -> tuple[bytes, bytes]:
     """Read the receiver's HELLO and answer it; returns both. The ACCEPT is still to be read."""
-    hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
+    try:
+        hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
+    except ConnectionClosed as error:
+        raise ReceiverBusy(
+            f"{peer} closed the connection without a word: after wrong keys or too many connections from this address"
+            " it waits a minute; is it a vmtrace receiver at all?"
+        ) from error
     handshake.check_hello(hello, peer)
     auth = handshake.new_auth(key, hello, kind, subject)
     sock.settimeout(None)

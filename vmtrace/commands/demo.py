@@ -1,7 +1,8 @@
 """`vmtrace demo`: the whole story on this machine, from transfers to a report to open.
 
-With root, two hosts in network namespaces and an emulated long path between them; without, a campaign over loopback, and a
-word that says so. Either way real transfers by the real sender and receiver, recorded at both ends, then `vmtrace report`.
+With root, two hosts in network namespaces and an emulated long path between them; without, a campaign over loopback,
+and a word that says so. Either way real transfers by the real sender and receiver, recorded at both ends, and then
+`vmtrace report`.
 """
 
 import argparse
@@ -56,7 +57,8 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("vmtrace-demo"), help="folder for the run (default: %(default)s)")  # fmt: skip
+    out = Path("vmtrace-demo")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=out, help="folder for runs (default: %(default)s)")
     parser.add_argument("--repeat", metavar="N", type=int, default=1, help="rounds of its six pairs (default: 1)")
     parser.add_argument("--loopback", action="store_true", help="over loopback, also with root")
     return parser
@@ -167,7 +169,6 @@ def _report(folder: Path) -> int:
     page = folder / "report.html"
     status = cli.run(["report", str(folder), "--html", str(page), "--figures", str(folder / "figures")])
     if status == 0:
-        print(
-            f"\nrun folder: {folder}\nfigures:    {folder / 'figures'}\nreport, to open in a browser:\n{page.absolute()}"
-        )
+        print(f"\nrun folder: {folder}\nfigures:    {folder / 'figures'}")
+        print(f"report, to open in a browser:\n{page.absolute()}")
     return status
