@@ -40,7 +40,6 @@ COMMANDS = {
     "send": RoomCommand("sender.command", "Run a campaign of connection pairs against a receiver."),
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
-    "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }
