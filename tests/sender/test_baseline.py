@@ -54,7 +54,7 @@ def test_ten_echoes_come_first_and_three_before_each_pair(new_run: NewRun) -> No
 def test_where_icmp_is_forbidden_or_filtered_few_handshakes_are_made(new_run: NewRun, filtered: bool) -> None:
     folder, tcp, silent = new_run(), Scripted("tcp"), Scripted("icmp", [None] * 10)
     baseline = Baseline((lambda: silent) if filtered else forbidden, lambda: tcp, folder, FastInterruption(), 0.2)
-    assert baseline.before(1) == RoundTrips("tcp", 3, 0, 0.005, pytest.approx(0.005), 0.005)
+    assert baseline.before(1) == RoundTrips("tcp", 3, 0, 0.005, 0.015 / 3, 0.005)
     assert baseline.before(2).sent == 1
     assert tcp.sent == 4
     lines = [json.loads(line) for line in (folder.path / "ping.jsonl").read_text().splitlines()]

@@ -122,12 +122,13 @@ def test_going_on_remembers_settings_and_where_the_receiver_was(
         return 0
 
     monkeypatch.setattr("sender.command.send", send)
-    for words in (
-        ["--resume", folder.path],
-        ["--out", folder.path, "--resume"],
-        ["198.18.2.9", "--resume", folder.path],
-    ):
-        assert go(*words, "--key-file", key, "--attempts", "2") == 0
+    words: tuple[tuple[str | Path, ...], ...] = (
+        ("--resume", folder.path),
+        ("--out", folder.path, "--resume"),
+        ("198.18.2.9", "--resume", folder.path),
+    )
+    for spelling in words:
+        assert go(*spelling, "--key-file", key, "--attempts", "2") == 0
     assert go("--out", folder.path, "--key-file", key, "--resume", "198.18.2.9") == 0
     endpoints = [order.endpoint for _, order in seen]  # type: ignore[attr-defined]
     assert [str(endpoint) for endpoint in endpoints] == ["198.18.2.1:6000"] * 2 + ["198.18.2.9:6000"] * 2

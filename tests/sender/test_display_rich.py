@@ -30,11 +30,10 @@ def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) ->
     assert answers.getvalue() == "complete: [2] pairs\n"
 
 
-def test_fetching_alone_has_a_bar(plan: Plan) -> None:
+def test_fetching_alone_has_a_bar() -> None:
     live = io.StringIO()
     display = RichDisplay(Console(file=live, force_terminal=True, width=100, color_system=None))
     display.fetching(1, 2)
     display._progress.refresh()
     display.close()
     assert "1 of 2 files" in live.getvalue()
-    assert plan

@@ -33,31 +33,27 @@ class Receiver:
     """The real receiver in a process of its own."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        self._folder = folder
         command = [sys.executable, "-m", "receiver", "--key-file", str(folder / "key"), "--out", str(folder / "there")]
         command += ["--bind", "127.0.0.1", "--port", str(port), "--no-capture", "--no-host-counters", "--json-lines"]
-        self._log = (folder / "receiver.log").open("a")
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self._log, text=True, env=environment(), cwd=folder
-        )
+        # Files: a pipe that nobody empties would stop the receiver after some hundred events.
+        self._events, self._errors = folder / "receiver.jsonl", folder / "receiver.log"
+        with self._events.open("w") as events, self._errors.open("a") as errors:
+            self._process = subprocess.Popen(command, stdout=events, stderr=errors, env=environment(), cwd=folder)
         self.port = self._listening_port()
 
     def _listening_port(self) -> int:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            event = json.loads(line)
-            if event.get("event") == "listening":
-                return int(event["port"])
-        raise AssertionError((self._folder / "receiver.log").read_text())
+        while self._process.poll() is None:
+            for line in self._events.read_text().splitlines(keepends=True):
+                if line.endswith("\n") and json.loads(line).get("event") == "listening":
+                    return int(json.loads(line)["port"])
+            time.sleep(0.02)
+        raise AssertionError(self._errors.read_text())
 
     def end(self, number: int = signal.SIGTERM) -> None:
         """Stop it, also after it has ended."""
         if self._process.poll() is None:
             self._process.send_signal(number)
         self._process.wait(20)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._log.close()
 
 
 def environment() -> dict[str, str]:
@@ -76,6 +72,11 @@ def send(*arguments: str | Path, timeout_s: float = 60.0) -> subprocess.Complete
 
 def pairs(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "pairs.jsonl").read_text().splitlines()]
+
+
+def done_pairs(run: Path) -> int:
+    path = run / "pairs.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def state(run: Path) -> dict[str, Any]:
@@ -124,24 +125,26 @@ def test_a_sender_that_is_killed_at_random_moments_goes_on_after_its_last_pair(
     tmp_path: Path, receiver: Receiver, plan_file: Path
 ) -> None:
     run, chance = tmp_path / "run", random.Random(5)
-    command = ["127.0.0.1", "--out", run, "--plan", plan_file, *options(tmp_path, receiver)]
-    kills = 0
+    command = ["127.0.0.1", "--out", run, "--plan", plan_file, "--repeat", "8", *options(tmp_path, receiver)]
     for _ in range(6):
+        enough = done_pairs(run) + chance.randrange(1, 5)
         process = subprocess.Popen(sender(*command), env=environment(), stdout=subprocess.DEVNULL)
-        # Start-up takes some 0.3 s here, a pair some 0.1 s.
-        time.sleep(0.5 + chance.random() * 0.6)
+        while done_pairs(run) < enough and process.poll() is None:
+            time.sleep(0.002)
+        # A pair takes some 50 ms: anywhere within the next ones.
+        time.sleep(chance.random() * 0.1)
         process.kill()
-        kills += process.wait() == -signal.SIGKILL
-        if (run / "run.json").exists():
-            command = ["--resume", run, *options(tmp_path, receiver)]
-    assert kills >= 1
+        assert process.wait() == -signal.SIGKILL
+        assert state(run)["status"] == "running"
+        command = ["--resume", run, *options(tmp_path, receiver)]
     last = send(*command)
     assert last.returncode == 0, last.stderr
-    assert [pair["sequence"] for pair in pairs(run)] == list(range(1, 13))
+    assert [pair["sequence"] for pair in pairs(run)] == list(range(1, 97))
     content = state(run)
-    assert (content["status"], content["pairs_finished"]) == ("complete", 12)
-    assert len(content["sessions"]) >= 2
+    assert (content["status"], content["pairs_finished"], len(content["sessions"])) == ("complete", 96, 7)
     assert content["receiver_half"]["status"] == "complete"
+    for side in ("sender", "receiver"):
+        assert len(list((run / "tcpinfo" / side).iterdir())) == 192
 
 
 def test_a_receiver_that_is_killed_and_started_again_costs_no_pair(tmp_path: Path, plan_file: Path) -> None:
@@ -154,7 +157,7 @@ def test_a_receiver_that_is_killed_and_started_again_costs_no_pair(tmp_path: Pat
         text=True,
     )
     try:
-        while not (run / "pairs.jsonl").exists() or len(pairs(run)) < 3:
+        while done_pairs(run) < 3:
             time.sleep(0.02)
     finally:
         first.end(signal.SIGKILL)
