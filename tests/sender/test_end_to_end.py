@@ -10,11 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from lab import namespaces
+from lab.emulator import EmulatorSettings
+from lab.hosts import HostSettings, Topology, joined_hosts
+from lab.impairments import Impairments
 
 ROOT = Path(__file__).parents[2]
 PLAN = """
@@ -32,9 +37,18 @@ QUICK = ("--no-capture", "--no-receiver-capture", "--no-ping", "--no-instance-me
 class Receiver:
     """The real receiver in a process of its own."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        command = [sys.executable, "-m", "receiver", "--key-file", str(folder / "key"), "--out", str(folder / "there")]
-        command += ["--bind", "127.0.0.1", "--port", str(port), "--no-capture", "--no-host-counters", "--json-lines"]
+    def __init__(self, folder: Path, port: int = 0, bind: str = "127.0.0.1", prefix: Sequence[str] = ()) -> None:
+        command = [
+            *prefix,
+            sys.executable,
+            "-m",
+            "receiver",
+            "--key-file",
+            str(folder / "key"),
+            "--out",
+            str(folder / "there"),
+        ]
+        command += ["--bind", bind, "--port", str(port), "--no-capture", "--no-host-counters", "--json-lines"]
         # Files: a pipe that nobody empties would stop the receiver after some hundred events.
         self._events, self._errors = folder / "receiver.jsonl", folder / "receiver.log"
         with self._events.open("w") as events, self._errors.open("a") as errors:
@@ -194,6 +208,43 @@ def test_a_signal_ends_a_run_that_says_how_to_go_on(
     assert process.returncode == 130
     assert error == f"vmtrace: stopped by a signal: to go on: vmtrace send --resume {run} --key-file FILE\n"
     assert state(run)["status"] == "interrupted"
+
+
+@pytest.mark.root
+def test_a_network_that_goes_away_and_comes_back_costs_no_pair(tmp_path: Path) -> None:
+    reason = namespaces.missing_requirement()
+    if reason:
+        pytest.skip(reason)
+    plan, run = tmp_path / "plan.toml", tmp_path / "run"
+    plan.write_text('entries = [{pairs = 4, probe = "4 KiB", data = "3 MiB"}]')
+    slow = Impairments(delay_s=0.02, rate_bps=20e6, queue_bytes=200_000)
+    hosts = {"sender": HostSettings(), "receiver": HostSettings()}
+    with joined_hosts(Topology.TUN, 4, 1500, hosts, EmulatorSettings(slow, slow, 1), tmp_path) as path:
+        there, here = path.hosts["receiver"], path.hosts["sender"]
+        receiver = Receiver(tmp_path, bind=there.address, prefix=namespaces.exec_prefix(there.namespace))
+        words = sender(
+            there.address, "--out", run, "--plan", plan, "--stall-timeout", "1s", *options(tmp_path, receiver)
+        )
+        command = [*namespaces.exec_prefix(here.namespace), *words]
+        process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+        try:
+            while done_pairs(run) < 1:
+                time.sleep(0.01)
+            # Within the data transfer, which takes more than a second: a data connection is given up after
+            # --stall-timeout, the control connection only after half a minute.
+            time.sleep(0.8)
+            path.emulator.send_signal(signal.SIGUSR1)  # from now on nothing passes
+            while not (run / "attempts.jsonl").exists():
+                time.sleep(0.01)
+            path.emulator.send_signal(signal.SIGUSR2)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            receiver.end()
+    assert process.returncode == 0, error
+    found = pairs(run)
+    assert [pair["sequence"] for pair in found] == [1, 2, 3, 4]
+    assert max(pair["attempts"] for pair in found) > 1
 
 
 def test_wrong_key_and_no_receiver_are_one_line_and_leave_no_folder(tmp_path: Path, receiver: Receiver) -> None:
