@@ -21,6 +21,8 @@ from typing import Any, NoReturn
 _TERMINAL = "/dev/tty1"
 _REPORTS = "/dev/tty2"
 _ORDERS = "/dev/tty3"
+_TIME_WAIT = "06"
+_CLOSE_S = 5.0
 
 
 class Reports:
@@ -50,6 +52,7 @@ def main() -> NoReturn:
     reports = Reports(_plain_line(_REPORTS, os.O_WRONLY))
     try:
         status = _run(settings, reports)
+        wait_until_closed(Path("/proc/net/tcp"), _CLOSE_S)
         os.sync()
         reports.say("ended", str(status))
     except (OSError, RuntimeError) as error:
@@ -80,6 +83,16 @@ def _run(settings: dict[str, Any], reports: Reports) -> int:
     while process.stdout and (content := os.read(process.stdout.fileno(), 65536)):
         os.write(terminal, content)
     return process.wait()
+
+
+def wait_until_closed(table: Path, longest_s: float) -> None:
+    """A program may end while its kernel still repeats a FIN: the guest stays until no connection is left."""
+    deadline_s = time.monotonic() + longest_s
+    while time.monotonic() < deadline_s:
+        states = {line.split()[3] for line in table.read_text().splitlines()[1:]}
+        if states <= {_TIME_WAIT}:
+            return
+        time.sleep(0.05)
 
 
 def _command(words: list[str]) -> None:

@@ -74,7 +74,7 @@ def programs_of(folder: Path) -> list[str]:
 @pytest.mark.usefixtures("real_hosts", "user_mode_linux")
 def test_its_program_has_kernel_clock_files_and_environment_and_its_status_comes_back(tmp_path: Path) -> None:
     said = io.BytesIO()
-    script = f"uname -r; echo $WORD; date +%s.%N; echo written > {tmp_path}/here; touch /root/there; exit 7"
+    script = f"uname -r; echo $WORD; date +%s.%N; echo written > {tmp_path}/here; touch /etc/there; exit 7"
     with guest(tmp_path, said, "sh", "-c", script) as (running, _):
         assert abs(running.clock_offset_s) < 0.2
         host_s = time.time()
