@@ -111,7 +111,7 @@ def test_stalls_of_a_guest_kernel_are_in_log_and_truth(tmp_path: Path) -> None:
     outcome = campaign_run.run(campaign, tmp_path / "run", quiet)
     check_stalls(outcome, tmp_path / "run", "guest_kernel_stop")
     assert outcome.truth["guest"]["kernel"] != os.uname().release
-    assert abs(outcome.truth["guest"]["clock_offset_s"]) < 0.2
+    assert abs(outcome.truth["guest"]["clock_offset_s"]) < 0.05
 
 
 def check_stalls(outcome: campaign_run.Outcome, run: Path, kind: str) -> None:

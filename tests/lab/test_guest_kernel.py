@@ -76,7 +76,7 @@ def test_its_program_has_kernel_clock_files_and_environment_and_its_status_comes
     said = io.BytesIO()
     script = f"uname -r; echo $WORD; date +%s.%N; echo written > {tmp_path}/here; touch /etc/there; exit 7"
     with guest(tmp_path, said, "sh", "-c", script) as (running, _):
-        assert abs(running.clock_offset_s) < 0.2
+        assert abs(running.clock_offset_s) < 0.05
         host_s = time.time()
         assert running.wait() == 7
         release = running.release
