@@ -39,3 +39,12 @@ LEDGER = {
     "link_bytes": ("link headers", "#555555"),
 }
 """The parts of the ledger in the order they are drawn, with names and colours."""
+
+TRANSFERS = {"probe": "#E69F00", "data": "#0072B2"}
+"""The two transfers of a connection pair."""
+
+RUNS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#555555")
+"""Runs side by side, in order; they begin again after the last."""
+
+REFERENCE = "#777777"
+"""What data is compared with: an identity line, a baseline."""

@@ -57,18 +57,17 @@ class Endpoint:
         self._document = document
         self._client = document["end"] == "client"
         self._family = socket.AF_INET6 if ":" in document["address"] else socket.AF_INET
-        self._sampler = TcpInfoSampler(self._transfer.sample_interval_s)
+        self._sampler = TcpInfoSampler(Path(document["tcp_info"]), self._transfer.sample_interval_s)
         self._results: list[ConnectionResult] = []
         self._failures: list[str] = []
 
     def run(self) -> int:
         """Run to the end; returns the exit status."""
-        self._sampler.start()
         if self._client:
             self._connect()
         else:
             self._serve()
-        self._sampler.finish(Path(self._document["tcp_info"]))
+        self._sampler.finish()
         self._results.sort(key=lambda result: result.number)
         document = {"connections": [asdict(result) for result in self._results]}
         Path(self._document["result"]).write_text(json.dumps(document))

@@ -25,7 +25,6 @@ from lab.transfer import TransferOutcome
 
 SCHEMA = "vmtrace.lab_truth/1"
 _CLOCK_STEP_BOUND_NS = 1_000_000
-_NO_MIN_RTT = 0xFFFFFFFF  # the kernel's value before the first sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def _retransmits(known: Evidence, flows: list[truth.FlowTruth]) -> dict[str, dic
 
 def _rtt(known: Evidence) -> dict[str, Any]:
     samples = [row for row in read_table(known.outcome.tcp_info["sender"]) if row["rtt_us"]]
-    smallest = [row["min_rtt_us"] for row in samples if row["min_rtt_us"] != _NO_MIN_RTT]
+    smallest = [row["min_rtt_us"] for row in samples if row["min_rtt_us"]]
     return {
         "base_s": known.scenario.forward.delay_s + known.scenario.reverse.delay_s,
         "forward_data_delay": truth.path_delays(known.fates, "forward", data_only=True),

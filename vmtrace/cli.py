@@ -36,12 +36,21 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     request = plain.parse(arguments)
     if request is None:
-        from vmtrace import parser
-
-        return parser.run(arguments)
+        return _run_other(arguments)
     from vmtrace.commands import analysis
 
     return analysis.run(request)
+
+
+def _run_other(arguments: list[str]) -> int:
+    """Subcommands of other rooms, and whatever else typer must read."""
+    from vmtrace.commands import rooms
+
+    if arguments and arguments[0] in rooms.COMMANDS and not rooms.asks_for_help(arguments):
+        return rooms.run(arguments[0], arguments[1:])
+    from vmtrace import parser
+
+    return parser.run(arguments)
 
 
 def _unexpected(error: Exception) -> str:

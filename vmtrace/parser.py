@@ -1,11 +1,15 @@
 """The whole command line, with help and completion, by typer. Each subcommand is a module of `vmtrace.commands`."""
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
+from vmtrace.commands import rooms
 from vmtrace.commands.analyze import analyze
+from vmtrace.commands.report import EXAMPLES as REPORT_EXAMPLES
+from vmtrace.commands.report import report
 from vmtrace.errors import Exit, complain
 
 app = typer.Typer(
@@ -15,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(no_args_is_help=True)(analyze)
+app.command(no_args_is_help=True, epilog=REPORT_EXAMPLES)(report)
 
 # Wrong usage, by the name that every typer has for it (its base class moved between versions).
 _ParserError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -39,12 +44,30 @@ def options(
 
 def run(arguments: list[str]) -> int:
     """Run one command line; returns the exit status. Wrong usage is told of here; what the command raises is raised."""
+    _register_rooms(arguments)
     try:
         return app(arguments, prog_name="vmtrace", standalone_mode=False) or Exit.DONE
     except _ParserError as error:
         return _usage(error)
     except typer.Abort:
         raise KeyboardInterrupt from None
+
+
+def _register_rooms(arguments: list[str]) -> None:
+    """Describe the subcommands of other rooms: whole where help or completion needs it, else with their line alone."""
+    # Shells give the words in one of these two; the first is `vmtrace`.
+    completed = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
+    for name, command in rooms.COMMANDS.items():
+        if name in arguments[:1] + completed[1:2]:
+            from vmtrace.commands.from_argparse import add_command
+
+            add_command(app, name, command.parser(name))
+        else:
+            app.command(name, help=command.help)(_never_called)
+
+
+def _never_called() -> None:
+    raise AssertionError("a subcommand of another room is run by its own parser")
 
 
 def _usage(error: Exception) -> int:

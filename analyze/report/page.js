@@ -2,16 +2,7 @@
 // The report's behaviour: a table to search and sort, and the plots of the chosen connection.
 // Everything shown is put in as text, never as markup.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const element = (id) => document.getElementById(id);
-  const make = (tag, text, className) => {
-    const node = document.createElement(tag);
-    if (text !== undefined) node.textContent = text;
-    if (className) node.className = className;
-    return node;
-  };
-  // plotly reads a few tags (<b>, <a>, ...) in the texts it draws.
-  const plotText = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const { data, element, make, plotText, dark, colour, themed } = page;
 
   // Table -----------------------------------------------------------------------------------------------------------
   const order = { field: null, falling: true };
@@ -69,12 +60,9 @@
   }
 
   // Plots -----------------------------------------------------------------------------------------------------------
-  const dark = matchMedia("(prefers-color-scheme: dark)");
   let current = 0;
 
   function layout() {
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name).trim();
     const count = data.panels.length;
     const gap = 0.035;
     const height = (1 - gap * (count - 1)) / count;
@@ -100,11 +88,6 @@
     const highest = data.plots[current].highest;
     if (highest > 0) result.yaxis.range = [0, highest * 1.1];
     return result;
-  }
-
-  // A blue that is clear on white is too dark on black.
-  function themed(look) {
-    return dark.matches && look.color === "#0072B2" ? { ...look, color: "#56B4E9" } : look;
   }
 
   function trace(series) {

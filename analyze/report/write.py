@@ -1,20 +1,15 @@
-"""Puts the report together: page, style, script, plotly.js and data in one file.
-
-Whatever comes from a capture or a file name is hostile: it reaches the page as escaped text or as JSON that cannot end
-its script element, and a content security policy forbids the page any load from elsewhere.
-"""
+"""The report of captures: a table of all connections, the plots of some. `page_file` makes one file of it."""
 
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyze.atomic import writing
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
 from analyze.provenance import Provenance
 from analyze.report import plots
+from analyze.report.page_file import in_script, resource, write_page
 from analyze.units import plural, printable, si
 
 if TYPE_CHECKING:
@@ -34,18 +29,13 @@ def write_report(trace: "Trace", series: "Sequence[ConnectionSeries]", provenanc
     }
     parts = {
         "title": escape(_title(trace)),
-        "style": _resource("page.css"),
         "inputs": _inputs(trace),
         "notes": _notes(trace),
         "provenance": escape(json.dumps(provenance, indent=2)),
-        "data": _in_script(data),
-        "plotly": _plotly(),
-        "script": _resource("page.js"),
+        "data": in_script(data),
+        "script": resource("page.js"),
     }
-    with writing(path) as out:
-        # Pieces that hold other pieces' marks must not be searched for them: the page is cut at its marks once.
-        for number, piece in enumerate(_resource("page.html").split("@@")):
-            out.write((parts[piece] if number % 2 else piece).encode("utf-8", "replace"))
+    write_page(resource("page.html"), parts, path)
 
 
 def _title(trace: "Trace") -> str:
@@ -119,20 +109,3 @@ def _notes(trace: "Trace") -> str:
     if len(trace) > _ROW_LIMIT:
         notes.append(f"The table shows the {_ROW_LIMIT:,} largest of {len(trace):,} connections.")
     return "".join(f"<p>{escape(note)}</p>" for note in notes)
-
-
-def _in_script(data: object) -> str:
-    """JSON that neither ends a script element nor starts a comment in one."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    script: str = get_plotlyjs()
-    return script.replace("</script", "<\\/script")
-
-
-def _resource(name: str) -> str:
-    return (files(__package__) / name).read_text(encoding="utf-8")

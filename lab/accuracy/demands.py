@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lab import fate_log
@@ -31,6 +30,8 @@ class Judged:
     sender: Reading
     receiver: Reading
     handshakes_s: Mapping[str, float]
+    hidden_tails: int
+    """Repeats that no capture at the receiver can tell from new data (see `hidden_tails`)."""
 
     @property
     def forward(self) -> Mapping[str, int]:
@@ -43,14 +44,51 @@ class Judged:
         return sum(view[name] for view in self.truth["seen_at"][side] if view["direction"] == "forward")
 
 
-def handshakes_s(folder: Path) -> dict[str, float]:
+def hidden_tails(rows: Iterable[PacketFate]) -> int:
+    """Repeats of a lost last segment that arrive first, above all that arrived before, without an IPv4 identification.
+
+    To the receiver they look like data that was sent late: no gap in sequence numbers, none in identifications.
+    """
+    sent_end: dict[tuple[int, int], int] = {}
+    repeats: list[PacketFate] = []
+    arrived: list[PacketFate] = []
+    for row in rows:
+        if row.direction != "forward" or not row.payload_bytes or row.fate == "duplicate":
+            continue
+        connection = (row.source_port, row.destination_port)
+        end = row.seq + row.payload_bytes
+        if connection in sent_end and _before(row.seq, sent_end[connection]):
+            repeats.append(row)
+        if connection not in sent_end or _before(sent_end[connection], end):
+            sent_end[connection] = end
+        if not row.lost:
+            arrived.append(row)
+    return sum(_looks_new(repeat, arrived) for repeat in repeats if not repeat.lost and not repeat.ip_id)
+
+
+def _looks_new(repeat: PacketFate, arrived: Iterable[PacketFate]) -> bool:
+    """Whether nothing at or above its first byte arrived before it."""
+    return not any(
+        row.time_out_ns < repeat.time_out_ns
+        and (row.source_port, row.destination_port) == (repeat.source_port, repeat.destination_port)
+        and _before(repeat.seq, row.seq + row.payload_bytes)
+        for row in arrived
+    )
+
+
+def _before(one: int, other: int) -> bool:
+    """Sequence number order, modulo 2**32 (RFC 9293 section 3.4)."""
+    return 0 < (other - one) % 2**32 < 2**31
+
+
+def handshakes_s(log: Iterable[PacketFate]) -> dict[str, float]:
     """Shortest handshake round trip as each end's capture point saw it, of openings that repeated nothing.
 
     Beside the client: its SYN into the path, the answer out of it, and what the client took to acknowledge. Beside the
     server: the SYN out of the path, what the server took, and the SYN-ACK's way until the acknowledgement is there.
     """
     by_client: dict[int, list[PacketFate]] = {}
-    for row in fate_log.read_csv(folder / "fates.csv.gz"):
+    for row in log:
         if row.fate != "duplicate" and row.source_port:
             client = row.destination_port if row.source_port == PORT else row.source_port
             by_client.setdefault(client, []).append(row)
@@ -99,11 +137,11 @@ def retransmissions_at_the_sender(run: Judged) -> Iterable[str]:
 
 
 def retransmissions_at_the_receiver(run: Judged) -> Iterable[str]:
-    """Within 1 % of those that arrived; one less with IPv6, where no identification tells of a lost tail."""
+    """Within 1 % of those that arrived and can be told there."""
     expected = run.seen_at("receiver", "retransmitted_segments")
-    tails = 1 if run.truth.get("scenario", {}).get("ip_version") == 6 else 0
-    if not near(run.receiver.retransmitted, expected, 0.01, tails):
-        yield f"receiver: {run.receiver.retransmitted} retransmitted segments, truth {expected}"
+    told = run.receiver.retransmitted
+    if told is None or not near(min(max(told, expected - run.hidden_tails), expected), told, 0.01, 0):
+        yield f"receiver: {told} retransmitted segments, truth {expected} ({run.hidden_tails} of them look new)"
 
 
 def no_loss_where_nothing_was_lost(run: Judged) -> Iterable[str]:
@@ -221,7 +259,8 @@ DEMANDS: dict[str, Callable[[Judged], Iterable[str]]] = {
 
 def judge(done: Run, sender: Reading, receiver: Reading) -> Judged:
     """A run with what vmtrace read at its two ends."""
-    return Judged(done.truth, sender, receiver, handshakes_s(done.folder))
+    log = list(fate_log.read_csv(done.folder / "fates.csv.gz"))
+    return Judged(done.truth, sender, receiver, handshakes_s(log), hidden_tails(log))
 
 
 def misses(run: Judged) -> dict[str, str]:

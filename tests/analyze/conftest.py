@@ -1,9 +1,11 @@
 """Captures made in the open, byte by byte, for tests of what lies around the engine."""
 
+import json
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,3 +137,133 @@ def new_capture() -> Callable[[], Capture]:
 def transfer_into() -> Callable[..., Capture]:
     """Adds a transfer to a capture, see `add_transfer`."""
     return add_transfer
+
+
+class RunMaker:
+    """A run folder made line by line, as `docs/run-folder.md` says; its captures are made by `add_transfer`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(mode=0o700, parents=True)
+        self.record: dict[str, Any] = {
+            "schema": "vmtrace.run/1",
+            "vmtrace": "0.1.0",
+            "id": "0123456789abcdef0123456789abcdef",
+            "status": "complete",
+            "error": None,
+            "start_ns": START_S * 10**9,
+            "end_ns": (START_S + 60) * 10**9,
+            "plan": {"name": "lee2011", "scale": 0.01, "repeat": 4, "duration_s": None, "seed": 1, "entries": []},
+            "pairs_planned": None,
+            "sender": {"address": "10.0.0.1", "host": "vm"},
+            "receiver": {"address": "10.0.0.2", "host": "native"},
+            "receiver_half": {"status": "complete", "files": 2, "bytes": 1000, "error": None},
+        }
+        self.save()
+
+    def save(self) -> None:
+        """Write `run.json` as `record` has it."""
+        (self.folder / "run.json").write_text(json.dumps(self.record))
+
+    def plan(self, *entries: tuple[str, int, int, int]) -> None:
+        """Entries of the plan: index, pairs, bytes of the probe, bytes of the data transfer."""
+        self.record["plan"]["entries"] = [
+            {"index": index, "pairs": pairs, "probe": {"bytes": probe}, "data": {"bytes": data}, "gap_s": 0}
+            for index, pairs, probe, data in entries
+        ]
+        self.record["pairs_planned"] = self.record["plan"]["repeat"] * sum(entry[1] for entry in entries)
+        self.save()
+
+    def pair(self, sequence: int, index: str = "I_0", **more: Any) -> dict[str, Any]:
+        """A line of `pairs.jsonl`, to be changed and given to `add`."""
+        start_s = 10.0 * (sequence - 1)
+        line = {
+            "sequence": sequence,
+            "repeat": 1,
+            "index": index,
+            "pair": sequence,
+            "start_ns": int((START_S + start_s) * 1e9),
+            "end_ns": int((START_S + start_s + 9) * 1e9),
+            "status": "complete",
+            "attempts": 1,
+            "error": None,
+            "rtt": {"method": "tcp", "sent": 3, "lost": 0, "min_s": 0.019, "mean_s": 0.020, "max_s": 0.022},
+            "probe": self.transfer(sequence, "probe", 1e6),
+            "data": self.transfer(sequence, "data", 2e6),
+        }
+        return line | more
+
+    def transfer(self, sequence: int, role: str, goodput_bps: float, **more: Any) -> dict[str, Any]:
+        """A transfer without a capture."""
+        port = self.port(sequence, role)
+        start_s = 10.0 * (sequence - 1) + (5 if role == "data" else 0)
+        size = 50_000 if role == "data" else 10_000
+        return {
+            "bytes": size,
+            "direction": "upload",
+            "streams": 1,
+            "start_ns": int((START_S + start_s) * 1e9),
+            "end_ns": int((START_S + start_s + 1) * 1e9),
+            "duration_s": 8 * size / goodput_bps,
+            "goodput_bps": goodput_bps,
+            "digest_ok": True,
+            "connections": [{"stream": 0, "direction": "upload", "local": f"10.0.0.1:{port}", "peer": "10.0.0.2:5001"}],
+            "tcp": {"retransmitted_segments": 1, "segments_out": 50, "min_rtt_s": 0.02, "srtt_s": 0.021},
+            "tls": None,
+            "capture": None,
+        } | more
+
+    @staticmethod
+    def port(sequence: int, role: str) -> int:
+        """The sender's port of a transfer."""
+        return 40_000 + 2 * sequence % 20_000 + (role == "data")
+
+    def capture(self, line: dict[str, Any], role: str, side: str = "sender", lost: tuple[int, ...] = (3,)) -> Path:
+        """Capture a transfer of a line, beside the sender of its data."""
+        transfer = line[role]
+        transfer["capture"] = (transfer["capture"] or {}) | {f"{side}_dropped": 0}
+        start_s = transfer["start_ns"] / 1e9 - START_S
+        made = add_transfer(Capture(), start_s, self.port(line["sequence"], role), transfer["bytes"] // 1000, lost=lost)
+        path = self.folder / "packets" / side / f"{line['sequence']:04}-{role}.pcap"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return made.write(path)
+
+    def add(self, *lines: dict[str, Any]) -> None:
+        """Append lines to `pairs.jsonl`, and their echoes to `ping.jsonl`."""
+        with (self.folder / "pairs.jsonl").open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        with (self.folder / "ping.jsonl").open("a") as file:
+            for line in lines:
+                for number, rtt_s in enumerate((0.019, 0.019, 0.022)):
+                    echo = {"time_ns": line["start_ns"], "method": "tcp", "sequence": number, "pair": line["sequence"]}
+                    file.write(json.dumps(echo | {"rtt_s": rtt_s}) + "\n")
+
+    def pairs(self, number: int, index: str = "I_0", first: int = 1, captured: bool = True) -> None:
+        """Complete pairs; data throughput is twice the probe's, which rises pair by pair."""
+        for sequence in range(first, first + number):
+            line = self.pair(sequence, index)
+            for role, factor in (("probe", 1), ("data", 2)):
+                line[role] = self.transfer(sequence, role, factor * 1e6 * sequence)
+                if captured:
+                    self.capture(line, role)
+            self.add(line)
+
+
+@pytest.fixture
+def new_run(tmp_path: Path) -> Callable[..., RunMaker]:
+    """Makes an empty run folder."""
+
+    def make(name: str = "run") -> RunMaker:
+        return RunMaker(tmp_path / name)
+
+    return make
+
+
+@pytest.fixture
+def small_run(new_run: Callable[..., RunMaker]) -> RunMaker:
+    """Eight captured pairs of two indices; each transfer has one segment lost of 10 or 50."""
+    run = new_run()
+    run.plan(("I_0", 1, 10_000, 50_000), ("I_1", 1, 10_000, 50_000))
+    run.pairs(4, "I_0")
+    run.pairs(4, "I_1", first=5)
+    return run

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from capture.provenance import provenance
 from lab.capture_run import CaptureHealth
 from lab.description import Scenario
 from lab.evidence import Evidence, truth_document
@@ -16,7 +17,7 @@ from lab.transfer import TransferOutcome
 from tests.lab.packets import fate
 
 SENDER = bytes([198, 18, 1, 1])
-COLUMNS = "connection,rtt_us,min_rtt_us"
+TABLE_HEAD = provenance("vmtrace.tcpinfo/1", 0.01, "by hand").header() + "stream,rtt_us,min_rtt_us\n"
 
 
 def agreeing(folder: Path) -> Evidence:
@@ -24,7 +25,7 @@ def agreeing(folder: Path) -> Evidence:
     fates = [fate(0, 0), fate(1, 100, arrives_ms=None), fate(2, 200), fate(3, 100)]
     near = [CapturedPacket(row.time_in_ns, SENDER, 1000, row.seq, 16, 140, 100) for row in fates]
     far = [CapturedPacket(row.time_out_ns, SENDER, 1000, row.seq, 16, 140, 100) for row in fates if not row.lost]
-    (folder / "info.csv").write_text(f"{COLUMNS}\n0,20000,19000\n")
+    (folder / "info.csv").write_text(f"{TABLE_HEAD}0,20000,19000\n")
     end = {"connections": [{"sent_bytes": 1, "got_bytes": 0, "sent_digest": "x", "got_digest": ""}]}
     other = {"connections": [{"sent_bytes": 0, "got_bytes": 1, "sent_digest": "", "got_digest": "x"}]}
     tables = dict.fromkeys(("sender", "receiver"), folder / "info.csv")

@@ -36,8 +36,7 @@ def test_sampler_keeps_a_table_and_does_not_hold_the_connection_open(tmp_path: P
     with socket.create_server(("127.0.0.1", 0)) as listener:
         near = socket.create_connection(listener.getsockname())
         far, _ = listener.accept()
-        sampler = TcpInfoSampler(0.005)
-        sampler.start()
+        sampler = TcpInfoSampler(tmp_path / "table.csv", 0.005)
         sampler.watch(0, near)
         near.sendall(bytes(1000))
         time.sleep(0.05)
@@ -46,7 +45,7 @@ def test_sampler_keeps_a_table_and_does_not_hold_the_connection_open(tmp_path: P
         far.settimeout(2)
         assert sum(len(chunk) for chunk in iter(lambda: far.recv(4096), b"")) == 1000
         far.close()
-    sampler.finish(tmp_path / "table.csv")
+    sampler.finish()
     rows = read_table(tmp_path / "table.csv")
     assert len(rows) >= 4
     assert tuple(rows[0]) == COLUMNS

@@ -22,6 +22,8 @@ transfer_file = _captures.transfer_file
 two_transfers = _captures.two_transfers
 new_capture = _captures.new_capture
 transfer_into = _captures.transfer_into
+new_run = _captures.new_run
+small_run = _captures.small_run
 
 Vmtrace = Callable[..., "subprocess.CompletedProcess[str]"]
 

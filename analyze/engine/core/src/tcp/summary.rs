@@ -253,12 +253,12 @@ impl ConnectionSummary {
             let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
             Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
         });
+        connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
         let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            half.settle_counters();
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
                 end_ns,

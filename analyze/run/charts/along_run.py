@@ -1,0 +1,73 @@
+"""Round-trip time, loss and throughput along the whole run."""
+
+import numpy as np
+
+from analyze.palette import TRANSFERS
+from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.run.records import ROLES, Pair, Role
+from analyze.run.results import RunResults, goodput_bps, measured
+from analyze.run.statistics import Floats
+from analyze.run.transfers import MeasuredTransfer
+
+_UNITS = ((2 * 86_400, 86_400, "d"), (2 * 3600, 3600, "h"), (120, 60, "min"), (0, 1, "s"))
+"""From this span on, seconds in the unit, and the unit."""
+
+_BASELINE = "#009E73"
+
+
+def chart(results: RunResults, suffix: str) -> Chart:
+    """Three panels over the time of the campaign."""
+    clock = Clock(results)
+    transfers = {role: results.of(role) for role in ROLES}
+
+    def along(values: "dict[Role, Floats]") -> tuple[Series, ...]:
+        return tuple(Series(role, clock.of_transfers(transfers[role]), values[role], TRANSFERS[role]) for role in ROLES)
+
+    rtt = along({role: measured(transfers[role], lambda one: one.rtt_mean_s) for role in ROLES})
+    loss = along({role: 100 * measured(transfers[role], lambda one: one.loss_rate) for role in ROLES})
+    throughput = along({role: goodput_bps(transfers[role]) for role in ROLES})
+    return Chart(
+        name=f"along-the-run{suffix}",
+        title=f"RTT, loss and throughput along {results.name}",
+        caption="Each point is a transfer; the line is the mean of the pings before each pair.",
+        x=Axis("time since the run's start", clock.unit),
+        panels=(
+            Panel("mean RTT", Axis("RTT", "s"), (*rtt, *_baseline(results, clock)), empty_note(rtt, "no captures")),
+            Panel("loss rate", Axis("loss rate", "%"), loss, empty_note(loss, "no captures")),
+            Panel("throughput", Axis("throughput", "bit/s"), throughput),
+        ),
+        shared_x=True,
+    )
+
+
+class Clock:
+    """Time along a run, in a unit that suits its length."""
+
+    def __init__(self, results: RunResults) -> None:
+        times = [one.transfer.start_ns for one in results.transfers]
+        start_ns = results.run.record.start_ns
+        # A clock that was set during the run may put transfers before its start: those count.
+        self.start_ns = min([*times, *([] if start_ns is None else [start_ns])], default=0)
+        span_s = (max(times, default=self.start_ns) - self.start_ns) / 1e9
+        self._seconds, self.unit = next((size, unit) for least, size, unit in _UNITS if span_s >= least)
+
+    def of_transfers(self, transfers: list[MeasuredTransfer]) -> Floats:
+        """When each began."""
+        return self.of_times([one.transfer.start_ns for one in transfers])
+
+    def of_times(self, times_ns: list[int]) -> Floats:
+        """Instants on this axis."""
+        return np.array([(time - self.start_ns) / 1e9 / self._seconds for time in times_ns], np.float64)
+
+
+def _baseline(results: RunResults, clock: Clock) -> tuple[Series, ...]:
+    pairs: list[tuple[Pair, float]] = [
+        (pair, pair.rtt.mean_s)
+        for pair in results.run.complete_pairs
+        if pair.rtt is not None and pair.rtt.mean_s is not None
+    ]
+    if not pairs:
+        return ()
+    times = [pair.start_ns or (pair.probe.start_ns if pair.probe else clock.start_ns) for pair, _ in pairs]
+    values = np.array([mean_s for _, mean_s in pairs], np.float64)
+    return (Series("ping", clock.of_times(times), values, _BASELINE, "line"),)

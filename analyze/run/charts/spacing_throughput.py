@@ -1,0 +1,33 @@
+"""Mean packet spacing against throughput of all transfers, several runs side by side (Fig. 6 of the study)."""
+
+from analyze.palette import RUNS
+from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.run.records import ROLES, Role
+from analyze.run.results import RunResults, goodput_bps, measured
+
+
+def chart(runs: list[RunResults]) -> Chart:
+    """A panel for probes and one for data transfers; a colour for each run."""
+    return Chart(
+        name="figure-6-mean-spacing-and-throughput",
+        title="Mean packet spacing and throughput of all transfers",
+        caption="Each point is a transfer. Where spacing decides throughput, a run lies on a falling line.",
+        x=Axis("mean packet spacing", "s", log=True),
+        panels=tuple(_panel(runs, role) for role in ROLES),
+        columns=2,
+    )
+
+
+def _panel(runs: list[RunResults], role: Role) -> Panel:
+    series = tuple(
+        Series(
+            run.name,
+            measured(run.of(role), lambda one: one.spacing_mean_s),
+            goodput_bps(run.of(role)),
+            RUNS[number % len(RUNS)],
+            symbol="circle" if number == 0 else "ring",
+        )
+        for number, run in enumerate(runs)
+    )
+    measured_any = tuple(one.drawable(Axis("", "s", log=True), Axis("", "bit/s", log=True)) for one in series)
+    return Panel(role, Axis("throughput", "bit/s", log=True), series, empty_note(measured_any, "no captures"))

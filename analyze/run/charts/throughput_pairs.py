@@ -1,0 +1,61 @@
+"""Probe against data throughput, index by index (Fig. 3 of the study)."""
+
+import numpy as np
+
+from analyze.palette import RUNS
+from analyze.run import statistics
+from analyze.run.chart import Axis, Chart, Panel, Series, reference, span
+from analyze.run.results import RunResults
+from analyze.run.statistics import Estimate
+from analyze.run.tables import pair_throughput
+from analyze.units import si
+
+
+def chart(runs: list[RunResults]) -> Chart:
+    """A panel for each index that has pairs; a colour for each run."""
+    indices = list(dict.fromkeys(index for run in runs for index in run.indices if run.of("data", index)))
+    return Chart(
+        name="figure-3-probe-and-data-throughput",
+        title="Throughput of a pair's probe and data transfer, by index",
+        caption="Each point is a pair. On the dashed line probe and data have the same throughput. r is Pearson's"
+        " correlation with its 95 % confidence interval.",
+        x=Axis("probe throughput", "bit/s"),
+        panels=tuple(_panel(runs, index) for index in indices),
+        columns=min(5, max(1, len(indices))),
+    )
+
+
+def _panel(runs: list[RunResults], index: str) -> Panel:
+    series, notes = list[Series](), list[str]()
+    for number, run in enumerate(runs):
+        probe_bps, data_bps = pair_throughput(run, index)
+        if not len(probe_bps):
+            continue
+        series.append(Series(run.name, probe_bps, data_bps, RUNS[number % len(RUNS)]))
+        whose = f"{run.name}: " if len(runs) > 1 else ""
+        notes.append(f"{whose}{correlation_text(statistics.pearson(probe_bps, data_bps))}")
+    shared = span(*(np.minimum(one.x, one.y) for one in series), *(np.maximum(one.x, one.y) for one in series))
+    if shared is not None:
+        series.append(reference("probe = data", (0.0, shared[1]), (0.0, shared[1])))
+    return Panel(
+        title=f"{index}: {_sizes(runs, index)}",
+        y=Axis("data throughput", "bit/s"),
+        series=tuple(series),
+        note="\n".join(notes),
+    )
+
+
+def correlation_text(r: Estimate) -> str:
+    """`r = 0.53 [0.31, 0.70], n = 90`."""
+    if r.value is None:
+        return f"r not known, n = {r.n}"
+    between = "" if r.low is None or r.high is None else f" [{r.low:.2f}, {r.high:.2f}]"
+    return f"r = {r.value:.2f}{between}, n = {r.n}"
+
+
+def _sizes(runs: list[RunResults], index: str) -> str:
+    for run in runs:
+        probes, data = run.of("probe", index), run.of("data", index)
+        if probes and data:
+            return f"{si(probes[0].transfer.bytes, 'B')}, {si(data[0].transfer.bytes, 'B')}"
+    return ""

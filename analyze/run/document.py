@@ -1,0 +1,77 @@
+"""The JSON document `vmtrace.run_report/1` (`docs/run-report.md`), and the same tables as CSV files."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from analyze.atomic import make_folder, writing
+from analyze.run.provenance import SCHEMA, Provenance
+from analyze.run.results import Choice, RunResults
+from analyze.run.table_records import Record, flat, tables
+from analyze.run.tables import run_baseline
+from analyze.trace import version
+
+
+def document(runs: Sequence[RunResults], choices: Sequence[Choice]) -> Record:
+    """Everything measured of these runs."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "confidence": 0.95,
+        "runs": [_run(run, choice) for run, choice in zip(runs, choices, strict=True)],
+    }
+
+
+def _run(results: RunResults, choice: Choice) -> Record:
+    run, ping = results.run, run_baseline(results)
+    return {
+        "path": str(run.folder),
+        "name": run.name,
+        "id": run.record.id,
+        "status": run.record.status,
+        "error": run.record.error,
+        "plan": run.record.plan,
+        "scale": run.record.scale,
+        "start_ns": run.record.start_ns,
+        "end_ns": run.record.end_ns,
+        "failed_attempts": run.failed_attempts,
+        "problems": list(results.problems),
+        "failed_pairs": [
+            {"sequence": pair.sequence, "index": pair.index, "error": pair.error}
+            for pair in run.pairs
+            if not pair.complete
+        ],
+        "ping": {
+            "echoes": ping.echoes,
+            "lost": ping.lost,
+            "min_s": ping.min_s,
+            "mean_s": ping.mean_s,
+            "max_s": ping.max_s,
+        },
+        "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
+        **tables(results),
+    }
+
+
+def as_bytes(content: Record) -> bytes:
+    """The document as a file holds it."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+
+
+def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) -> None:
+    """Write one file for each table, with the run in the first column, and `provenance.json`."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        for name, records in tables(run).items():
+            rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
+    for name, content in rows.items():
+        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
+            write(pa.Table.from_pylist(content), out)
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps(provenance, indent=2).encode() + b"\n")

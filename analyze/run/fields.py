@@ -1,0 +1,141 @@
+"""Values out of a JSON object that somebody else wrote: each is checked when it is taken, and named when it is wrong.
+
+What is absent or null is None. What has the wrong type raises `FieldError`, one line, because a number that is really
+text must not slip into a table. Unknown keys are never looked at.
+"""
+
+import ipaddress
+import json
+import math
+from typing import Any
+
+_LARGEST = 2**63 - 1
+
+
+class FieldError(ValueError):
+    """A record is not what it should be; the message is one line that says where and why."""
+
+
+def parse(text: bytes, where: str) -> "Fields":
+    """One JSON object; `FieldError` for anything else, however deep or long."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FieldError(f"{where}: not JSON ({type(error).__name__})") from None
+    if not isinstance(content, dict):
+        raise FieldError(f"{where}: not a JSON object")
+    return Fields(content, where)
+
+
+class Fields:
+    """One JSON object, and where it stands."""
+
+    def __init__(self, content: dict[str, Any], where: str) -> None:
+        self._content = content
+        self._where = where
+
+    def __contains__(self, name: str) -> bool:
+        return self._content.get(name) is not None
+
+    def text(self, name: str) -> str | None:
+        """Text, without surrogates that no file or terminal takes."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise self.wrong(name, "text")
+        return value.encode("utf-8", "replace").decode("utf-8")
+
+    def integer(self, name: str) -> int | None:
+        """A whole number that 64 bits hold."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
+            raise self.wrong(name, "a whole number")
+        return value
+
+    def count(self, name: str, most: int = 2**53) -> int | None:
+        """A whole number from 0."""
+        value = self.integer(name)
+        if value is not None and not 0 <= value <= most:
+            raise self.wrong(name, f"a count of at most {most:,}")
+        return value
+
+    def amount(self, name: str) -> float | None:
+        """A finite number from 0."""
+        value = self.number(name)
+        if value is not None and value < 0:
+            raise self.wrong(name, "0 or more")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """A finite number."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(name, "a number")
+        if not abs(value) <= _LARGEST or not math.isfinite(value):
+            raise self.wrong(name, "a finite number")
+        return float(value)
+
+    def flag(self, name: str) -> bool | None:
+        """True or false."""
+        value = self._content.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.wrong(name, "true or false")
+        return value
+
+    def part(self, name: str) -> "Fields | None":
+        """An object inside."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise self.wrong(name, "an object")
+        return Fields(value, f"{self._where}: {name}")
+
+    def parts(self, name: str) -> "list[Fields]":
+        """The objects of a list inside; an absent list is empty."""
+        value = self._content.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise self.wrong(name, "a list of objects")
+        return [Fields(one, f"{self._where}: {name}[{number}]") for number, one in enumerate(value)]
+
+    def endpoint(self, name: str) -> "tuple[str, int] | None":
+        """Address and port: `10.0.0.1:5810`, `[fd00::1]:5810`, or `["10.0.0.1", 5810]`."""
+        value = self._content.get(name)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            address, _, port = value.rpartition(":")
+        elif isinstance(value, list) and len(value) >= 2:
+            address, port = str(value[0]), str(value[1])
+        else:
+            raise self.wrong(name, "an address and a port")
+        found = endpoint(address, port)
+        if found is None:
+            raise self.wrong(name, "an address and a port")
+        return found
+
+    def wrong(self, name: str, wanted: str) -> FieldError:
+        """The error that says that a field is not what it should be."""
+        return FieldError(f"{self._where}: {name} is not {wanted}")
+
+
+def endpoint(address: str, port: str) -> tuple[str, int] | None:
+    """Address (in its one canonical spelling) and port; None for what is none."""
+    try:
+        # A zone (`fe80::1%eth0`) is the host's own name of a link, and is in no packet.
+        found = ipaddress.ip_address(address.strip("[]").partition("%")[0])
+        number = int(port) if port.isascii() and port.isdigit() and len(port) <= 5 else -1
+    except ValueError:
+        return None
+    if not 0 <= number <= 65_535:
+        return None
+    # An IPv4 peer of an IPv6 socket: on the wire it is IPv4.
+    mapped = getattr(found, "ipv4_mapped", None)
+    return str(mapped or found), number

@@ -1,0 +1,184 @@
+"""The short answer of a run on the terminal: Table 2, how probe and data go together, and what is missing."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from analyze.run.charts.throughput_pairs import correlation_text
+from analyze.run.prediction import DESCRIPTIONS
+from analyze.run.results import RunResults
+from analyze.run.statistics import Estimate
+from analyze.run.tables import (
+    MetricsRow,
+    correlation_rows,
+    metrics_rows,
+    plan_rows,
+    prediction_rows,
+    run_baseline,
+)
+from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
+
+
+def show(results: RunResults, console: "Console") -> None:
+    """Print the answer for one run."""
+    from rich.text import Text
+
+    console.print(Text(heading(results), "bold"), soft_wrap=True)
+    for line in trouble(results):
+        console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
+    for line in baseline_lines(results):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    console.print()
+    rows = metrics_rows(results)
+    console.print(metrics_table(rows))
+    if any(_by_kernel(row) for row in rows):
+        console.print(Text("* no capture: segments that the kernel sent again", "dim"), soft_wrap=True)
+    console.print()
+    for line in relation_lines(results):
+        console.print(Text(line), soft_wrap=True)
+
+
+def heading(results: RunResults) -> str:
+    """Name, what was run and how far it got."""
+    run = results.run
+    total = plan_rows(results)[-1]
+    planned = f" of {total.planned:,}" if total.planned is not None else ""
+    plan = f"plan {printable(run.record.plan)}, " if run.record.plan else ""
+    scale = f"scale {run.record.scale:g}, " if run.record.scale not in (None, 1.0) else ""
+    return (
+        f"{printable(results.name)}: {plan}{scale}{total.finished:,}{planned} pairs finished, {total.failed:,} failed,"
+        f" from {instant(run.record.start_ns)}"
+    )
+
+
+def trouble(results: RunResults) -> Iterator[str]:
+    """What makes the numbers less than the whole: one line each."""
+    run = results.run
+    if run.record.status in _UNSETTLED:
+        why = f": {printable(run.record.error)}" if run.record.error else ""
+        yield f"the run is {_UNSETTLED[run.record.status]}{why}"
+    failed = [pair for pair in run.pairs if not pair.complete]
+    if failed:
+        why = f", the first: {printable(failed[0].error)}" if failed[0].error else ""
+        yield f"{plural(len(failed), 'pair')} failed{why}"
+    if run.failed_attempts:
+        yield f"{plural(run.failed_attempts, 'attempt')} failed on the way"
+    if run.record.receiver_half in ("missing", "partial"):
+        yield f"the receiver's files are {run.record.receiver_half}"
+    yield from _capture_trouble(results)
+    yield from (printable(problem) for problem in results.problems)
+
+
+def _capture_trouble(results: RunResults) -> Iterator[str]:
+    if not any(one.transfer.captures or one.files for one in results.transfers):
+        yield "nothing was captured: loss is the kernel's count, RTT and spacing are not known"
+        return
+    troubled = [one for one in results.transfers if one.capture_trouble]
+    if troubled:
+        first = troubled[0]
+        where = f"pair {first.pair.sequence} {first.transfer.role}"
+        number = plural(len(troubled), "transfer")
+        yield f"captures of {number} are not whole, the first: {where}: {printable(first.capture_trouble or '')}"
+    far = sum(one.measures.captured_at == "data receiver" for one in results.transfers)
+    if far:
+        yield f"{plural(far, 'transfer')} measured where the data arrived: no RTT, loss as the receiver can tell"
+
+
+def baseline_lines(results: RunResults) -> Iterator[str]:
+    """The RTT baseline, if there is one."""
+    ping = run_baseline(results)
+    if ping.mean_s is not None:
+        lost = f", {ping.lost:,} lost" if ping.lost else ""
+        low, mean, high = seconds(ping.min_s), seconds(ping.mean_s), seconds(ping.max_s)
+        yield f"RTT without load: {low} min, {mean} mean, {high} max of {plural(ping.echoes, 'ping')}{lost}"
+
+
+COLUMNS = (
+    "index",
+    "transfer",
+    "n",
+    "mean RTT",
+    "median RTT [95 %]",
+    "mean loss",
+    "[95 %]",
+    "median",
+    "rate",
+    "drops",
+)
+
+
+def metrics_table(rows: list[MetricsRow]) -> "Table":
+    """Table 2 for people: means and medians, intervals where the sample allows one."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column in ("index", "transfer") else "right", no_wrap=True)
+    for row in rows:
+        cells = metrics_cells(row)
+        warns = [""] * (len(cells) - 1) + ["yellow" if row.transfers_with_drops else ""]
+        table.add_row(*(Text(cell, style) for cell, style in zip(cells, warns, strict=True)))
+    return table
+
+
+def metrics_cells(row: MetricsRow) -> list[str]:
+    """One row of Table 2, in the order of `COLUMNS`. Without captures loss is the kernel's retransmissions."""
+    kernel = _by_kernel(row)
+    loss = row.mean_kernel_retransmission_rate if kernel else row.mean_loss_rate
+    return [
+        printable(row.index or "all"),
+        row.role,
+        count(row.transfers),
+        seconds(row.mean_rtt_s.value),
+        f"{seconds(row.median_rtt_s.value)}{_between(row.median_rtt_s, _scale(row.median_rtt_s.value))}",
+        share(loss.value) + ("*" if kernel else ""),
+        _between(loss, 100).strip(),
+        share(row.median_loss_rate.value),
+        si(row.median_goodput_bps.value, "bit/s"),
+        count(row.transfers_with_drops),
+    ]
+
+
+def _by_kernel(row: MetricsRow) -> bool:
+    return row.mean_loss_rate.value is None and row.mean_kernel_retransmission_rate.value is not None
+
+
+def relation_lines(results: RunResults) -> Iterator[str]:
+    """Correlation and prediction over all indices, and the index where the probe tells most."""
+    correlations = correlation_rows(results)
+    yield f"probe and data throughput, all indices: {correlation_text(correlations[-1].pearson)} (Pearson)"
+    known = [row for row in correlations[:-1] if row.pearson.value is not None]
+    if len(known) > 1:
+        best = max(known, key=lambda row: row.pearson.value or 0.0)
+        yield f"most alike at {printable(best.index or '')}: {correlation_text(best.pearson)}"
+    errors = [row.error for row in prediction_rows(results) if row.index is None and row.error.mean.value is not None]
+    if errors:
+        yield "error of predicting data throughput, mean (median) of the absolute error:"
+        for error in sorted(errors, key=lambda error: error.mean.value or 0.0):
+            name = error.rule.replace("_", " ")
+            numbers = f"{_percent(error.mean.value)} ({_percent(error.median.value)})"
+            yield f"  {name:<12} {numbers:>18}  {DESCRIPTIONS[error.rule]}"
+
+
+def _percent(value: float | None) -> str:
+    return ABSENT if value is None else f"{100 * value:.1f} %"
+
+
+def _scale(value_s: float | None) -> float:
+    """What brings an interval into the unit that `seconds` gives its value."""
+    if value_s is None or value_s >= 0.9995:
+        return 1.0
+    return 1e3 if value_s >= 999.5e-6 else 1e6 if value_s >= 999.5e-9 else 1e9
+
+
+def _between(estimate: Estimate, factor: float) -> str:
+    """The interval, in the unit of the value before it."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f" [{estimate.low * factor:.3g}, {estimate.high * factor:.3g}]"

@@ -1,0 +1,111 @@
+"""Results as flat rows for CSV and as records for JSON: one spelling of every name for both.
+
+An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_high_s`, `mean_rtt_n`: the unit last.
+"""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from analyze.run.results import RunResults
+from analyze.run.statistics import Estimate
+from analyze.run.tables import (
+    BaselineRow,
+    CorrelationRow,
+    MetricsRow,
+    PlanRow,
+    PredictionRow,
+    correlation_rows,
+    metrics_rows,
+    plan_rows,
+    prediction_rows,
+)
+from analyze.run.transfers import MeasuredTransfer
+
+Record = dict[str, Any]
+
+_UNITS = ("_s", "_bps", "_rate")
+
+
+def tables(results: RunResults) -> dict[str, list[Record]]:
+    """All tables of a run by name, as nested records."""
+    return {
+        "table_1": [_plan(row) for row in plan_rows(results)],
+        "table_2": [_metrics(row) for row in metrics_rows(results)],
+        "correlation": [_correlation(row) for row in correlation_rows(results)],
+        "prediction": [_prediction(row) for row in prediction_rows(results)],
+        "transfers": [_transfer(one) for one in results.transfers],
+    }
+
+
+def flat(record: Record) -> Record:
+    """A record as one row: what is nested gets the outer name in front, parts of an estimate keep the unit last."""
+    row: Record = {}
+    for name, value in record.items():
+        if isinstance(value, dict) and set(value) == {"value", "low", "high", "n"}:
+            stem, unit = _parted(name)
+            row |= {name: value["value"], f"{stem}_low{unit}": value["low"], f"{stem}_high{unit}": value["high"]}
+            row[f"{stem}_n"] = value["n"]
+        elif isinstance(value, dict):
+            row |= {f"{name}_{inner}": content for inner, content in value.items()}
+        else:
+            row[name] = value
+    return row
+
+
+def _parted(name: str) -> tuple[str, str]:
+    for unit in _UNITS:
+        if name.endswith(unit):
+            return name.removesuffix(unit), unit
+    return name, ""
+
+
+def _plan(row: PlanRow) -> Record:
+    return asdict(row)
+
+
+def _metrics(row: MetricsRow) -> Record:
+    return {field.name: _plain(getattr(row, field.name)) for field in fields(row)}
+
+
+def _correlation(row: CorrelationRow) -> Record:
+    return {"index": row.index, "pearson": row.pearson.as_record(), "spearman": row.spearman.as_record()}
+
+
+def _prediction(row: PredictionRow) -> Record:
+    error = row.error
+    return {
+        "index": row.index,
+        "rule": error.rule,
+        "mean_error": error.mean.as_record(),
+        "median_error": error.median.as_record(),
+    }
+
+
+def _transfer(one: MeasuredTransfer) -> Record:
+    kernel = one.transfer.kernel
+    return {
+        "sequence": one.pair.sequence,
+        "repeat": one.pair.repeat,
+        "index": one.pair.index,
+        "pair": one.pair.number,
+        "role": one.transfer.role,
+        "direction": one.transfer.direction,
+        "streams": one.transfer.streams,
+        "start_ns": one.transfer.start_ns,
+        "bytes": one.transfer.bytes,
+        "duration_s": one.transfer.duration_s,
+        "goodput_bps": one.transfer.goodput_bps,
+        "ping_mean_s": one.pair.rtt.mean_s if one.pair.rtt else None,
+        "kernel_retransmission_rate": kernel.retransmission_rate if kernel else None,
+        "kernel_min_rtt_s": kernel.min_rtt_s if kernel else None,
+        "congestion_control": kernel.congestion_control if kernel else None,
+        "dropped": one.transfer.dropped,
+        "trouble": one.capture_trouble,
+        **{name: value for name, value in asdict(one.measures).items() if name != "problem"},
+    }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Estimate):
+        return value.as_record()
+    return asdict(value) if isinstance(value, BaselineRow) else value

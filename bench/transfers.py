@@ -1,0 +1,204 @@
+"""`python -m bench.transfers`: vmtrace's transfers beside iperf3's, over the same path, in turns, in the same run.
+
+One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO
+and once with it every 10 ms; iperf3 once as it is and once with writes of 1 MiB (`-l 1M`), the better of which counts.
+Paths: loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made
+within a turn, because a machine's speed changes from minute to minute.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import ProgramError
+from bench.results import Promise
+from lab import namespaces
+
+ROOT = Path(__file__).parent.parent
+_START_S = 20.0
+_TURN_S = 300.0
+_PLAN = """\
+[[entries]]
+index = "bulk"
+pairs = 1
+probe = {{ bytes = 65536, congestion_control = "{control}" }}
+data = {{ bytes = {size}, congestion_control = "{control}" }}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the two ends run: the words before each command line, and the receiver's address."""
+
+    name: str
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Goodput of one turn, bits per second."""
+
+    iperf3_bps: float
+    vmtrace_bps: float
+    sampled_bps: float
+
+
+def main() -> int:
+    """Measure, print a table; status 1 if a promise is not kept."""
+    arguments = _arguments()
+    promises = []
+    for place in _places():
+        turns = []
+        for number in range(arguments.turns):
+            turns.append(turn(place, arguments.bytes, arguments.control))
+            print(f"{place.name}, turn {number + 1}: {_told(turns[-1])}", flush=True)
+        promises += promises_of(place.name, turns)
+    print()
+    for promise in promises:
+        kept = "kept" if promise.kept else "NOT kept"
+        print(f"{promise.what}: {promise.measured:.3f} ({promise.bound} {promise.limit:g}): {kept}")
+    return 0 if all(promise.kept for promise in promises) else 1
+
+
+def turn(place: Place, size: int, control: str) -> Turn:
+    """iperf3, vmtrace without and vmtrace with TCP_INFO, one after another."""
+    return Turn(
+        max(iperf3(place, size, control, []), iperf3(place, size, control, ["-l", "1M"])),
+        vmtrace(place, size, control, ["--tcp-info-interval", "0"]),
+        vmtrace(place, size, control, []),
+    )
+
+
+def promises_of(name: str, turns: Sequence[Turn]) -> list[Promise]:
+    """What is promised of the medians of the ratios within turns."""
+    speed = statistics.median(one.vmtrace_bps / one.iperf3_bps for one in turns)
+    sampling = statistics.median(one.sampled_bps / one.vmtrace_bps for one in turns)
+    return [
+        Promise(f"{name}: goodput, vmtrace / iperf3", speed, ">=", 1.0),
+        Promise(f"{name}: goodput, with / without TCP_INFO every 10 ms", sampling, ">=", 0.98),
+    ]
+
+
+def iperf3(place: Place, size: int, control: str, more: Sequence[str]) -> float:
+    """Goodput as iperf3's receiver has it."""
+    with _serving([*place.far, "iperf3", "-s", "-1", "-p", "5811", "--forceflush"], r"listening on (\d+)"):
+        words = [*place.near, "iperf3", "-c", place.address, "-p", "5811", "-n", str(size), "-C", control, "-J", *more]
+        answer = json.loads(_run(words))
+    return float(answer["end"]["sum_received"]["bits_per_second"])
+
+
+def vmtrace(place: Place, size: int, control: str, more: Sequence[str]) -> float:
+    """Goodput of the data transfer of one pair, as `pairs.jsonl` has it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "plan.toml").write_text(_PLAN.format(size=size, control=control))
+        quiet = ["--no-capture", "--no-host-counters", "--quiet"]
+        key = ["--key-file", str(folder / "key")]
+        receive = [sys.executable, "-m", "receiver", *key, "--bind", place.address, "--port", "0"]
+        with _serving([*place.far, *receive, "--out", str(folder / "o"), *quiet], r"listening on .*:(\d+)") as port:
+            send = [sys.executable, "-m", "sender", place.address, *key, "--port", port, "--out", str(folder / "run")]
+            _run([*place.near, *send, "--plan", str(folder / "plan.toml"), *quiet, "--no-fetch", *more])
+        (line,) = (folder / "run/pairs.jsonl").read_text().splitlines()
+    return float(json.loads(line)["data"]["goodput_bps"])
+
+
+@contextlib.contextmanager
+def _serving(words: Sequence[str], ready: str) -> Iterator[str]:
+    """A server, from its word that it listens (the port in it is given) to the end of the block."""
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment()
+    ) as server:
+        try:
+            yield _port(server, ready)
+        finally:
+            server.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.communicate(timeout=10)
+            server.kill()
+
+
+def _port(server: "subprocess.Popen[str]", ready: str) -> str:
+    said = ""
+    assert server.stdout is not None
+    deadline_s = time.monotonic() + _START_S
+    while time.monotonic() < deadline_s:
+        line = server.stdout.readline()
+        if not line:
+            break
+        said += line
+        found = re.search(ready, line)
+        if found:
+            return found.group(1)
+    raise ProgramError(f"a server did not start: {said.strip()[-300:]}")
+
+
+def _run(words: Sequence[str]) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_TURN_S, check=False, env=_environment())
+    if done.returncode != 0:
+        raise ProgramError(f"{' '.join(words)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def _places() -> Iterator[Place]:
+    yield Place("loopback", (), (), "127.0.0.1")
+    reason = namespaces.missing_requirement()
+    if reason is not None:
+        print(f"veth: left out: {reason}")
+        return
+    with veth_pair() as place:
+        yield place
+
+
+@contextlib.contextmanager
+def veth_pair() -> Iterator[Place]:
+    """Two namespaces joined by a veth pair, 198.18.3.1 and 198.18.3.2."""
+    names = [namespaces.namespace_name(role, 9000) for role in ("near", "far")]
+    try:
+        for name in names:
+            namespaces.create(name)
+        namespaces.run_program(
+            ["ip", "-n", names[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", names[1]]
+        )
+        for number, name in enumerate(names, 1):
+            namespaces.run_program(["ip", "-n", name, "address", "add", f"198.18.3.{number}/24", "dev", "eth0"])
+            namespaces.run_program(["ip", "-n", name, "link", "set", "eth0", "up"])
+        near, far = (tuple(namespaces.exec_prefix(name)) for name in names)
+        yield Place("veth", near, far, "198.18.3.2")
+    finally:
+        for name in names:
+            namespaces.delete(name)
+
+
+def _told(one: Turn) -> str:
+    return (
+        f"iperf3 {one.iperf3_bps / 1e9:.1f} Gbit/s, vmtrace {one.vmtrace_bps / 1e9:.1f} Gbit/s,"
+        f" with TCP_INFO {one.sampled_bps / 1e9:.1f} Gbit/s"
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.transfers", description=__doc__)
+    parser.add_argument("--turns", type=int, default=7, help="turns of all programs on each path (7)")
+    parser.add_argument("--bytes", type=int, default=8 << 30, help="bytes of a transfer (8 GiB)")
+    parser.add_argument("--control", default="cubic", help="congestion control of all (cubic)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""`vmtrace capture`, `python3 -m capture`: its options, and one recording from begin to end.
+
+Exit status: 0 recorded until it was ended, also by Ctrl-C or SIGTERM where no end was asked for; 1 it could not begin
+or had to end early (the files hold what came until then); 2 wrong usage; 130 interrupted before `--duration` or
+`--count`.
+Dropped packets do not change the status: they are in the health, and told at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from capture.capture_file import STANDARD_OUTPUT
+from capture.display import LiveLine, health_text
+from capture.errors import CaptureError
+from capture.health import HEALTH_SUFFIX, CaptureHealth
+from capture.interfaces import interface_lines
+from capture.recorder import Recorder
+from capture.rotation import Rotation
+from capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
+
+_DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
+_EXAMPLES = """\
+examples:
+  vmtrace capture --list
+  vmtrace capture --interface eth0 --write trace.pcap
+  vmtrace capture --interface eth0 --write trace.pcap --filter 'tcp port 443' --duration 60
+  vmtrace capture --interface any --write day.pcap --rotate-size 500M --rotate-seconds 3600
+  vmtrace capture --interface eth0 --write - --snaplen 262144 | tshark -r -
+
+Without --snaplen the headers of each packet are kept, TLS handshakes whole, and 16 bytes of payload. Beside each
+file stands its health, FILE.capture.json: packets received, dropped, written. Ctrl-C ends a recording; its files are
+complete.
+"""
+_SIZE = re.compile(r"([0-9]+)([kKMG]?)(i?)B?")
+_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options."""
+    parser = argparse.ArgumentParser(
+        prog="vmtrace capture",
+        description="Record the packets of an interface with libpcap.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--interface", "-i", metavar="IF", help="record this interface; any: all of them")
+    add("--write", "-w", metavar="FILE", type=Path, help="pcap file to write; -: standard output")
+    add("--filter", metavar="BPF", default="", help="record only what matches, e.g. 'tcp port 443'")
+    add(
+        "--snaplen",
+        metavar="N",
+        type=_between(1, LARGEST_SNAPLEN),
+        help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and TLS handshakes whole)",
+    )
+    add("--duration", metavar="S", type=_seconds, help="end after so many seconds")
+    add("--count", metavar="N", type=_between(1, 1 << 62), help="end after so many packets")
+    add("--rotate-size", metavar="BYTES", type=size, help="a new file after so many bytes (500M, 1Gi)")
+    add("--rotate-seconds", metavar="S", type=_seconds, help="a new file after so many seconds")
+    add(
+        "--buffer-bytes",
+        metavar="BYTES",
+        type=_buffer,
+        help="kernel buffer (default: sized for the link, 32 to 256 MiB)",
+    )
+    add("--direction", choices=DIRECTIONS, default="both", help="only what comes in or goes out (default: both)")
+    add("--promiscuous", action="store_true", help="also record what is addressed to others")
+    add("--json", action="store_true", help="print the health as JSON at the end")
+    add("--quiet", "-q", action="store_true", help="print only errors and warnings")
+    add("--list", action="store_true", help="list the interfaces and end")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    try:
+        if arguments.list:
+            print("\n".join(interface_lines()))
+            return _DONE
+        wrong = _wrong_usage(arguments)
+        if wrong:
+            return _complain(f"{wrong} (see --help)", _USAGE)
+        return _record(arguments)
+    except CaptureError as error:
+        return _complain(str(error), _FAILED)
+
+
+def size(text: str) -> int:
+    """`1000`, `500k`, `64M`, `1Gi`: bytes."""
+    match = _SIZE.fullmatch(text)
+    if not match or (match[3] and not match[2]) or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (1000, 500k, 64M, 1Gi)")
+    power: int = (1024 if match[3] else 1000) ** _POWERS[match[2]]
+    return int(match[1]) * power
+
+
+class _Signals:
+    """Ctrl-C, SIGTERM and SIGHUP end the recording in good order; a second one ends it as it would without us."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[int, object] = {}
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Until the end of the block, and only in the main thread, where Python allows it."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = {
+                number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            }
+            for number, handler in self._before.items():
+                # What nohup or a shell's & told us to ignore stays ignored, but for SIGTERM, which nobody means so.
+                if handler is not signal.SIG_IGN:
+                    signal.signal(number, self._asked)
+        try:
+            yield
+        finally:
+            self._restore()
+
+    def _asked(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    recorder = Recorder(
+        CaptureSettings(
+            interface=arguments.interface,
+            filter=arguments.filter,
+            snaplen=arguments.snaplen,
+            buffer_bytes=arguments.buffer_bytes,
+            direction=arguments.direction,
+            promiscuous=arguments.promiscuous,
+        ),
+        arguments.write,
+        Rotation(arguments.rotate_size, arguments.rotate_seconds),
+        arguments.count,
+    )
+    signals = _Signals()
+    line = LiveLine(wanted=not arguments.quiet and not arguments.json)
+    with signals.caught():
+        recorder.start()
+        try:
+            if not arguments.quiet and not arguments.json:
+                print(f"recording {arguments.interface} (Ctrl-C to end)", file=sys.stderr, flush=True)
+            end_s = math.inf if arguments.duration is None else time.monotonic() + arguments.duration
+            while not signals.asked and time.monotonic() < end_s:
+                if recorder.wait(min(0.1, max(0.0, end_s - time.monotonic()))):
+                    break
+                line.show(recorder.progress())
+        finally:
+            line.clear()
+            health = recorder.stop()
+    _tell(arguments, health, recorder.healths())
+    if health.error:
+        return _complain(health.error, _FAILED)
+    limited = arguments.duration is not None or arguments.count is not None
+    return _INTERRUPTED if signals.asked and limited else _DONE
+
+
+def _tell(arguments: argparse.Namespace, health: CaptureHealth, healths: list[CaptureHealth]) -> None:
+    if arguments.json:
+        print(json.dumps({**health.as_record(), "files": [one.as_record() for one in healths]}, indent=1))
+    elif not arguments.quiet or health.dropped or health.warnings:
+        # Standard output may be the capture itself.
+        out = sys.stderr if arguments.write == STANDARD_OUTPUT or arguments.quiet else sys.stdout
+        print(health_text(health, len(healths)), file=out)
+
+
+def _wrong_usage(arguments: argparse.Namespace) -> str | None:
+    for name in ("interface", "write"):
+        if not getattr(arguments, name):
+            return f"--{name} is missing"
+    if arguments.write == STANDARD_OUTPUT:
+        if arguments.json:
+            return "--json and --write - both want standard output"
+        if arguments.rotate_size or arguments.rotate_seconds:
+            return "standard output is one file: it cannot be rotated"
+        if sys.stdout.isatty():
+            return "--write - would put packets on the terminal: pipe it into a program"
+    elif arguments.write.name.endswith(HEALTH_SUFFIX):
+        return f"{arguments.write} is the name of a health file, not of a capture"
+    return None
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"vmtrace capture: {message}", file=sys.stderr)
+    return status
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return seconds
+
+
+class _between:  # noqa: N801 - used as a function
+    """An integer from `least` to `most`."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most = least, most
+
+    def __call__(self, text: str) -> int:
+        number = int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else self._least - 1
+        if not self._least <= number <= self._most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {self._least} to {self._most}")
+        return number
+
+
+def _buffer(text: str) -> int:
+    count = size(text)
+    if count > LARGEST_BUFFER_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than libpcap takes, {LARGEST_BUFFER_BYTES} bytes")
+    return count

@@ -1,0 +1,202 @@
+"""The command line of the receiver: `vmtrace receive`, `python3 -m receiver`, and the agent's `receive`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from capture.durable import make_folder
+from capture.interfaces import no_such_interface
+from capture.libpcap import interface_names
+from capture.rights import missing_rights
+from capture.settings import ANY
+from receiver.log import Log
+from receiver.server import Server
+from receiver.settings import ReceiverSettings
+from sender.wire.endpoint import DEFAULT_PORT
+from sender.wire.keys import ENVIRONMENT, load_key, write_new_key
+from sender.wire.version import vmtrace_version
+
+_LARGEST_PORT = 65535
+_LARGEST_LIMIT = 2**63 - 1
+_MOST_STREAMS = 1024
+_EXAMPLES = """examples:
+  vmtrace receive --key-file vmtrace.key                 make a key if there is none, record every transfer
+  vmtrace receive --key-file vmtrace.key --no-capture    without the rights to record packets
+  vmtrace receive --key-file vmtrace.key --bind 198.51.100.7 --out /data/vmtrace
+
+The key file goes to the sender by a safe way (scp). Nobody without it is served: docs/security.md.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All options of the receiver."""
+    limits = ReceiverSettings(Path()).limits
+    parser = argparse.ArgumentParser(
+        prog="receive",
+        description="Wait for a sender and take its transfers: the far end of a connection-pair campaign.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--key-file",
+        metavar="FILE",
+        help=f"the shared key; made, and shown once, if there is no such file (or set {ENVIRONMENT})",
+    )
+    parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
+    parser.add_argument(
+        "--port", metavar="PORT", type=_port, default=DEFAULT_PORT, help="TCP port (default: 5810; 0: any)"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("vmtrace-receiver"),
+        help="folder for what is recorded (default: %(default)s)",
+    )
+    recording = parser.add_mutually_exclusive_group()
+    recording.add_argument("--interface", metavar="IF", help="record here (default: the interface towards the sender)")
+    recording.add_argument("--no-capture", action="store_true", help="record no packets")
+    parser.add_argument("--no-host-counters", action="store_true", help="record no counters of this host")
+    parser.add_argument(
+        "--certificate",
+        metavar="FILE",
+        type=Path,
+        help="PEM file with certificate and key for TLS transfers (default: one is made)",
+    )
+    parser.add_argument(
+        "--max-sessions", metavar="N", type=_positive, default=4, help="senders served at a time (default: 4)"
+    )
+    parser.add_argument(
+        "--max-streams",
+        metavar="N",
+        type=_streams,
+        default=limits.streams,
+        help="streams of a transfer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-transfer-bytes",
+        metavar="N",
+        type=_positive,
+        default=limits.transfer_bytes,
+        help="bytes of a transfer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-session-bytes",
+        metavar="N",
+        type=_positive,
+        default=limits.session_bytes,
+        help="bytes of a session (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-transfer-time",
+        metavar="S",
+        type=_positive,
+        default=int(limits.transfer_s),
+        help="seconds a transfer may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-session-time",
+        metavar="S",
+        type=_positive,
+        default=int(limits.session_s),
+        help="seconds a session may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-connection-rate",
+        metavar="N",
+        type=_positive,
+        default=50,
+        help="connections per second from one address (default: 50)",
+    )
+    parser.add_argument("--json-lines", action="store_true", help="tell of events as one JSON object a line")
+    parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but the address, and trouble")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C or SIGTERM. Returns the exit status; trouble that ends the receiver is raised as `OSError` or
+    `ValueError` with one clear line."""
+    log = Log(json_lines=arguments.json_lines, quiet=arguments.quiet)
+    key = _key(arguments.key_file, log)
+    settings = settings_of(arguments)
+    if settings.interface is not None and settings.interface not in (*interface_names(), ANY):
+        raise ValueError(no_such_interface(settings.interface))
+    make_folder(settings.folder)
+    server = Server(settings, key, log, vmtrace_version())
+    _stop_on_signals(server)
+    if settings.capture:
+        reason = missing_rights()
+        if reason is not None:
+            log.trouble(f"transfers will not be recorded here: {reason}; --no-capture goes on without this word")
+    log.event("listening", f"listening on {server.address}", address=server.address, port=server.port)
+    server.serve()
+    return 0
+
+
+def settings_of(arguments: argparse.Namespace) -> ReceiverSettings:
+    """The settings that the options stand for."""
+    defaults = ReceiverSettings(arguments.out)
+    limits = dataclasses.replace(
+        defaults.limits,
+        transfer_bytes=arguments.max_transfer_bytes,
+        session_bytes=arguments.max_session_bytes,
+        transfer_s=float(arguments.max_transfer_time),
+        session_s=float(arguments.max_session_time),
+        streams=arguments.max_streams,
+    )
+    rate = float(arguments.max_connection_rate)
+    return dataclasses.replace(
+        defaults,
+        bind=arguments.bind,
+        port=arguments.port,
+        capture=not arguments.no_capture,
+        interface=arguments.interface,
+        sessions=arguments.max_sessions,
+        limits=limits,
+        admission=dataclasses.replace(defaults.admission, connections_per_s=rate),
+        certificate=arguments.certificate,
+        host_counters=not arguments.no_host_counters,
+    )
+
+
+def _key(path: str | None, log: Log) -> bytes:
+    if path is not None and not Path(path).exists():
+        text = write_new_key(Path(path))
+        print(
+            f"vmtrace: made a new key in {path}; copy the file to the sender. It reads: {text}",
+            file=sys.stderr,
+            flush=True,
+        )
+        log.event("new_key", f"made a new key in {path}", path=path)
+    return load_key(path)
+
+
+def _stop_on_signals(server: Server) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        server.stop()
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text[:20]) > _LARGEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text}: ports are 0 to {_LARGEST_PORT}")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:20]) <= _LARGEST_LIMIT:
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, at least 1")
+    return int(text)
+
+
+def _streams(text: str) -> int:
+    if _positive(text) > _MOST_STREAMS:
+        raise argparse.ArgumentTypeError(f"{text}: at most {_MOST_STREAMS} streams are possible")
+    return int(text)

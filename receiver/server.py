@@ -1,0 +1,233 @@
+"""The receiver's door: accepts connections, lets those prove the key that can, hands them on. One thread, no waiting.
+
+A connection costs a socket and some hundred bytes until the key is proven. When too many are unproven the oldest is
+closed, so that a crowd of silent ones keeps nobody out who answers within a round trip.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+import threading
+import time
+from collections import OrderedDict
+
+from receiver.admission import Admission, origin_of
+from receiver.certificate import Certificate, load_certificate, own_certificate
+from receiver.listening import listen
+from receiver.log import Log
+from receiver.newcomer import Newcomer, greet
+from receiver.session import Session, Surroundings
+from receiver.sessions import Sessions
+from receiver.settings import ReceiverSettings
+from sender.wire import handshake
+from sender.wire.channel import Channel
+from sender.wire.data_connection import read_subject
+from sender.wire.endpoint import keep_alive, name_of, plain_host
+
+_GLANCE_S = 0.5
+_REST_S = 0.1
+_ACCEPTED_AT_ONCE = 64
+_SILENCE_S = 20
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class Server:
+    """Listens from construction on; `serve` until `stop`."""
+
+    def __init__(self, settings: ReceiverSettings, key: bytes, log: Log, version: str) -> None:
+        self._settings = settings
+        self._key = key
+        self._log = log
+        self._admission = Admission(settings.admission)
+        self._newcomers: OrderedDict[int, Newcomer] = OrderedDict()
+        self._sessions = Sessions(settings.sessions)
+        self._surroundings = Surroundings(settings, log, version, self._own_certificate, self._sessions.claim)
+        self._certificate_lock = threading.Lock()
+        self._certificate = load_certificate(settings.certificate) if settings.certificate else None
+        self._stopping = threading.Event()
+        self._resting_until_s: float | None = None
+        self._listener = listen(settings.bind, settings.port)
+        self._awake, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._awake, selectors.EVENT_READ)
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return name_of(self._listener.getsockname())
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self._listener.getsockname()[1])
+
+    def stop(self) -> None:
+        """Let `serve` end; may be called from a signal handler or another thread."""
+        self._stopping.set()
+        try:
+            self._wake.send(b"\0")
+        except OSError:
+            return  # it has ended, or is woken already
+
+    def serve(self) -> None:
+        """Serve until `stop`; then sessions are ended and everything closed."""
+        try:
+            while not self._stopping.is_set():
+                for key, _ in self._selector.select(_GLANCE_S if self._resting_until_s is None else _REST_S):
+                    if key.fileobj is self._listener:
+                        self._accept()
+                    elif key.fileobj is not self._awake:
+                        self._hear(key.fd)
+                self._glance(time.monotonic())
+        finally:
+            self._close()
+
+    def _glance(self, now_s: float) -> None:
+        self._drop_late(now_s)
+        self._sessions.check_time(now_s)
+        if self._resting_until_s is not None and now_s >= self._resting_until_s:
+            self._resting_until_s = None
+            self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                sock, socket_address = self._listener.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                if error.errno in _OUT_OF_RESOURCES:
+                    self._rest(error)
+                    return
+                continue  # that connection was over before it was accepted
+            self._welcome(sock, plain_host(str(socket_address[0])))
+
+    def _rest(self, error: OSError) -> None:
+        """Leave new connections to the kernel's queue for a moment: to try at once would only burn the processor."""
+        self._log.hostile("no_descriptors", f"cannot accept connections just now: {error.strerror}")
+        self._drop_oldest()
+        self._selector.unregister(self._listener)
+        self._resting_until_s = time.monotonic() + _REST_S
+
+    def _welcome(self, sock: socket.socket, host: str) -> None:
+        now_s = time.monotonic()
+        origin = origin_of(host)
+        if not self._admission.admit(origin, now_s, self._sessions.awaited_from(host)):
+            sock.close()
+            return
+        newcomer = greet(sock, host, origin, now_s + self._settings.admission.introduction_s)
+        if newcomer is None:
+            self._admission.settled(origin)
+            sock.close()
+            return
+        if len(self._newcomers) >= self._settings.admission.unproven:
+            self._drop_oldest()
+        self._newcomers[sock.fileno()] = newcomer
+        self._selector.register(sock, selectors.EVENT_READ)
+
+    def _hear(self, descriptor: int) -> None:
+        newcomer = self._newcomers.get(descriptor)
+        if newcomer is None:
+            return  # dropped meanwhile
+        whole = newcomer.read()
+        if whole is None:
+            return
+        self._let_go(descriptor)
+        if not whole or not self._introduced(newcomer):
+            newcomer.socket.close()
+
+    def _introduced(self, newcomer: Newcomer) -> bool:
+        """Judge a whole AUTH; True if the connection was handed on."""
+        try:
+            introduction = handshake.read_auth(newcomer.auth)
+        except ValueError:
+            return False
+        if introduction.version != handshake.VERSION:
+            return self._refuse(newcomer, handshake.REFUSED_VERSION)
+        if introduction.kind == handshake.DATA:
+            return self._data(newcomer, introduction)
+        if introduction.kind != handshake.CONTROL or not introduction.proves(self._key, newcomer.hello):
+            self._wrong_key(newcomer)
+            return self._refuse(newcomer, handshake.REFUSED_KEY)
+        self._admission.right_key(newcomer.origin)
+        return self._begin_session(newcomer)
+
+    def _begin_session(self, newcomer: Newcomer) -> bool:
+        if self._sessions.full:
+            return self._refuse(newcomer, handshake.REFUSED_BUSY)
+        sock = newcomer.socket
+        try:
+            peer = name_of(sock.getpeername())
+            sock.setblocking(True)
+            keep_alive(sock, _SILENCE_S)
+            sock.sendall(handshake.new_accept(self._key, newcomer.hello, newcomer.auth))
+        except OSError:
+            return False
+        session_key = handshake.session_key(self._key, newcomer.hello, newcomer.auth)
+        channel = Channel(sock, session_key, client=False, peer=peer)
+        return self._sessions.start(Session(channel, newcomer.host, session_key, self._surroundings))
+
+    def _data(self, newcomer: Newcomer, introduction: handshake.Introduction) -> bool:
+        try:
+            stream = read_subject(introduction.subject)
+        except ValueError:
+            return False
+        session = self._sessions.find(stream.session)
+        if session is None:  # a late stream of a session that is over, most likely: no wrong key
+            return self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+        if not introduction.proves(session.data_key, newcomer.hello):
+            self._wrong_key(newcomer)
+            return self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+        accept = handshake.new_accept(session.data_key, newcomer.hello, newcomer.auth)
+        newcomer.socket.setblocking(True)
+        return session.take(stream, newcomer.socket, accept) or self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+
+    def _wrong_key(self, newcomer: Newcomer) -> None:
+        self._admission.wrong_key(newcomer.origin, time.monotonic())
+        self._log.hostile("wrong_key", f"{newcomer.origin}: wrong key", peer=newcomer.origin)
+
+    def _refuse(self, newcomer: Newcomer, status: int) -> bool:
+        try:
+            newcomer.socket.setblocking(False)
+            newcomer.socket.send(handshake.new_refusal(status))
+        except OSError:
+            return False
+        return False
+
+    def _own_certificate(self) -> Certificate:
+        with self._certificate_lock:  # its own: making one takes a while, and the door must not wait
+            if self._certificate is None:
+                self._certificate = own_certificate(self._settings.folder / "tls")
+            return self._certificate
+
+    def _drop_late(self, now_s: float) -> None:
+        while self._newcomers:
+            descriptor, newcomer = next(iter(self._newcomers.items()))
+            if now_s < newcomer.deadline_s:
+                return  # they stand in order of their deadlines
+            self._let_go(descriptor)
+            newcomer.socket.close()
+
+    def _drop_oldest(self) -> None:
+        if self._newcomers:
+            descriptor, newcomer = next(iter(self._newcomers.items()))
+            self._let_go(descriptor)
+            newcomer.socket.close()
+
+    def _let_go(self, descriptor: int) -> None:
+        newcomer = self._newcomers.pop(descriptor)
+        self._selector.unregister(newcomer.socket)
+        self._admission.settled(newcomer.origin)
+
+    def _close(self) -> None:
+        self._selector.close()
+        for sock in (self._listener, self._awake, self._wake):
+            sock.close()
+        for newcomer in self._newcomers.values():
+            newcomer.socket.close()
+        self._newcomers.clear()
+        self._sessions.end()

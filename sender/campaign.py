@@ -1,0 +1,177 @@
+"""A campaign: pair after pair of a plan, through failures of network, receiver and captures, until it is done.
+
+Owns the order of things and what becomes of a failure. Where a result goes is `run_folder`'s; how a transfer is done
+and recorded is `transfers`'; the line to the receiver is `link`'s.
+
+    interrupted by Ctrl-C or SIGTERM, receiver away too long    the run stays as it is and can be resumed
+    a transfer that fails                                        the pair is tried again, then marked as failed
+    a capture that fails                                         its transfer is marked
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import time
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from capture.clock import ClockWatch
+from sender.baseline import Baseline, RoundTrips
+from sender.display import Display
+from sender.interruption import Interruption
+from sender.link import Link, Patience
+from sender.live import Moving
+from sender.plan import Plan, Step
+from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from sender.tally import Tally
+from sender.transfers import TransferFailed
+from sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
+from sender.wire.program import describe
+
+Record = dict[str, Any]
+RunTransfer = Callable[[int, str, Any, Callable[[Moving], None]], Record]
+_LEAST_FREE_BYTES = 16 << 20
+_HOPELESS = (KeyRefused, VersionMismatch)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a session ended."""
+
+    status: str
+    error: str | None
+    by_signal: bool = False
+
+
+class _StuckError(Exception):
+    """The receiver is away for too long, or will never take us; whether a later session may is in `status`."""
+
+    def __init__(self, status: str, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+class Campaign:
+    """One session of a run: `run` goes from the first pair that is not over to the end."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        link: Link,
+        transfer: RunTransfer,
+        baseline: Baseline | None,
+        display: Display,
+        interruption: Interruption,
+    ) -> None:
+        self._folder = folder
+        self._plan: Plan = folder.plan
+        self._link = link
+        self._transfer = transfer
+        self._baseline = baseline
+        self._display = display
+        self._interruption = interruption
+        self._patience = Patience(folder.settings.patience_s)
+        self._most_attempts = folder.settings.attempts
+        self._clock = ClockWatch()
+        self.tally = Tally()
+
+    def run(self) -> Ended:
+        """Do what is left of the plan. Raises nothing that a campaign may meet: the result says how it ended."""
+        try:
+            self._run_pairs()
+        except KeyboardInterrupt:
+            return Ended(INTERRUPTED, "stopped by a signal", by_signal=True)
+        except _StuckError as error:
+            return Ended(error.status, str(error))
+        except OSError as error:
+            # This side's disk: the receiver's troubles are `WireError`s.
+            return Ended(FAILED, describe(error))
+        return Ended(COMPLETE, None)
+
+    def _run_pairs(self) -> None:
+        while not self._time_is_over():
+            step = self._plan.step(self._folder.finished + 1)
+            if step is None:
+                return
+            self._check_room()
+            record = self._pair(step)
+            self._folder.add_pair(record)
+            self.tally.add(record)
+            self._display.pair_finished(record)
+            if not self._time_is_over() and self._plan.step(self._folder.finished + 1) is not None:
+                self._link.rest(step.entry.gap_s)
+
+    def _time_is_over(self) -> bool:
+        return self._plan.duration_s is not None and self._folder.elapsed_s >= self._plan.duration_s
+
+    def _check_room(self) -> None:
+        if shutil.disk_usage(self._folder.path).free < _LEAST_FREE_BYTES:
+            raise OSError(
+                errno.ENOSPC, "the disk is nearly full: make room, then go on with --resume", str(self._folder.path)
+            )
+
+    def _pair(self, step: Step) -> Record:
+        """Try until it is done, or was tried often enough; a receiver that is away does not count."""
+        start_ns = time.time_ns()
+        self._clock.look()
+        trips = self._baseline.before(step.sequence) if self._baseline is not None else None
+        attempt = counted = 0
+        while True:
+            attempt += 1
+            done: Record = {"probe": None, "data": None}
+            try:
+                self._try(step, done)
+            except KeyboardInterrupt:
+                self._folder.add_attempt(step.sequence, attempt, "stopped by a signal")
+                raise
+            except (TransferFailed, ReceiverRefused) as error:
+                counted += 1
+                last = counted >= self._most_attempts
+                self._failed(step, attempt, error, final=last)
+                if last:
+                    return self._record(step, start_ns, attempt, trips, done, describe(error))
+            except WireError as error:
+                self._failed(step, attempt, error, final=isinstance(error, _HOPELESS))
+            else:
+                self._patience.succeeded()
+                return self._record(step, start_ns, attempt, trips, done, None)
+
+    def _try(self, step: Step, done: Record) -> None:
+        for part, plan in (("probe", step.entry.probe), ("data", step.entry.data)):
+            self._display.transfer_begins(step, part, plan)
+            done[part] = self._transfer(step.sequence, part, plan, self._display.moving)
+
+    def _failed(self, step: Step, attempt: int, error: Exception, *, final: bool) -> None:
+        """Write an attempt down, and wait for the next; raises `_StuckError` when there is none to be."""
+        text = describe(error)
+        self._folder.add_attempt(step.sequence, attempt, text)
+        self._link.drop()
+        if isinstance(error, _HOPELESS):
+            raise _StuckError(FAILED, text)
+        if final:
+            return
+        wait_s = self._patience.next_wait_s()
+        if wait_s is None:
+            raise _StuckError(INTERRUPTED, f"given up: {text}")
+        self._display.attempt_failed(step, attempt, text, wait_s)
+        self._interruption.sleep(wait_s)
+
+    def _record(
+        self, step: Step, start_ns: int, attempts: int, trips: RoundTrips | None, done: Record, error: str | None
+    ) -> Record:
+        clock_step = self._clock.look()
+        return {
+            "sequence": step.sequence,
+            "repeat": step.repeat,
+            "index": step.entry.index,
+            "pair": step.pair,
+            "start_ns": start_ns,
+            "end_ns": time.time_ns(),
+            "status": COMPLETE if error is None else FAILED,
+            "attempts": attempts,
+            "error": error,
+            "rtt": None if trips is None else trips.as_record(),
+            **done,
+            "clock_step_s": None if clock_step is None else clock_step.step_s,
+        }

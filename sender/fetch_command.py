@@ -1,0 +1,58 @@
+"""The command line of `vmtrace fetch` and of the agent's `fetch`: the receiver's half of a run, on demand."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sender.command import whole
+from sender.display import choose_display
+from sender.errors import SenderError
+from sender.run_folder import RunFolder
+from sender.session import Order, fetch
+from sender.wire.endpoint import DEFAULT_PORT, Endpoint
+from sender.wire.keys import ENVIRONMENT, load_key
+from sender.wire.program import complain
+
+_EXAMPLES = """examples:
+  vmtrace fetch run1 --key-file vmtrace.key                   from where the run's receiver was
+  vmtrace fetch run1 198.51.100.7 --key-file vmtrace.key      from where it is now
+
+Works for a run that was interrupted or killed, too. Files that are here and whole are not fetched again.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All options of `vmtrace fetch`."""
+    parser = argparse.ArgumentParser(
+        prog="vmtrace fetch",
+        description="Get the receiver's half of a run (captures, TCP_INFO, host counters) into its folder.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", type=Path, help="folder of the run")
+    parser.add_argument("host", metavar="HOST", nargs="?", help="the receiver (default: where it was)")
+    parser.add_argument("--key-file", metavar="FILE", help=f"the receiver's key (or set {ENVIRONMENT})")
+    parser.add_argument(
+        "--port", metavar="PORT", type=whole(1, 65535), help="port of the receiver (default: that of the run)"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--quiet", "-q", action="store_true", help="print only what goes wrong")
+    form.add_argument("--json-lines", action="store_true", help="one JSON object for each event on standard output")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    folder = RunFolder.open(arguments.run)
+    try:
+        known, plan = folder.receiver or {}, folder.plan
+        host = arguments.host or known.get("name") or known.get("address")
+        if not isinstance(host, str):
+            raise SenderError(f"{folder.path}: the receiver was never reached in this run: there is nothing to fetch")
+        port = arguments.port or known.get("port") or DEFAULT_PORT
+        endpoint = Endpoint(host.strip("[]"), port, plan.bind_address, plan.bind_interface, plan.ip_version)
+        display = choose_display(quiet=arguments.quiet, json_lines=arguments.json_lines)
+        return fetch(folder, Order(endpoint, load_key(arguments.key_file)), display, complain)
+    finally:
+        folder.close()

@@ -1,0 +1,60 @@
+"""Ctrl-C and SIGTERM, let through only where a campaign waits: nothing is torn that is being written or closed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_INSISTING = 3
+"""Who asks so often wants out at any price."""
+
+
+class Interruption:
+    """A context in which the signals raise `KeyboardInterrupt` within `waiting()`, and else at its next beginning."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._waiting = False
+        self._before: list[Any] = []
+
+    def __enter__(self) -> Interruption:  # noqa: PYI034 - typing.Self is newer than Python 3.9
+        if threading.current_thread() is threading.main_thread():
+            self._before = [signal.signal(number, self._handle) for number in _SIGNALS]
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, handler in zip(_SIGNALS, self._before):
+            signal.signal(number, handler)
+
+    @property
+    def asked(self) -> bool:
+        """True once somebody wants the campaign to end."""
+        return self._asked > 0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Here the signals come through at once."""
+        within_another, self._waiting = self._waiting, True
+        try:
+            if self._asked:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._waiting = within_another
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but for the signals."""
+        with self.waiting():
+            time.sleep(max(0.0, seconds))
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        self._asked += 1
+        if self._waiting or self._asked >= _INSISTING:
+            self._waiting = False
+            raise KeyboardInterrupt

@@ -1,0 +1,52 @@
+"""What the programs of a bare VM have in common: one line for trouble, the exit status, no traceback."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Callable
+
+from capture.errors import CaptureError
+from sender.wire.errors import WireError
+
+DONE = 0
+FAILED = 1
+INTERRUPTED = 130
+
+
+def main(
+    build_parser: Callable[[], argparse.ArgumentParser],
+    run: Callable[[argparse.Namespace], int],
+    words: Sequence[str] | None = None,
+) -> int:
+    """Parse the command line and run it; 0 done, 1 could not, 2 wrong usage (argparse), 130 interrupted."""
+    arguments = build_parser().parse_args(words)
+    try:
+        return run(arguments)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit, which would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (OSError, ValueError, CaptureError, WireError) as error:
+        complain(describe(error))
+        return FAILED
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line: what and where, without Python's decoration."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def complain(message: str) -> None:
+    """One line of trouble on standard error."""
+    try:
+        print(f"vmtrace: {message}", file=sys.stderr)
+    except (OSError, ValueError):
+        return

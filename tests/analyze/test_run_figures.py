@@ -1,0 +1,249 @@
+"""Figures of a run: what is in them, and that print, page and CSV show the same."""
+
+import csv
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyze.run import chart_page
+from analyze.run.chart import Axis, Chart, Panel, Series, reference, span
+from analyze.run.chart_print import draw, write_charts
+from analyze.run.charts import host_cpu
+from analyze.run.charts.along_run import Clock
+from analyze.run.figures import charts
+from analyze.run.results import RunResults
+from analyze.run.run_folder import read_run
+from analyze.run.transfers import Measuring
+
+
+def results_of(made: Any) -> RunResults:
+    run = read_run(made.folder)
+    return RunResults(run, tuple(Measuring(run).run()), run.problems)
+
+
+def charts_of(*made: Any, pair: int | None = None) -> dict[str, Chart]:
+    runs = [results_of(one) for one in made]
+    return {chart.name: chart for chart in charts(runs, [run.choose(pair) for run in runs])}
+
+
+def series_of(chart: Chart, panel: int = 0) -> dict[str, Series]:
+    return {one.name: one for one in chart.panels[panel].series}
+
+
+def test_every_figure_of_the_study_is_there(small_run: Any) -> None:
+    assert list(charts_of(small_run)) == [
+        "figure-3-probe-and-data-throughput",
+        "along-the-run",
+        "figure-4-rtt",
+        "figure-5-spacing",
+        "figure-7-spacing",
+        "figure-8-spacing-and-window",
+        "figure-6-mean-spacing-and-throughput",
+    ]
+
+
+def test_figure_3_has_a_panel_for_each_index_with_correlation_and_identity(small_run: Any) -> None:
+    small_run.pairs(2, "I_0", first=9, captured=False)
+    chart = charts_of(small_run)["figure-3-probe-and-data-throughput"]
+    assert [panel.title for panel in chart.panels] == ["I_0: 10.0 kB, 50.0 kB", "I_1: 10.0 kB, 50.0 kB"]
+    assert [panel.note for panel in chart.panels] == ["r = 1.00 [1.00, 1.00], n = 6", "r not known, n = 4"]
+    points = series_of(chart)
+    assert (points["run"].x / 1e6).tolist() == [1, 2, 3, 4, 9, 10]
+    assert (points["run"].y / 1e6).tolist() == [2, 4, 6, 8, 18, 20]
+    identity = points["probe = data"]
+    assert identity.reference
+    assert identity.x.tolist() == identity.y.tolist()
+
+
+def test_figures_inside_a_transfer_show_the_chosen_pair_and_say_why(small_run: Any) -> None:
+    found = charts_of(small_run)
+    assert "pair 1 (I_0) of run: the lowest data throughput of the run, 2.00 Mbit/s" in found["figure-4-rtt"].title
+    assert "pair 2 (I_0) of run: the median data throughput of I_0" in found["figure-5-spacing"].title
+    assert "pair 6 (I_1) of run: asked for" in charts_of(small_run, pair=6)["figure-7-spacing"].title
+
+
+def test_figure_4_shows_clean_samples_and_the_baseline(small_run: Any) -> None:
+    chart = charts_of(small_run)["figure-4-rtt"]
+    data = series_of(chart, 1)
+    assert data["data"].y == pytest.approx(0.020, abs=1e-4)
+    assert data["mean of the pings before"].y.tolist() == [0.020, 0.020]
+    assert chart.panels[1].title.startswith("data, 50.0 kB at 2.00 Mbit/s; mean RTT 20.0 ms; loss ")
+
+
+def test_round_trips_are_not_drawn_from_the_far_end(new_run: Any) -> None:
+    made = new_run()
+    line = made.pair(1)
+    made.capture(line, "data", "receiver")
+    made.add(line)
+    chart = charts_of(made)["figure-4-rtt"]
+    assert [panel.note for panel in chart.panels] == [
+        "not captured",
+        "captured where the data arrived: no round trips there",
+    ]
+
+
+def test_figure_8_puts_the_window_over_the_spacing(small_run: Any) -> None:
+    chart = charts_of(small_run)["figure-8-spacing-and-window"]
+    assert chart.shared_x
+    window = series_of(chart, 1)["advertised window"]
+    assert set(window.y) == {65_536.0}
+    assert len(series_of(chart, 0)["data"].x) == 50
+
+
+def test_figure_6_has_all_transfers_of_all_runs(small_run: Any, new_run: Any) -> None:
+    other = new_run("other")
+    other.pairs(3, "I_5")
+    found = charts_of(small_run, other)
+    data = series_of(found["figure-6-mean-spacing-and-throughput"], 1)
+    assert {name: len(one.x) for name, one in data.items()} == {"run": 8, "other": 3}
+    assert data["run"].colour != data["other"].colour
+    assert {"figure-4-rtt-1", "figure-4-rtt-2", "along-the-run-1", "along-the-run-2"} <= set(found)
+
+
+def test_along_the_run_shows_every_transfer_and_ping(small_run: Any) -> None:
+    chart = charts_of(small_run)["along-the-run"]
+    assert chart.x.unit == "s"
+    rtt = series_of(chart, 0)
+    assert rtt["probe"].x.tolist() == [10.0 * number for number in range(8)]
+    assert rtt["ping"].y == pytest.approx(0.020)
+    assert series_of(chart, 1)["data"].y == pytest.approx(100 / 51)
+
+
+@pytest.mark.parametrize(
+    ("pair", "unit", "last"), [(11, "s", 100), (61, "min", 10), (1081, "h", 3), (20_161, "d", 2.333333)]
+)
+def test_time_along_a_run_is_in_a_unit_that_suits_it(new_run: Any, pair: int, unit: str, last: float) -> None:
+    made = new_run()
+    made.add(made.pair(1), made.pair(pair))
+    clock = Clock(results_of(made))
+    assert clock.unit == unit
+    assert clock.of_times([clock.start_ns + (pair - 1) * 10 * 10**9])[0] == pytest.approx(last)
+
+
+def test_a_run_without_captures_has_the_figures_that_need_none(new_run: Any) -> None:
+    made = new_run()
+    made.pairs(3, captured=False)
+    found = charts_of(made)
+    assert list(found) == [
+        "figure-3-probe-and-data-throughput", "along-the-run", "figure-6-mean-spacing-and-throughput"
+    ]  # fmt: skip
+    assert found["figure-6-mean-spacing-and-throughput"].panels[0].note == "no captures"
+
+
+def counters(made: Any, text: str) -> Chart | None:
+    (made.folder / "host").mkdir(exist_ok=True)
+    (made.folder / "host/sender.csv").write_text(text)
+    return host_cpu.chart(results_of(made), "")
+
+
+HEAD = "# schema: vmtrace.host/1\ntime_ns,cpu_user_s,cpu_idle_s,cpu_iowait_s,cpu_steal_s,cpu_guest_s,net_in\n"
+
+
+def test_processor_time_is_what_passed_between_two_readings(small_run: Any) -> None:
+    chart = counters(
+        small_run, f"{HEAD}1700000000000000000,10,100,5,1,9,7\n1700000001000000000,10.5,101,5.2,1.3,9.5,8\n"
+    )
+    assert chart is not None
+    (busy,) = chart.panels[0].series
+    assert busy.y.tolist() == pytest.approx([40.0])
+    by_state = series_of(chart, 1)
+    assert by_state["user"].y.tolist() == pytest.approx([25.0])
+    assert by_state["stolen"].y.tolist() == pytest.approx([15.0])
+    assert by_state["user"].x.tolist() == [1.0]
+
+
+def test_counters_that_begin_again_and_torn_rows_give_no_share(small_run: Any) -> None:
+    rows = ["1,1,1,1,1,0,0", "2,2,2,2,2,0,0", "3,0,0,0,0,0,0", "4,1,1,1,1,0,0", "5,x,1,1,1", "6,2,2"]
+    chart = counters(small_run, HEAD + "\n".join(rows))
+    assert chart is not None
+    assert chart.panels[0].series[0].y.tolist() == [50.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# only: this\n", "time_ns,net_in\n1,2\n3,4\n", HEAD + "1,1,1,1,1,1,1\n", 'a,"b\n' * 9]
+)
+def test_a_file_without_processor_time_has_no_figure(small_run: Any, text: str) -> None:
+    assert counters(small_run, text) is None
+
+
+def test_long_runs_of_counters_become_means_of_longer_stretches(small_run: Any) -> None:
+    rows = "".join(f"{10**9 * second},{second / 4},{second * 3 / 4},0,0,0,0\n" for second in range(7200))
+    chart = counters(small_run, HEAD + rows)
+    assert chart is not None
+    assert len(chart.panels[0].series[0].x) == pytest.approx(720, abs=1)
+    assert chart.panels[0].series[0].y == pytest.approx(25.0)
+    assert "each over 10.0 s" in chart.caption
+
+
+def test_print_and_data_are_written_for_each_chart(small_run: Any, tmp_path: Path) -> None:
+    found = charts_of(small_run)
+    folder = tmp_path / "figures"
+    write_charts([found["figure-3-probe-and-data-throughput"], found["figure-4-rtt"]], folder)
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        f"{name}.{form}"
+        for name in ("figure-3-probe-and-data-throughput", "figure-4-rtt")
+        for form in ("png", "svg", "csv")
+    }
+    assert {oct(path.stat().st_mode & 0o777) for path in folder.iterdir()} == {"0o600"}
+    text = "".join(ET.parse(folder / "figure-3-probe-and-data-throughput.svg").getroot().itertext())
+    for shown in ("probe throughput [Mbit/s]", "data throughput [Mbit/s]", "I_1: 10.0 kB, 50.0 kB", "probe = data"):
+        assert shown in text
+    with (folder / "figure-3-probe-and-data-throughput.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8, "the line of reference is no data"
+    assert (rows[0]["series"], float(rows[0]["x"]), rows[0]["x_unit"], rows[0]["y_unit"]) == (
+        "run", 1e6, "bit/s", "bit/s"
+    )  # fmt: skip
+
+
+def test_the_same_run_gives_the_same_files(small_run: Any, tmp_path: Path) -> None:
+    chart = charts_of(small_run)["figure-7-spacing"]
+    for name in ("one", "two"):
+        write_charts([chart], tmp_path / name)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def floats(*values: float) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    return np.array(values, np.float64)
+
+
+def test_what_an_axis_cannot_show_is_left_out_of_the_drawing_and_null_in_the_data(tmp_path: Path) -> None:
+    series = Series("a", floats(1, 2, 3, 4), floats(0, np.nan, np.inf, 5), "#000000")
+    linear, log = Axis("x", "s"), Axis("y", "s", log=True)
+    assert series.drawable(linear, log).y.tolist() == [5]
+    assert series.drawable(linear, linear).y.tolist() == [0, 5]
+    chart = Chart("c", "t", "", linear, (Panel("p", log, (Series("a", floats(1, 2), floats(np.nan, 3), "#000000"),)),))
+    write_charts([chart], tmp_path)
+    assert (tmp_path / "c.csv").read_text().splitlines()[1:] == ['"p","a",1,"s",,"s"', '"p","a",2,"s",3,"s"']
+
+
+def test_long_series_are_thinned_for_drawing_and_scattered_points_stay() -> None:
+    time = np.arange(50_000, dtype=np.float64)
+    spike = np.zeros(50_000)
+    spike[31_234] = 1.0
+    thin = Series("a", time, spike, "#000000").thinned(2000)
+    assert len(thin.x) < 2100
+    assert thin.y.max() == 1.0
+    scattered = np.random.default_rng(1).random(50_000)
+    assert len(Series("a", scattered, spike, "#000000").thinned(2000).x) == 50_000
+
+
+def test_an_empty_panel_says_why_and_a_name_cannot_start_a_formula() -> None:
+    panel = Panel("$x_{", Axis("y", "B"), (Series("a$b", floats(), floats(), "#000000"),), "nothing was $een")
+    figure = draw(Chart("c", "cost: $5\x1b[31m", "", Axis("x", "h"), (panel,)))
+    figure.canvas.draw()
+    assert [text.get_text() for text in figure.axes[0].texts] == [r"nothing was \$een"]
+    page = chart_page.of_chart(Chart("c", "t\x1b", "", Axis("x", "h"), (panel,)))
+    assert page["title"] == "t\N{REPLACEMENT CHARACTER}"
+    assert page["panels"][0]["series"] == []
+
+
+def test_the_span_of_nothing_is_none() -> None:
+    assert span(floats(), floats(np.nan, -1, 0)) is None
+    assert span(floats(3, 1), floats(np.inf, 2)) == (1, 3)
+    assert reference("r", (0, 1), (2, 3)).reference

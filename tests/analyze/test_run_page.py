@@ -1,0 +1,180 @@
+"""The page of a run's report: it holds everything, asks nothing of a network, and runs nothing of what it shows."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyze.run import provenance
+from analyze.run.figures import charts
+from analyze.run.page import write_page_of
+from analyze.run.results import RunResults
+from analyze.run.run_folder import named_apart, read_run
+from analyze.run.transfers import Measuring
+
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
+
+
+def page_of(path: Path, *made: Any) -> str:
+    found = named_apart([read_run(one.folder) for one in made])
+    runs = [RunResults(run, tuple(Measuring(run).run()), run.problems) for run in found]
+    write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
+    return path.read_text(encoding="utf-8")
+
+
+def data_of(page: str) -> dict[str, Any]:
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match
+    data: dict[str, Any] = json.loads(match[1])
+    return data
+
+
+@pytest.fixture
+def hostile(new_run: Any) -> Any:
+    """A run whose every text is an attack."""
+    made = new_run("<img src=x onerror=alert(1)>")
+    made.record |= {"error": HOSTILE, "status": HOSTILE, "sender": {"host": HOSTILE}}
+    made.record["plan"] |= {"name": HOSTILE}
+    made.save()
+    line = made.pair(1, index=HOSTILE)
+    made.capture(line, "data")
+    line["data"]["capture"]["sender_error"] = HOSTILE
+    line["data"]["tcp"]["congestion_control"] = HOSTILE
+    made.add(line, made.pair(2, index=HOSTILE, status="failed", error=HOSTILE))
+    return made
+
+
+def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", small_run)
+    own = page[: page.index('<script type="application/json"')]
+    for heading in (
+        "As run (Table 1)",
+        "Round-trip time and loss (Table 2)",
+        "What a probe tells",
+        "Figures",
+        "Transfers",
+    ):
+        assert heading in own
+    assert own.count("<tr") == 4 + 7 + 4 + 17, "rows of Tables 1 and 2, of relations and of transfers, with their heads"
+    assert [chart["name"] for chart in data_of(page)["charts"]][:2] == [
+        "figure-3-probe-and-data-throughput", "along-the-run"
+    ]  # fmt: skip
+    assert "8 of 8 pairs finished" in own
+
+
+def test_the_page_asks_nothing_of_a_network(small_run: Any, tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", small_run)
+    own = page[: page.index('<script type="application/json"')]
+    assert "default-src 'none'" in own
+    assert re.findall(r"https?://", own) == []
+    assert re.findall(r"<(?:script|img|iframe|object)[^>]*\ssrc=", own) == []
+
+
+def test_what_a_run_folder_holds_cannot_become_markup(hostile: Any, tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", hostile)
+    assert HOSTILE not in page
+    assert "<img" not in page[: page.index('id="data"')]
+    assert page.count("<script") - page[page.index('id="data"') :].count("<script") == 1
+    assert HOSTILE in data_of(page)["charts"][0]["panels"][0]["title"], "it is shown as it is"
+
+
+def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_path: Path) -> None:
+    other = new_run("other")
+    other.pairs(3, captured=False)
+    page = page_of(tmp_path / "r.html", small_run, other)
+    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 4
+    assert "nothing was captured" in page
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """The system's Chromium, without a screen."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine (Debian, Ubuntu: apt install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+class Visit:
+    """A page with all that it complained of and asked for."""
+
+    def __init__(self, browser: Any, path: Path, scheme: str = "light") -> None:
+        self.page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_load_state("load")
+
+    def show(self, name: str) -> Any:
+        """Scroll to a figure and wait until it is drawn."""
+        place = self.page.locator(f"#chart-{name}")
+        place.scroll_into_view_if_needed()
+        place.locator(".main-svg").first.wait_for()
+        return place
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_shows_every_section_without_complaint_or_request(
+    browser: Any, small_run: Any, tmp_path: Path, scheme: str
+) -> None:
+    path = tmp_path / "r.html"
+    page = page_of(path, small_run)
+    visit = Visit(browser, path, scheme)
+    for section in ("plan", "metrics", "relation", "figures", "transfers"):
+        assert visit.page.locator(f"#{section} h2").is_visible()
+    for chart in data_of(page)["charts"]:
+        drawn = visit.show(chart["name"])
+        assert drawn.locator(".cartesianlayer > .subplot").count() == len(chart["panels"])
+        assert drawn.locator(".point, .js-line").count() > 3
+    background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    assert visit.complaints == []
+    assert [url for url in visit.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
+    browser: Any, small_run: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.html"
+    page_of(path, small_run)
+    visit = Visit(browser, path)
+    visit.show("figure-3-probe-and-data-throughput")
+    assert visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").count() == 0
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").first.wait_for()
+    assert visit.complaints == []
+
+
+def test_panels_over_one_time_are_zoomed_together(browser: Any, small_run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    page_of(path, small_run)
+    visit = Visit(browser, path)
+    visit.show("along-the-run")
+    visit.page.evaluate("Plotly.relayout('chart-along-the-run', {'xaxis.range': [20, 40]})")
+    ranges = visit.page.evaluate(
+        "['xaxis', 'xaxis2', 'xaxis3'].map((x) => document.getElementById('chart-along-the-run')._fullLayout[x].range)"
+    )
+    assert ranges == [[20, 40]] * 3
+
+
+def test_a_browser_runs_nothing_that_a_run_folder_holds(browser: Any, hostile: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    page_of(path, hostile)
+    visit = Visit(browser, path)
+    visit.show("figure-3-probe-and-data-throughput")
+    assert visit.page.evaluate("typeof window.hacked") == "undefined"
+    assert visit.page.locator("img").count() == 0
+    assert HOSTILE in visit.page.locator("#plan").inner_text()
+    assert visit.complaints == []

@@ -1,0 +1,33 @@
+"""The bench of transfers, on a small transfer; its promises follow from ratios within a turn."""
+
+import shutil
+
+import pytest
+
+from bench import transfers
+from bench.transfers import Place, Turn
+
+
+def test_promises_are_medians_of_ratios_within_turns() -> None:
+    turns = [Turn(10e9, 20e9, 20e9), Turn(40e9, 44e9, 22e9), Turn(10e9, 11e9, 11e9)]
+    speed, sampling = transfers.promises_of("loopback", turns)
+    assert speed.measured == pytest.approx(1.1)
+    assert sampling.measured == pytest.approx(1.0)
+    assert [speed.kept, sampling.kept] == [True, True]
+
+
+def test_a_slower_transfer_breaks_its_promise() -> None:
+    assert [promise.kept for promise in transfers.promises_of("x", [Turn(10e9, 9.9e9, 9.6e9)])] == [False, False]
+
+
+def test_a_turn_over_loopback_has_three_rates() -> None:
+    if shutil.which("iperf3") is None:
+        pytest.skip("iperf3 is not installed")
+    one = transfers.turn(Place("loopback", (), (), "127.0.0.1"), 64 << 20, "cubic")
+    assert min(one.iperf3_bps, one.vmtrace_bps, one.sampled_bps) > 1e6
+
+
+@pytest.mark.root
+def test_the_two_ends_of_the_veth_pair_reach_each_other() -> None:
+    with transfers.veth_pair() as place:
+        assert transfers.vmtrace(place, 1 << 20, "cubic", []) > 1e6
