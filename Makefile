@@ -90,6 +90,8 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
 	@$(BIN)/python -m bench.run $(BENCH)
+	@$(BIN)/python -m bench.transfers $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy
