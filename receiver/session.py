@@ -118,9 +118,7 @@ class Session:
     def _patience_s(self) -> float:
         """How long the client may be silent: through a transfer as long as that may take."""
         deadline_s = self._transfers.deadline_s if self._transfers is not None else None
-        now_s = time.monotonic()
-        patience_s = _SILENCE_S if deadline_s is None else max(deadline_s - now_s, _SILENCE_S)
-        return max(0.0, min(patience_s, self._until_s - now_s))
+        return _SILENCE_S if deadline_s is None else max(0.0, deadline_s - time.monotonic()) + _SILENCE_S
 
     def _answer(self, message: Message) -> None:
         operation = message.get("ask")

@@ -184,7 +184,7 @@ def _set(sock: socket.socket, level: int, option: int, value: object, name: str)
         return
     try:
         sock.setsockopt(level, option, value)  # type: ignore[call-overload]
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError) as error:  # Python tells of a number too large in its own ways
         shown = value.decode() if isinstance(value, bytes) else value
         number = error.errno if isinstance(error, OSError) else errno.EINVAL
         raise OSError(number, f"the system refuses {name} {shown}: {os.strerror(number or errno.EINVAL)}") from error

@@ -97,7 +97,7 @@ def test_quiet_says_nothing_and_the_sender_neither(runs: Runs, capsys: pytest.Ca
 def test_a_run_beyond_its_bounds_is_refused_with_one_line(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     runs.problems = ["the emulator's delay error was 3 ms"]
     assert run("run", "lan", "--out", "r") == 1
-    assert capsys.readouterr().err == "lab: the run is not good: the emulator's delay error was 3 ms\n"
+    assert capsys.readouterr().err == "vmtrace: the run is not good: the emulator's delay error was 3 ms\n"
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_what_cannot_be_done_is_one_line_and_status_1(
 ) -> None:
     runs.error = error
     assert run("run", "lan", "--out", "r") == 1
-    assert capsys.readouterr().err == "lab: no\n"
+    assert capsys.readouterr().err == "vmtrace: no\n"
 
 
 @pytest.mark.parametrize("how", ["caught", "raised"])
 def test_an_interrupted_run_has_status_130(runs: Runs, how: str, capsys: pytest.CaptureFixture[str]) -> None:
     runs.interrupted, runs.error = (2, None) if how == "caught" else (0, KeyboardInterrupt())
     assert run("run", "lan", "--out", "r") == 130
-    assert capsys.readouterr().err.startswith("lab: interrupted")
+    assert capsys.readouterr().err.startswith("vmtrace: interrupted")
 
 
 @pytest.mark.parametrize(
