@@ -25,7 +25,18 @@ from sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireEr
 from sender.wire.fields import to_json
 from sender.wire.records import Limits, RunRequest, TransferRequest
 from tests.receiver.harness import (
-    GENEROUS, KEY, Keyed, Running, eventually, is_over, keyed, leaves_nothing, receiver, resident_bytes, stranger, transfer,
+    GENEROUS,
+    KEY,
+    Keyed,
+    Running,
+    eventually,
+    is_over,
+    keyed,
+    leaves_nothing,
+    receiver,
+    resident_bytes,
+    stranger,
+    transfer,
 )  # fmt: skip
 
 QUICK = replace(GENEROUS, introduction_s=0.4)
@@ -43,7 +54,13 @@ def refused_with(control: Keyed, **message: object) -> str:
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"GET / HTTP/1.1\r\n\r\n" * 10, bytes(112), b"\xff" * 5000, b"VMTRACE\0" + bytes(104), b"\x16\x03\x01" + bytes(200)],
+    [
+        b"GET / HTTP/1.1\r\n\r\n" * 10,
+        bytes(112),
+        b"\xff" * 5000,
+        b"VMTRACE\0" + bytes(104),
+        b"\x16\x03\x01" + bytes(200),
+    ],
     ids=["http", "zeros", "ones", "magic", "tls"],
 )
 def test_garbage_is_dropped_at_once(garbage: bytes, tmp_path: Path) -> None:
@@ -147,21 +164,20 @@ def test_a_recorded_control_connection_cannot_be_played_again(tmp_path: Path) ->
 
 
 def test_a_recorded_data_connection_cannot_be_played_again(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 2000, streams=2)), ask="prepare")
-            with stranger(there.port) as first:
-                auth = client.data_auth(receive_exactly(first, hs.HELLO_BYTES, None, "it"), 1, 0, "upload")
-                first.sendall(auth)
-                assert receive_exactly(first, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.ACCEPTED
-                with stranger(there.port) as again:
-                    receive_exactly(again, hs.HELLO_BYTES, None, "it")
-                    again.sendall(auth + bytes(1000))
-                    assert receive_exactly(again, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
-                with stranger(there.port) as twice:  # the right proof, but that stream is taken
-                    twice.sendall(client.data_auth(receive_exactly(twice, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
-                    assert receive_exactly(twice, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), keyed(there.port) as client:
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 2000, streams=2)), ask="prepare")
+        with stranger(there.port) as first:
+            auth = client.data_auth(receive_exactly(first, hs.HELLO_BYTES, None, "it"), 1, 0, "upload")
+            first.sendall(auth)
+            assert receive_exactly(first, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.ACCEPTED
+            with stranger(there.port) as again:
+                receive_exactly(again, hs.HELLO_BYTES, None, "it")
+                again.sendall(auth + bytes(1000))
+                assert receive_exactly(again, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+            with stranger(there.port) as twice:  # the right proof, but that stream is taken
+                twice.sendall(client.data_auth(receive_exactly(twice, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
+                assert receive_exactly(twice, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
 
 
 def test_the_receivers_own_proof_reflected_is_none(tmp_path: Path) -> None:
@@ -213,26 +229,27 @@ def test_another_version_is_told_so_on_both_sides(tmp_path: Path, monkeypatch: p
                 hs.check_accept(KEY, hello, bytes(auth), accept, "it")
         with monkeypatch.context() as patched:
             patched.setattr("receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
-            with pytest.raises(VersionMismatch, match="speaks version 2 of the protocol, this vmtrace version 1: install"):
+            with pytest.raises(
+                VersionMismatch, match="speaks version 2 of the protocol, this vmtrace version 1: install"
+            ):
                 Control.connect(there.endpoint(), KEY, 5)
         there.serves()
 
 
 @pytest.mark.parametrize("direction", ["upload", "download"])
 def test_a_third_party_can_neither_feed_nor_take_a_stream(direction: str, tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 100, direction)), ask="prepare")
-            place = client.data_auth(bytes(hs.HELLO_BYTES), 1, 0, direction)[hs._AUTH.size - 32 : hs._AUTH.size]
-            for key in (b"x" * 32, KEY):  # even the shared key is none for a data connection
-                with stranger(there.port, HOSTILE) as thief:
-                    hello = receive_exactly(thief, hs.HELLO_BYTES, None, "it")
-                    thief.sendall(hs.new_auth(key, hello, hs.DATA, place) + bytes(100))
-                    assert receive_exactly(thief, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
-                    assert is_over(thief)
-            answer = client.ask(ask="abort", number=1)
-            assert answer["ok"] is True
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), keyed(there.port) as client:
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 100, direction)), ask="prepare")
+        place = client.data_auth(bytes(hs.HELLO_BYTES), 1, 0, direction)[hs._AUTH.size - 32 : hs._AUTH.size]
+        for key in (b"x" * 32, KEY):  # even the shared key is none for a data connection
+            with stranger(there.port, HOSTILE) as thief:
+                hello = receive_exactly(thief, hs.HELLO_BYTES, None, "it")
+                thief.sendall(hs.new_auth(key, hello, hs.DATA, place) + bytes(100))
+                assert receive_exactly(thief, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+                assert is_over(thief)
+        answer = client.ask(ask="abort", number=1)
+        assert answer["ok"] is True
 
 
 NONSENSE: list[dict[str, object]] = [
@@ -271,7 +288,16 @@ def test_nonsense_in_any_field_is_refused_by_name_and_the_session_goes_on(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "content", ["NaN", '{"ask":NaN}', '{"ask":' + "[" * 10_000, '{"a":1' + "0" * 400 + "}", "\xff", '{"ask":1e400}', "[" * 500_000]
+    "content",
+    [
+        "NaN",
+        '{"ask":NaN}',
+        '{"ask":' + "[" * 10_000,
+        '{"a":1' + "0" * 400 + "}",
+        "\xff",
+        '{"ask":1e400}',
+        "[" * 500_000,
+    ],
 )
 def test_what_is_no_message_ends_only_its_session(content: str, tmp_path: Path) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
@@ -285,13 +311,12 @@ def test_what_is_no_message_ends_only_its_session(content: str, tmp_path: Path) 
 
 
 def test_a_fetch_gives_no_more_than_was_described(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with there.sender() as control:
-            transfer(control, TransferRequest(1, 1, "data", 100))
-            (file, *_) = control.files()
-            with pytest.raises(WireError, match="was not described as"):
-                control.fetch(replace(file, bytes=2**60), lambda _: None)
-            control.keep_alive()
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+        transfer(control, TransferRequest(1, 1, "data", 100))
+        (file, *_) = control.files()
+        with pytest.raises(WireError, match="was not described as"):
+            control.fetch(replace(file, bytes=2**60), lambda _: None)
+        control.keep_alive()
 
 
 def test_limits_of_sessions_bytes_and_streams_hold(tmp_path: Path) -> None:
@@ -384,31 +409,31 @@ def test_transfers_prepared_and_never_begun_keep_nothing(tmp_path: Path) -> None
 
 
 def test_the_receiver_can_be_stopped_in_the_middle_of_everything(tmp_path: Path) -> None:
-    with leaves_nothing(tmp_path), receiver(tmp_path) as there:
-        with keyed(there.port) as client, stranger(there.port):
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 100, streams=2)), ask="prepare")
-            with stranger(there.port) as data:
-                data.sendall(client.data_auth(receive_exactly(data, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
-                receive_exactly(data, hs.ACCEPT_BYTES, None, "it")
-                client.channel.send({"ask": "finish", "number": 1})  # it waits for the second stream
-                time.sleep(0.1)
-                began_s = time.monotonic()
-                there.server.stop()
-                assert is_over(client.socket)
-                assert time.monotonic() - began_s < 3
+    with leaves_nothing(tmp_path), receiver(tmp_path) as there, keyed(there.port) as client, stranger(there.port):
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 100, streams=2)), ask="prepare")
+        with stranger(there.port) as data:
+            data.sendall(client.data_auth(receive_exactly(data, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
+            receive_exactly(data, hs.ACCEPT_BYTES, None, "it")
+            client.channel.send({"ask": "finish", "number": 1})  # it waits for the second stream
+            time.sleep(0.1)
+            began_s = time.monotonic()
+            there.server.stop()
+            assert is_over(client.socket)
+            assert time.monotonic() - began_s < 3
 
 
 def test_hundreds_of_transfers_leave_memory_flat(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with there.sender() as control:
-            before = 0
-            for number in range(1, 301):
-                request = TransferRequest(number, 1, "data", 2000, "both", 1, random_bytes=2000, tcp_info_interval_s=None)
-                transfer(control, request)
-                if number == 100:
-                    before = resident_bytes()
-            assert resident_bytes() - before < 3 << 20
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+        before = 0
+        for number in range(1, 301):
+            request = TransferRequest(
+                number, 1, "data", 2000, "both", 1, random_bytes=2000, tcp_info_interval_s=None
+            )
+            transfer(control, request)
+            if number == 100:
+                before = resident_bytes()
+        assert resident_bytes() - before < 3 << 20
 
 
 @pytest.mark.root
@@ -418,23 +443,22 @@ def test_a_full_disk_is_one_line_and_the_receiver_goes_on(tmp_path: Path) -> Non
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "vmtrace-test", str(disk)], check=True)
     try:
-        with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-            with there.sender() as control:
-                transfer(control, TransferRequest(1, 1, "data", 100))
-                (disk / "filler").write_bytes(bytes(40 << 10))
-                try:
-                    with (disk / "filler").open("ab", 0) as filler:
-                        while True:
-                            filler.write(bytes(4096))
-                except OSError:
-                    pass
-                with pytest.raises(WireError, match="the receiver could not do it: No space left on device") as raised:
-                    transfer(control, TransferRequest(2, 2, "data", 100))
-                assert str(disk) not in str(raised.value)
-                (disk / "filler").unlink()
-                outcome, far = transfer(control, TransferRequest(3, 2, "data", 100))
-                assert far.error is None
-                assert outcome.sent is not None
+        with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+            transfer(control, TransferRequest(1, 1, "data", 100))
+            (disk / "filler").write_bytes(bytes(40 << 10))
+            try:
+                with (disk / "filler").open("ab", 0) as filler:
+                    while True:
+                        filler.write(bytes(4096))
+            except OSError:
+                pass
+            with pytest.raises(WireError, match="the receiver could not do it: No space left on device") as raised:
+                transfer(control, TransferRequest(2, 2, "data", 100))
+            assert str(disk) not in str(raised.value)
+            (disk / "filler").unlink()
+            outcome, far = transfer(control, TransferRequest(3, 2, "data", 100))
+            assert far.error is None
+            assert outcome.sent is not None
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 

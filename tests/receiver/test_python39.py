@@ -53,7 +53,9 @@ def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
     words = [python, "-m", "receiver"]
     words += ["--key-file", "key", "--bind", "127.0.0.1", "--port", "0", "--no-capture"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as program:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as program:
         assert program.stdout is not None
         line = ""
         while not line.startswith("listening on"):
@@ -61,12 +63,24 @@ def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
             assert line, program.stderr and program.stderr.read()
         port = line.rpartition(":")[2].strip()
         client = subprocess.run(
-            [python, "-c", CLIENT, port], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+            [python, "-c", CLIENT, port],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         program.send_signal(signal.SIGTERM)
         _, err = program.communicate(timeout=15)
     assert client.stderr == ""
-    assert client.stdout.splitlines() == [client.stdout.split("\n")[0], "upload True None", "download True None", "both True None", "True"]
+    assert client.stdout.splitlines() == [
+        client.stdout.split("\n")[0],
+        "upload True None",
+        "download True None",
+        "both True None",
+        "True",
+    ]
     assert client.stdout.startswith("3.9.")
     assert program.returncode == 0
     assert "Traceback" not in err

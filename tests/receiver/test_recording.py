@@ -23,7 +23,9 @@ def test_a_capture_that_cannot_be_made_is_told_without_paths_of_this_host(tmp_pa
 
 
 @pytest.mark.parametrize(("snaplen", "buffer_bytes"), [(-5, None), (2**40, None), (None, -1), (None, 0)])
-def test_nonsense_about_the_capture_fails_the_capture_alone(snaplen: int | None, buffer_bytes: int | None, tmp_path: Path) -> None:
+def test_nonsense_about_the_capture_fails_the_capture_alone(
+    snaplen: int | None, buffer_bytes: int | None, tmp_path: Path
+) -> None:
     run = Storage(tmp_path).new_run()
     request = TransferRequest(1, 1, "data", 1, tcp_info_interval_s=None, capture_buffer_bytes=buffer_bytes)
     with leaves_nothing(tmp_path):

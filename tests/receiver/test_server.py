@@ -12,8 +12,8 @@ from receiver.certificate import NoCertificate
 from receiver.log import Log
 from receiver.server import Server
 from receiver.settings import AdmissionLimits, ReceiverSettings
-from sender.wire.endpoint import Endpoint
 from sender.wire.control import Control
+from sender.wire.endpoint import Endpoint
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok
 from tests.receiver.harness import KEY, census, leaves_nothing, receiver, transfer

@@ -116,7 +116,19 @@ def test_a_size_beyond_the_limit_ends_the_connection_before_anything_is_read(
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", "1", '"x"', "nul", "{", "NaN", '{"a":NaN}', '{"a":-Infinity}', "[" * 100_000, '{"a":' * 10_000, '{"a":' + "9" * 5000 + "}"],
+    [
+        "[]",
+        "1",
+        '"x"',
+        "nul",
+        "{",
+        "NaN",
+        '{"a":NaN}',
+        '{"a":-Infinity}',
+        "[" * 100_000,
+        '{"a":' * 10_000,
+        '{"a":' + "9" * 5000 + "}",
+    ],
     ids=lambda content: content[:12],
 )
 def test_what_is_no_json_object_is_a_channel_error(content: str, pair: tuple[Channel, Channel]) -> None:

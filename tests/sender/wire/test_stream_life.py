@@ -23,7 +23,9 @@ from tests.receiver.harness import NoWatch
 KEY = b"d" * 32
 
 
-def lived(far_end: Callable[[socket.socket], object], direction: str = "upload", watch: object = None) -> tuple[StreamLife, list[BaseException]]:
+def lived(
+    far_end: Callable[[socket.socket], object], direction: str = "upload", watch: object = None
+) -> tuple[StreamLife, list[BaseException]]:
     failures: list[BaseException] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
@@ -69,13 +71,19 @@ def test_the_whole_life_of_an_upload() -> None:
     ("far_end", "kind", "line"),
     [
         (lambda sock: sock.close(), ReceiverGone, "closed the connection|connection lost"),
-        (lambda sock: (greet(sock), sock.sendall(hs.new_refusal(hs.REFUSED_SUBJECT))), ReceiverRefused, "expects no such connection"),
+        (
+            lambda sock: (greet(sock), sock.sendall(hs.new_refusal(hs.REFUSED_SUBJECT))),
+            ReceiverRefused,
+            "expects no such connection",
+        ),
         (lambda sock: sock.sendall(b"x" * 48), Exception, "is not a vmtrace receiver"),
         (lambda sock: None, ReceiverGone, "has not answered in time"),
     ],
     ids=["closed", "refused", "garbage", "silent"],
 )
-def test_trouble_is_handed_over_as_one_line(far_end: Callable[[socket.socket], object], kind: type[Exception], line: str) -> None:
+def test_trouble_is_handed_over_as_one_line(
+    far_end: Callable[[socket.socket], object], kind: type[Exception], line: str
+) -> None:
     life, failures = lived(far_end)
     with pytest.raises(kind, match=line):
         raise failures[0]
