@@ -55,8 +55,8 @@ WORDS = [
     "reno",
 ]
 ODD: list[object] = [
-    None, True, False, 0, -1, 1, 2**31, 2**32, 2**63, -(2**70), 0.0, -0.5, 1e300, "", "..", "/", "\n", "\x1b[2J", "\ud800", "a" * 2000,
-    [], {}, [[]], {"a": {}},
+    None, True, False, 0, -1, 1, 2**31, 2**32, 2**63, -(2**70), 0.0, -0.5, 1e300, "", "..", "/", "\n", "\x1b[2J",
+    "\ud800", "a" * 2000, [], {}, [[]], {"a": {}},
 ]  # fmt: skip
 
 
@@ -68,22 +68,25 @@ class Silent(Log):
         self.defects: list[str] = []
 
     def event(self, name: str, text: str, **facts: object) -> None:
-        pass
+        """Of no interest."""
 
     def trouble(self, text: str) -> None:
+        """Ordinary trouble is told to the client too."""
         if "session ended" in text:
             self.defects.append(text)
 
 
 class NoWatch:
+    """A `Watch` that looks away."""
+
     def connected(self, stream: int, direction: str, sock: socket.socket) -> None:
-        pass
+        """Of no interest."""
 
     def closing(self, stream: int, direction: str, sock: socket.socket) -> None:
-        pass
+        """Of no interest."""
 
     def moved(self, moved_bytes: int) -> None:
-        pass
+        """Of no interest."""
 
 
 def changed(content: bytes, chance: random.Random) -> bytes:
@@ -204,7 +207,7 @@ def honest(port: int) -> None:
 def usage() -> tuple[int, int]:
     """Threads and descriptors."""
     gc.collect()
-    return threading.active_count(), len(os.listdir("/proc/self/fd"))
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
 
 
 def resident_bytes() -> int:

@@ -25,7 +25,8 @@ class Watch:
 
 control = Control.connect(Endpoint("127.0.0.1", int(sys.argv[1])), load_key("key"))
 print(control.open_run(RunRequest()).python)
-for number, (direction, streams, tls) in enumerate([("upload", 1, False), ("download", 2, False), ("both", 2, True)], 1):
+ALL = [("upload", 1, False), ("download", 2, False), ("both", 2, True)]
+for number, (direction, streams, tls) in enumerate(ALL, 1):
     request = TransferRequest(number, 1, "data", 3_000_001, direction, streams, tls, 1 << 20)
     prepared = control.prepare(request)
     outcome = run_transfer(control, request, prepared, Watch())

@@ -17,7 +17,8 @@ def test_a_capture_that_cannot_be_made_is_told_without_paths_of_this_host(tmp_pa
         counts, samples = recording.stop()
     assert recording.capture_error is not None
     assert str(tmp_path) not in recording.capture_error
-    assert counts is not None and counts.error == recording.capture_error
+    assert counts is not None
+    assert counts.error == recording.capture_error
     assert samples == ()
     assert (run.folder / "tcpinfo/receiver/0001-data.csv").exists()
 

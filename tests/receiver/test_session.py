@@ -32,7 +32,8 @@ def test_without_the_right_to_capture_the_run_goes_on(tmp_path: Path, monkeypatc
     with receiver(tmp_path, capture=True) as there, there.sender(run=False) as control:
         run = control.open_run(RunRequest())
         assert run.capture_interface is None
-        assert run.capture_refusal is not None and "no right to capture" in run.capture_refusal
+        assert run.capture_refusal is not None
+        assert "no right to capture" in run.capture_refusal
         assert "/usr" not in run.capture_refusal
 
 

@@ -95,7 +95,7 @@ def test_any_bytes_are_a_wire_error(content: bytes, proven: bool) -> None:
         try:
             assert isinstance(Channel(theirs, SESSION, client=False, peer="it").receive(1), dict)
         except WireError as error:
-            assert "\n" not in str(error)
+            assert "\n" not in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("cut", range(len(frame(b"J{}"))))
@@ -187,7 +187,7 @@ def test_a_message_too_long_to_be_taken_is_not_sent(pair: tuple[Channel, Channel
 
 def test_sending_on_a_lost_connection_says_so(pair: tuple[Channel, Channel]) -> None:
     pair[1].close()
-    with pytest.raises(ReceiverGone, match="it: connection lost"):
+    with pytest.raises(ReceiverGone, match="it: connection lost"):  # noqa: PT012
         for _ in range(3):
             pair[0].send({})
 

@@ -164,7 +164,7 @@ def test_a_receiver_without_the_key_is_not_believed() -> None:
 
 def test_a_port_that_closes_at_once_is_explained() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: listener.accept()[0].close())
+        thread = threading.Thread(target=listener.accept()[0].close)
         thread.start()
         with pytest.raises(ReceiverBusy, match="closed the connection without a word: after wrong keys"):
             Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 5)
@@ -172,6 +172,6 @@ def test_a_port_that_closes_at_once_is_explained() -> None:
 
 
 def test_a_silent_port_is_given_up_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # noqa: SIM117
         with pytest.raises(ReceiverGone, match="has not answered in time"):
             Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 0.2)

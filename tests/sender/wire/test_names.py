@@ -20,7 +20,7 @@ PIECES = st.sampled_from(
         "receiver-2.csv",
         "0001-data.pcap",
         "00001-data.pcap",
-        "٠٠٠١-data.pcap",
+        "٠٠٠١-data.pcap",  # noqa: RUF001
     ]
 )
 
@@ -61,7 +61,7 @@ def test_any_path_is_a_known_file_under_its_own_name_or_none(pieces: list[str]) 
     ],
 )
 def test_what_is_no_file_of_a_run_has_no_path(kind: str, sequence: int, part: str) -> None:
-    with pytest.raises(ValueError, match="pair|kind"):
+    with pytest.raises(ValueError, match="pair|kind"):  # noqa: RUF043
         path_of(kind, sequence, part, RECEIVER)
 
 

@@ -5,7 +5,7 @@ import struct
 from dataclasses import fields
 from pathlib import Path
 
-from receiver import newcomer, session, settings, transfer_desk
+from receiver import session, settings, transfer_desk
 from receiver.command import build_parser
 from receiver.session import Session
 from sender.wire import channel, control, data_connection, endpoint, handshake, records, stream_life
@@ -74,7 +74,6 @@ def test_times_and_limits_are_those_of_the_code() -> None:
         f"({endpoint.DEFAULT_PORT} by default)",
     ):
         assert text in PROTOCOL, text
-    assert newcomer.handshake is handshake
     assert f"{admission.unproven_of_address} of one origin, {admission.unproven} in all" in SECURITY
     assert f"try {admission.wrong_keys}, then wait a minute" in SECURITY
     assert admission.wrong_key_pause_s == 60

@@ -1,9 +1,9 @@
-"""Whole transfers, and the same through a proxy that changes what passes: nothing that arrives wrong is called right."""
+"""Whole transfers, and the same through a proxy that changes what passes: nothing wrong is called right."""
 
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,10 +104,8 @@ class Proxy:
         except OSError:
             pass
         for sock in (source, sink):
-            try:
+            with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -205,11 +203,11 @@ def test_another_certificate_is_someone_in_between(there: Running) -> None:
 
 def test_a_failure_or_an_interruption_leaves_nothing_behind(there: Running, tmp_path: Path) -> None:
     class Interrupted(NoWatch):
-        def moved(self, moved_bytes: int) -> None:
+        def moved(self, moved_bytes: int) -> None:  # noqa: ARG002
             raise KeyboardInterrupt
 
     class Broken(NoWatch):
-        def closing(self, stream: int, direction: str, sock: socket.socket) -> None:
+        def closing(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
             raise OSError("broken")
 
     with there.sender() as control, leaves_nothing(tmp_path):
