@@ -164,7 +164,11 @@ def test_a_receiver_without_the_key_is_not_believed() -> None:
 
 def test_a_port_that_closes_at_once_is_explained() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=listener.accept()[0].close)
+
+        def close_at_once() -> None:
+            listener.accept()[0].close()
+
+        thread = threading.Thread(target=close_at_once)
         thread.start()
         with pytest.raises(ReceiverBusy, match="closed the connection without a word: after wrong keys"):
             Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 5)

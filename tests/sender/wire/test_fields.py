@@ -3,7 +3,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sender.wire import records
@@ -20,6 +20,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40)
 @given(value=JSON)
 def test_any_json_is_a_record_or_a_field_error(kind: type[Any], value: object) -> None:
     try:
