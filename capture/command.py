@@ -24,7 +24,7 @@ from types import FrameType
 from capture.capture_file import STANDARD_OUTPUT
 from capture.display import LiveLine, health_text
 from capture.errors import CaptureError
-from capture.health import CaptureHealth, health_path
+from capture.health import HEALTH_SUFFIX, CaptureHealth
 from capture.interfaces import interface_lines
 from capture.recorder import Recorder
 from capture.rotation import Rotation
@@ -39,10 +39,11 @@ examples:
   vmtrace capture --interface any --write day.pcap --rotate-size 500M --rotate-seconds 3600
   vmtrace capture --interface eth0 --write - --snaplen 262144 | tshark -r -
 
-Without --snaplen the headers of each packet are kept, TLS handshakes whole, and no payload. Beside each file stands its
-health, FILE.capture.json: packets received, dropped, written. Ctrl-C ends a recording; its files are complete.
+Without --snaplen the headers of each packet are kept, TLS handshakes whole, and 16 bytes of payload. Beside each
+file stands its health, FILE.capture.json: packets received, dropped, written. Ctrl-C ends a recording; its files are
+complete.
 """
-_SIZE = re.compile(r"(\d+)([kKMG]?)(i?)B?")
+_SIZE = re.compile(r"([0-9]+)([kKMG]?)(i?)B?")
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3}
 
 
@@ -194,13 +195,13 @@ def _wrong_usage(arguments: argparse.Namespace) -> str | None:
             return "standard output is one file: it cannot be rotated"
         if sys.stdout.isatty():
             return "--write - would put packets on the terminal: pipe it into a program"
-    elif health_path(arguments.write) == arguments.write:
+    elif arguments.write.name.endswith(HEALTH_SUFFIX):
         return f"{arguments.write} is the name of a health file, not of a capture"
     return None
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"vmtrace capture: {message}", file=sys.stderr)
+    print(f"vmtrace: {message}", file=sys.stderr)
     return status
 
 
@@ -221,7 +222,7 @@ class _between:  # noqa: N801 - used as a function
         self._least, self._most = least, most
 
     def __call__(self, text: str) -> int:
-        number = int(text) if re.fullmatch(r"-?\d{1,20}", text) else self._least - 1
+        number = int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else self._least - 1
         if not self._least <= number <= self._most:
             raise argparse.ArgumentTypeError(f"{text!r} is no number from {self._least} to {self._most}")
         return number

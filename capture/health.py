@@ -13,6 +13,7 @@ from capture.durable import write_all, write_aside
 from capture.offload import Offload
 
 SCHEMA = "vmtrace.capture/1"
+HEALTH_SUFFIX = ".capture.json"
 # Room that is taken when a recording begins, so that its health can be written on a disk that has become full.
 RESERVED_BYTES = 4096
 
@@ -89,7 +90,7 @@ def _sum(values: Sequence[int | None]) -> int | None:
 
 def health_path(capture: Path) -> Path:
     """Where the health of a capture file stands."""
-    return capture.with_suffix(".capture.json")
+    return capture.with_suffix(HEALTH_SUFFIX)
 
 
 def write_health(path: Path, health: CaptureHealth) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
+from capture.durable import write_aside
 from capture.host_counters import HostCounters
 from capture.host_facts import host_facts
-
-from capture.durable import write_aside
 from sender.run_folder import RunFolder
 
 
@@ -21,6 +20,6 @@ class HostRecord:
         self._counters = HostCounters(folder.path_of("host", folder.sessions, ""), interface=interface)
         self._counters.start()
 
-    def stop(self) -> None:
-        """End the counters; their file is whole."""
-        self._counters.stop()
+    def stop(self) -> str | None:
+        """End the counters; returns why rows are missing from some time on, or None."""
+        return self._counters.stop().error

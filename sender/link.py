@@ -103,15 +103,19 @@ class Link:
 
     def rest(self, seconds: float) -> None:
         """Idle time between pairs; the receiver hears of us meanwhile. A connection that breaks is made anew later."""
-        ends_s = time.monotonic() + seconds
-        while True:
-            left_s = ends_s - time.monotonic()
-            if left_s <= 0:
-                return
-            self._interruption.sleep(min(left_s, KEEP_ALIVE_S))
-            if self._control is not None:
-                try:
-                    with self._interruption.waiting():
-                        self._control.keep_alive()
-                except WireError:
-                    self.drop()
+        left_s = seconds
+        while left_s > 0:
+            nap_s = min(left_s, KEEP_ALIVE_S)
+            self._interruption.sleep(nap_s)
+            asked_s = time.monotonic()
+            self._keep_alive()
+            left_s -= nap_s + time.monotonic() - asked_s
+
+    def _keep_alive(self) -> None:
+        if self._control is None:
+            return
+        try:
+            with self._interruption.waiting():
+                self._control.keep_alive()
+        except WireError:
+            self.drop()

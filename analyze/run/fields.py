@@ -55,6 +55,20 @@ class Fields:
             raise self.wrong(name, "a whole number")
         return value
 
+    def count(self, name: str, most: int = 2**53) -> int | None:
+        """A whole number from 0."""
+        value = self.integer(name)
+        if value is not None and not 0 <= value <= most:
+            raise self.wrong(name, f"a count of at most {most:,}")
+        return value
+
+    def amount(self, name: str) -> float | None:
+        """A finite number from 0."""
+        value = self.number(name)
+        if value is not None and value < 0:
+            raise self.wrong(name, "0 or more")
+        return value
+
     def number(self, name: str) -> float | None:
         """A finite number."""
         value = self._content.get(name)

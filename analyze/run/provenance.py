@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analyze.run.results import RunResults
+from analyze.run.run_folder import inside
 from analyze.trace import version
 
 SCHEMA = "vmtrace.run_report/1"
@@ -37,10 +38,12 @@ def _run(results: RunResults) -> dict[str, Fact]:
         "pairs": len(run.pairs),
         "captures": sum(len(one.files) for one in results.transfers),
     }
-    return facts | {f"{name} sha256": _sha256(run.folder / name) for name in _FILES}
+    return facts | {f"{name} sha256": _sha256(inside(run.folder, name)) for name in _FILES}
 
 
-def _sha256(path: Path) -> str | None:
+def _sha256(path: Path | None) -> str | None:
+    if path is None:
+        return None
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,7 +14,10 @@ SIDES: tuple[Side, Side] = ("sender", "receiver")
 Endpoint = tuple[str, int]
 
 _Value = TypeVar("_Value")
-_Number = TypeVar("_Number", int, float)
+
+# More than these in one record is no record of a run, and sums of them still fit into 64 bits.
+_MOST_PAIRS = 10**7
+_MOST_ECHOES = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +194,11 @@ def run_record(fields: Fields) -> RunRecord:
         end_ns=fields.integer("end_ns"),
         plan=plan.text("name") if plan else None,
         scale=plan.number("scale") if plan else None,
-        repeat=plan.integer("repeat") if plan else None,
+        repeat=plan.count("repeat", _MOST_PAIRS) if plan else None,
         entries=tuple(_entry(one) for one in plan.parts("entries")) if plan else (),
-        pairs_planned=fields.integer("pairs_planned"),
-        pairs_finished=fields.integer("pairs_finished"),
-        pairs_failed=fields.integer("pairs_failed"),
+        pairs_planned=fields.count("pairs_planned"),
+        pairs_finished=fields.count("pairs_finished"),
+        pairs_failed=fields.count("pairs_failed"),
         hosts={side: part.text("host") if part else None for side, part in sides.items()},
         receiver_half=half.text("status") if half else None,
     )
@@ -205,10 +208,10 @@ def _entry(fields: Fields) -> Entry:
     sizes = {}
     for role in ROLES:
         part = fields.part(role)
-        sizes[role] = part.integer("bytes") if part else None
+        sizes[role] = part.count("bytes") if part else None
     return Entry(
         index=_needed(fields, "index", fields.text("index")),
-        pairs=fields.integer("pairs"),
+        pairs=fields.count("pairs", _MOST_PAIRS),
         probe_bytes=sizes["probe"],
         data_bytes=sizes["data"],
     )
@@ -218,7 +221,7 @@ def pair_record(fields: Fields) -> Pair:
     """One line of `pairs.jsonl`. A line that says complete and lacks a transfer is refused."""
     complete = fields.text("status") == "complete"
     sequence = _needed(fields, "sequence", fields.integer("sequence"))
-    if not 0 < sequence < 10**12:
+    if not 0 < sequence <= _MOST_PAIRS:
         raise fields.wrong("sequence", "a number of a pair")
     baseline = fields.part("rtt")
     transfers = {role: _transfer(fields.part(role), role) for role in ROLES}
@@ -246,12 +249,12 @@ def _transfer(fields: Fields | None, role: Role) -> Transfer | None:
     capture, tcp = fields.part("capture"), fields.part("tcp")
     return Transfer(
         role=role,
-        bytes=_not_negative(fields, "bytes", _needed(fields, "bytes", fields.integer("bytes"))),
+        bytes=_needed(fields, "bytes", fields.count("bytes")),
         direction=fields.text("direction") or "upload",
-        streams=fields.integer("streams") or 1,
+        streams=fields.count("streams") or 1,
         start_ns=_needed(fields, "start_ns", fields.integer("start_ns")),
-        duration_s=_not_negative(fields, "duration_s", _needed(fields, "duration_s", fields.number("duration_s"))),
-        goodput_bps=_not_negative(fields, "goodput_bps", _needed(fields, "goodput_bps", fields.number("goodput_bps"))),
+        duration_s=_needed(fields, "duration_s", fields.amount("duration_s")),
+        goodput_bps=_needed(fields, "goodput_bps", fields.amount("goodput_bps")),
         connections=tuple(filter(None, map(_connection, fields.parts("connections")))),
         kernel=_kernel(tcp) if tcp else None,
         captures={side: found for side in SIDES if (found := _side_capture(capture, side))} if capture else {},
@@ -268,10 +271,10 @@ def _connection(fields: Fields) -> Connection | None:
 
 def _kernel(fields: Fields) -> KernelTcp:
     return KernelTcp(
-        retransmitted_segments=fields.integer("retransmitted_segments"),
-        segments_out=fields.integer("segments_out"),
-        min_rtt_s=fields.number("min_rtt_s"),
-        srtt_s=fields.number("srtt_s"),
+        retransmitted_segments=fields.count("retransmitted_segments"),
+        segments_out=fields.count("segments_out"),
+        min_rtt_s=fields.amount("min_rtt_s"),
+        srtt_s=fields.amount("srtt_s"),
         congestion_control=fields.text("congestion_control"),
     )
 
@@ -279,7 +282,7 @@ def _kernel(fields: Fields) -> KernelTcp:
 def _side_capture(fields: Fields, side: Side) -> SideCapture | None:
     found = SideCapture(
         file=fields.text(f"{side}_file"),
-        dropped=fields.integer(f"{side}_dropped"),
+        dropped=fields.count(f"{side}_dropped"),
         error=fields.text(f"{side}_error"),
     )
     return None if found == SideCapture(None, None, None) else found
@@ -288,11 +291,11 @@ def _side_capture(fields: Fields, side: Side) -> SideCapture | None:
 def _baseline(fields: Fields) -> Baseline:
     return Baseline(
         method=fields.text("method"),
-        sent=fields.integer("sent") or 0,
-        lost=fields.integer("lost") or 0,
-        min_s=fields.number("min_s"),
-        mean_s=fields.number("mean_s"),
-        max_s=fields.number("max_s"),
+        sent=fields.count("sent", _MOST_ECHOES) or 0,
+        lost=fields.count("lost", _MOST_ECHOES) or 0,
+        min_s=fields.amount("min_s"),
+        mean_s=fields.amount("mean_s"),
+        max_s=fields.amount("max_s"),
     )
 
 
@@ -301,7 +304,7 @@ def echo_record(fields: Fields) -> Echo:
     return Echo(
         time_ns=fields.integer("time_ns"),
         method=fields.text("method"),
-        rtt_s=fields.number("rtt_s"),
+        rtt_s=fields.amount("rtt_s"),
         pair=fields.integer("pair"),
     )
 
@@ -309,10 +312,4 @@ def echo_record(fields: Fields) -> Echo:
 def _needed(fields: Fields, name: str, value: _Value | None) -> _Value:
     if value is None:
         raise fields.wrong(name, "there")
-    return value
-
-
-def _not_negative(fields: Fields, name: str, value: _Number) -> _Number:
-    if value < 0:
-        raise fields.wrong(name, "0 or more")
     return value

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from analyze.run.fields import FieldError, Fields, parse
 from analyze.run.records import Echo, Pair, Run, Side, Transfer, echo_record, pair_record, run_record
@@ -30,7 +30,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     if not path.is_dir():
         raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
     try:
-        record = run_record(parse(_content(path / "run.json"), "run.json"))
+        record = run_record(parse(_content(path, "run.json"), "run.json"))
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
     except FieldError as error:
@@ -87,11 +87,19 @@ def inside_or_new(folder: Path, name: str) -> Path | None:
     return path if path.resolve().is_relative_to(folder.resolve()) else None
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _opened(folder: Path, name: str) -> BinaryIO:
+    """A file of the folder; `FieldError` for a link out of it, and for a pipe, which could let us wait for ever."""
+    path = folder / name
+    if path.exists() and inside(folder, name) is None:
+        raise FieldError(f"{name}: not a file of the run folder")
+    return path.open("rb")
+
+
+def _content(folder: Path, name: str) -> bytes:
+    with _opened(folder, name) as file:
         content = file.read(_RUN_FILE_LIMIT_BYTES + 1)
     if len(content) > _RUN_FILE_LIMIT_BYTES:
-        raise FieldError(f"{path.name}: too large to be of a run")
+        raise FieldError(f"{name}: too large to be of a run")
     return content
 
 
@@ -99,7 +107,7 @@ def _lines(folder: Path, name: str, read: Callable[[Fields], _Record], problems:
     """The records of a file of lines; what is no record is counted. An absent file is empty."""
     records, refused = list[_Record](), list[str]()
     try:
-        with (folder / name).open("rb") as file:
+        with _opened(folder, name) as file:
             for number, line in _whole_lines(file):
                 try:
                     if line is None:
@@ -110,6 +118,8 @@ def _lines(folder: Path, name: str, read: Callable[[Fields], _Record], problems:
                     refused.append(str(error))
     except FileNotFoundError:
         return []
+    except FieldError as error:
+        refused.append(str(error))
     if refused:
         more = f" (and {plural(len(refused) - 1, 'more line')})" if len(refused) > 1 else ""
         problems.append(f"{refused[0]}: left out{more}")

@@ -6,6 +6,8 @@ import hashlib
 import re
 import socket
 import time
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import Callable, TypeVar
 
 from sender.wire import handshake
@@ -53,6 +55,7 @@ class Control:
         self.local_address: tuple[str, int] = channel.socket.getsockname()[:2]
         self.peer_address: tuple[str, int] = channel.socket.getpeername()[:2]
         self._channel = channel
+        self._ahead: deque[RemoteFile] = deque()
 
     @classmethod
     def connect(cls, endpoint: Endpoint, key: bytes, timeout_s: float = 10.0) -> Control:
@@ -131,21 +134,20 @@ class Control:
                 raise ChannelError(f"{self._channel.peer} describes a file that cannot be")
         return files
 
-    def fetch(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:
+    def fetch(self, file: RemoteFile, write: Callable[[bytes], object], coming: Sequence[RemoteFile] = ()) -> None:
         """Get a whole file, calling `write` with consecutive pieces.
 
-        Raises `ReceiverRefused` when it is not what was announced: its digest differs, e.g. because it still grows.
+        `coming` are the files that will be fetched next: they are asked for at once, so that many small files do not
+        cost a round trip each. Raises `ReceiverRefused` when the file is not what was announced: its digest differs,
+        e.g. because it still grows.
         """
-        self._ask("fetch", {"number": file.number, "bytes": file.bytes})
+        self._ask_ahead([file, *coming])
+        self._ahead.popleft()
+        self._answer(_ANSWER_S)
         seen = hashlib.sha256()
-        left = file.bytes
-        while left > 0:
-            piece = self._channel.receive_bytes(_ANSWER_S)
-            if not 0 < len(piece) <= left:
-                raise ChannelError(f"{self._channel.peer} sends more of a file than it announced")
+        for piece in self._pieces(file):
             seen.update(piece)
             write(piece)
-            left -= len(piece)
         if seen.hexdigest() != file.sha256:
             raise ReceiverRefused(f"{self._channel.peer}: a file changed while it was fetched: fetch again")
 
@@ -154,7 +156,11 @@ class Control:
         self._channel.close()
 
     def _ask(self, operation: str, content: Message, timeout_s: float = _ANSWER_S) -> Message:
+        self._forget_ahead()
         self._channel.send({**content, "ask": operation})
+        return self._answer(timeout_s)
+
+    def _answer(self, timeout_s: float) -> Message:
         answer = self._channel.receive(timeout_s)
         error = answer.get("error")
         if answer.get("ok") is not True:
@@ -162,6 +168,34 @@ class Control:
             kind = ReceiverBusy if answer.get("busy") is True else ReceiverRefused
             raise kind(f"{self._channel.peer}: {text[:500]}")
         return answer
+
+    def _ask_ahead(self, files: list[RemoteFile]) -> None:
+        """Ask for files in this order, but for those that have been asked for."""
+        if list(self._ahead) != files[: len(self._ahead)]:
+            self._forget_ahead()
+        for file in files[len(self._ahead) :]:
+            self._channel.send({"ask": "fetch", "number": file.number, "bytes": file.bytes})
+            self._ahead.append(file)
+
+    def _forget_ahead(self) -> None:
+        """Take what was asked for and is not wanted any more off the connection."""
+        while self._ahead:
+            file = self._ahead.popleft()
+            try:
+                self._answer(_ANSWER_S)
+            except ReceiverRefused:
+                continue
+            for _ in self._pieces(file):
+                pass
+
+    def _pieces(self, file: RemoteFile) -> Iterator[bytes]:
+        left = file.bytes
+        while left > 0:
+            piece = self._channel.receive_bytes(_ANSWER_S)
+            if not 0 < len(piece) <= left:
+                raise ChannelError(f"{self._channel.peer} sends more of a file than it announced")
+            left -= len(piece)
+            yield piece
 
     def _record(self, kind: type[_Record], answer: object) -> _Record:
         try:

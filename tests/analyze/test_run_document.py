@@ -129,7 +129,7 @@ ANYTHING = st.one_of(
 )  # fmt: skip
 
 
-@hypothesis.settings(max_examples=150, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(max_examples=60, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     small_run: Any, tmp_path: Path, data: st.DataObject
@@ -158,6 +158,7 @@ def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     drawn = charts([results], [choice])
     json.dumps([chart_page.of_chart(chart) for chart in drawn], allow_nan=False)
     write_page_of([results], drawn, provenance.of_runs([results]), tmp_path / "r.html")
+    write_csv([results], tmp_path / "tables", provenance.of_runs([results]))
     show(results, Console(file=io.StringIO(), width=120))
 
 

@@ -1,6 +1,7 @@
 """Reading a run folder: whatever state it is in, and whatever somebody put into it."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,22 @@ def test_a_run_cannot_make_the_report_read_or_write_outside_of_its_folder(small_
     (small_run.folder / "report.html").symlink_to(outside)
     assert inside_or_new(small_run.folder, "report.html") is None
     assert inside_or_new(small_run.folder, "other.html") == small_run.folder / "other.html"
+
+
+@pytest.mark.parametrize("name", ["run.json", "pairs.jsonl"])
+def test_a_pipe_or_a_link_in_the_place_of_a_file_is_not_read(small_run: Any, tmp_path: Path, name: str) -> None:
+    place = small_run.folder / name
+    outside = tmp_path / "outside"
+    place.rename(outside)
+    for make in (lambda: place.symlink_to(outside), lambda: os.mkfifo(place)):
+        make()
+        if name == "run.json":
+            with pytest.raises(RunFolderError, match=r"run\.json: not a file of the run folder"):
+                read_run(small_run.folder)
+        else:
+            run = read_run(small_run.folder)
+            assert (len(run.pairs), run.problems) == (0, ("pairs.jsonl: not a file of the run folder: left out",))
+        place.unlink()
 
 
 def test_a_capture_is_found_by_the_name_in_the_record_or_by_the_usual_one(small_run: Any) -> None:

@@ -25,7 +25,7 @@ def may_capture() -> None:
 
 @pytest.fixture
 def veth(may_capture: None) -> Iterator[tuple[str, str]]:
-    """Two namespaces joined by a cable: `veth0` with 198.18.7.1 and fd00:18:7::1 in the first, .2 and ::2 in the other."""
+    """Two namespaces joined by a cable: `veth0` is 198.18.7.1 and fd00:18:7::1 in the first, .2, ::2 in the other."""
     reason = namespaces.missing_requirement()
     if reason:
         pytest.skip(reason)

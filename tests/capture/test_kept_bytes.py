@@ -43,7 +43,9 @@ def test_of_tcp_all_headers_and_16_bytes_are_kept(network: Packet, link: Packet,
     assert ethernet(headers / Raw(TEXT)) == len(headers) + 16
 
 
-@pytest.mark.parametrize("network", [FOUR, SIX, IP(src="198.18.0.1", dst="198.18.0.2", options=[b"\x07\x07\x04\x00\x00\x00\x00\x00"])])
+@pytest.mark.parametrize(
+    "network", [FOUR, SIX, IP(src="198.18.0.1", dst="198.18.0.2", options=[b"\x07\x07\x04\x00\x00\x00\x00\x00"])]
+)
 @pytest.mark.parametrize("kind", [20, 21, 22], ids=["change_cipher_spec", "alert", "handshake"])
 @pytest.mark.parametrize("version", [0x0300, 0x0301, 0x0303, 0x0304])
 def test_a_segment_that_begins_a_handshake_record_is_kept_whole(network: Packet, kind: int, version: int) -> None:

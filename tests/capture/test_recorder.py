@@ -199,10 +199,13 @@ def test_a_tag_inside_the_packet_is_stepped_over(veth: tuple[str, str], tmp_path
     tcp = struct.pack("!HHIIBBHHH", 1, 2, 3, 4, 0x50, 0x18, 100, 0, 0) + b"secret payload " * 40
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, bytes(4), bytes(4)) + tcp
     frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + struct.pack("!HHH", 0x8100, 42, 0x0800) + ip
-    with inside(veth[0]), Recorder(settings("veth0", direction="out"), tmp_path / "trace.pcap"):
-        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
-            sender.bind(("veth0", 0))
-            sender.send(frame)
+    with (
+        inside(veth[0]),
+        Recorder(settings("veth0", direction="out"), tmp_path / "trace.pcap"),
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender,
+    ):
+        sender.bind(("veth0", 0))
+        sender.send(frame)
     assert frame[: 18 + 40 + 16] in [record.data for record in read_pcap(tmp_path / "trace.pcap").records]
 
 
@@ -243,17 +246,21 @@ def test_a_raw_ip_interface_keeps_headers(veth: tuple[str, str], tmp_path: Path)
 @pytest.mark.parametrize("interface", ["lo", "any"])
 def test_a_plain_snap_length_is_one(tmp_path: Path, interface: str) -> None:
     path = tmp_path / "trace.pcap"
-    with NumberedDatagrams() as traffic:
-        with Recorder(settings(interface, snaplen=100, filter=f"udp port {traffic.port}"), path) as recorder:
-            traffic.send(3, 1000)
+    with (
+        NumberedDatagrams() as traffic,
+        Recorder(settings(interface, snaplen=100, filter=f"udp port {traffic.port}"), path) as recorder,
+    ):
+        traffic.send(3, 1000)
     assert recorder.stop().snaplen == 100
     assert [len(record.data) for record in read_pcap(path).records] == [100, 100, 100]
 
 
 def test_whole_packets_are_kept_when_asked_for(tmp_path: Path) -> None:
-    with NumberedDatagrams() as traffic:
-        with Recorder(settings(snaplen=262_144, filter=f"udp port {traffic.port}"), tmp_path / "trace.pcap"):
-            traffic.send(2, 60_000)
+    with (
+        NumberedDatagrams() as traffic,
+        Recorder(settings(snaplen=262_144, filter=f"udp port {traffic.port}"), tmp_path / "trace.pcap"),
+    ):
+        traffic.send(2, 60_000)
     for record in read_pcap(tmp_path / "trace.pcap").records:
         assert len(record.data) == record.wire_bytes == 42 + 16 + 60_000
 
@@ -262,9 +269,11 @@ def test_times_are_nanoseconds_where_offered_and_microseconds_where_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def record() -> tuple[float, bool, bool]:
-        with NumberedDatagrams() as traffic:
-            with Recorder(settings(filter=f"udp port {traffic.port}"), tmp_path / "trace.pcap") as recorder:
-                traffic.send(20)
+        with (
+            NumberedDatagrams() as traffic,
+            Recorder(settings(filter=f"udp port {traffic.port}"), tmp_path / "trace.pcap") as recorder,
+        ):
+            traffic.send(20)
         pcap, health = read_pcap(tmp_path / "trace.pcap"), recorder.stop()
         assert health.first_packet_ns == pcap.records[0].time_ns
         assert abs(pcap.records[0].time_ns - time.time_ns()) < 10**10
@@ -387,7 +396,7 @@ def test_a_full_disk_ends_the_recording_with_whole_records_and_its_health(tmp_pa
 def test_a_filter_that_the_kernel_does_not_take_cuts_everything_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bpf, "attached", lambda descriptor: [])
+    monkeypatch.setattr(bpf, "attached", lambda _: [])
     path = tmp_path / "trace.pcap"
     with NumberedDatagrams() as traffic:
         with Recorder(settings(filter=f"udp port {traffic.port}"), path) as recorder:
@@ -399,16 +408,17 @@ def test_a_filter_that_the_kernel_does_not_take_cuts_everything_and_says_so(
     assert {len(record.data) for record in read_pcap(path).records} == {192}
 
 
-def test_a_filter_too_long_for_the_kernel_still_filters(tmp_path: Path) -> None:
+def test_a_filter_too_long_for_the_kernel_is_cut_plainly_and_still_filters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bpf, "MOST_INSTRUCTIONS", 60)  # the kernel's limit takes libpcap seconds to reach
     with NumberedDatagrams() as traffic:
-        # Thousands of instructions: more than the kernel takes together with what cuts the packets.
-        expression = " or ".join(f"udp port {port}" for port in [*range(1, 1000, 2), traffic.port])
-        with Recorder(settings(filter=expression), tmp_path / "trace.pcap") as recorder:
+        with Recorder(settings(filter=f"udp port {traffic.port}"), tmp_path / "trace.pcap") as recorder:
             traffic.send(5, 1000)
             transfer("127.0.0.7", 8_000)
         health = recorder.stop()
     assert numbers(read_pcap(tmp_path / "trace.pcap")) == list(range(5))
-    assert health.written == 5
+    assert (health.written, health.snaplen) == (5, 192)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +440,7 @@ def test_what_cannot_be_recorded_is_told_in_one_line_and_touches_no_file(
 
 def test_a_folder_that_is_not_there_is_told_and_leaves_no_handle_open(tmp_path: Path) -> None:
     open_before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(CaptureError, match="trace.pcap: cannot be written: No such file or directory"):
+    with pytest.raises(CaptureError, match=r"trace\.pcap: cannot be written: No such file or directory"):
         Recorder(settings(), tmp_path / "none/trace.pcap").start()
     assert len(list(Path("/proc/self/fd").iterdir())) == open_before
 
@@ -450,4 +460,3 @@ def test_a_recorder_is_used_once(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="records once"):
         recorder.start()
     assert recorder.stop() == recorder.stop()
-

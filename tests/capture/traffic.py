@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
 from lab import namespaces
 
@@ -50,6 +51,7 @@ def inside(namespace: str | None) -> AbstractContextManager[None]:
     return namespaces.inside(namespace) if namespace else nullcontext()
 
 
+@final
 class NumberedDatagrams:
     """UDP over loopback: 16 bytes of payload with a number each, so that a missing or double one shows."""
 
@@ -117,8 +119,8 @@ def certificate(folder: Path, key_bits: int = 2048) -> tuple[Path, Path]:
     """A self-signed certificate for localhost, and its key."""
     files = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", f"rsa:{key_bits}", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-        + ["-out", str(files[0]), "-keyout", str(files[1])],
+        f"openssl req -x509 -newkey rsa:{key_bits} -nodes -days 2 -subj /CN=localhost".split()
+        + f"-out {files[0]} -keyout {files[1]}".split(),
         check=True,
         capture_output=True,
     )

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -43,3 +44,19 @@ def test_a_reader_that_went_away_is_no_trouble(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("builtins.print", broken)
     Log().event("run", "a run")
     Log().trouble("no")
+
+
+def test_a_reader_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as full, os.fdopen(reader) as late:
+        monkeypatch.setattr("sys.stdout", full)
+        log = Log()
+        for _ in range(2000):
+            log.event("run", "x" * 100)
+        os.set_blocking(reader, False)
+        seen = late.read()
+        log.event("run", "now")
+        seen += late.read()
+    lines = seen.splitlines()
+    assert 100 < len(lines) < 2000
+    assert lines[-2:] == [f"({2000 - (len(lines) - 2)} events before were left out: nobody read them)", "now"]

@@ -85,6 +85,16 @@ def test_one_package_that_is_not_to_be_had_does_not_cost_the_others(machine: Pat
     assert "not installed: tcptrace" in done.stdout
 
 
+def test_the_lab_asks_for_its_programs_and_for_a_guest_kernel(machine: Path) -> None:
+    add(machine, "id", "echo 0")
+    done, asked = run(machine, "lab")
+    for package in ("util-linux", "tcpdump", "openssl", "user-mode-linux"):
+        assert package in asked
+    assert "nothing works without it: setpriv (package util-linux)" in done.stderr
+    assert "stalls of a guest kernel" in done.stdout
+    assert done.returncode == 1
+
+
 def test_an_unknown_purpose_is_wrong_usage() -> None:
     done = subprocess.run([str(SCRIPT), "dance"], check=False, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 2

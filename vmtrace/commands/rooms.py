@@ -1,7 +1,7 @@
 """The subcommands whose options other rooms define with argparse, because those run without vmtrace, too.
 
-A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands look
-alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before its command is asked for.
+A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands
+look alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before it is asked for.
 """
 
 import argparse
@@ -41,6 +41,7 @@ COMMANDS = {
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
+    "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }
 """In the order in which they are listed."""
 
