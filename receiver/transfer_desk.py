@@ -32,7 +32,8 @@ from sender.wire.summary import tcp_summary
 from sender.wire.transfer import arrival_of
 
 _STALL_S = 60.0
-_LAST_STREAMS_S = 30.0
+_LAST_STREAMS_S = 10.0
+"""A sender asks for the end when its streams are done: they are here but for the closing of their connections."""
 _LARGEST_NUMBER = 2**32 - 1
 _LARGEST_RANDOM_BYTES = 256 << 20
 _LARGEST_SEQUENCE = 999_999_999

@@ -38,10 +38,25 @@ from sender.wire.transfer import digest_ok, run_transfer
 KEY = bytes(range(32))
 ROUND = 25
 GROWTH_BYTES = 64 << 20
-WORDS = ["open", "prepare", "finish", "abort", "files", "describe", "fetch", "time", "data", "probe", "upload", "download", "both", "reno"]
+WORDS = [
+    "open",
+    "prepare",
+    "finish",
+    "abort",
+    "files",
+    "describe",
+    "fetch",
+    "time",
+    "data",
+    "probe",
+    "upload",
+    "download",
+    "both",
+    "reno",
+]
 ODD: list[object] = [
-    None, True, False, 0, -1, 1, 2**31, 2**32, 2**63, -(2**70), 0.0, -0.5, 1e300, "", "..", "/", "\n", "\x1b[2J", "\ud800", "a" * 2000,
-    [], {}, [[]], {"a": {}},
+    None, True, False, 0, -1, 1, 2**31, 2**32, 2**63, -(2**70), 0.0, -0.5, 1e300, "", "..", "/", "\n", "\x1b[2J",
+    "\ud800", "a" * 2000, [], {}, [[]], {"a": {}},
 ]  # fmt: skip
 
 
@@ -53,22 +68,25 @@ class Silent(Log):
         self.defects: list[str] = []
 
     def event(self, name: str, text: str, **facts: object) -> None:
-        pass
+        """Of no interest."""
 
     def trouble(self, text: str) -> None:
+        """Ordinary trouble is told to the client too."""
         if "session ended" in text:
             self.defects.append(text)
 
 
 class NoWatch:
+    """A `Watch` that looks away."""
+
     def connected(self, stream: int, direction: str, sock: socket.socket) -> None:
-        pass
+        """Of no interest."""
 
     def closing(self, stream: int, direction: str, sock: socket.socket) -> None:
-        pass
+        """Of no interest."""
 
     def moved(self, moved_bytes: int) -> None:
-        pass
+        """Of no interest."""
 
 
 def changed(content: bytes, chance: random.Random) -> bytes:
@@ -150,8 +168,12 @@ def stream(port: int, session: bytes, chance: random.Random) -> None:
     """A data connection of a transfer that is prepared, or not."""
     with socket.create_connection(("127.0.0.1", port), 2) as sock:
         hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + 2, "it")
-        place = Stream(session_name(session), chance.randint(0, 4), chance.randint(0, 2), chance.choice(["upload", "download"]))
-        sock.sendall(handshake.new_auth(data_key(session), hello, handshake.DATA, changed_subject(pack_subject(place), chance)))
+        place = Stream(
+            session_name(session), chance.randint(0, 4), chance.randint(0, 2), chance.choice(["upload", "download"])
+        )
+        sock.sendall(
+            handshake.new_auth(data_key(session), hello, handshake.DATA, changed_subject(pack_subject(place), chance))
+        )
         sock.sendall(chance.choice([b"GO", b"\x16\x03\x01", b""]) + chance.randbytes(chance.randint(0, 6000)))
         linger(sock, chance)
 
@@ -185,7 +207,7 @@ def honest(port: int) -> None:
 def usage() -> tuple[int, int]:
     """Threads and descriptors."""
     gc.collect()
-    return threading.active_count(), len(os.listdir("/proc/self/fd"))
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
 
 
 def resident_bytes() -> int:
@@ -193,8 +215,8 @@ def resident_bytes() -> int:
 
 
 def settles(before: tuple[int, int]) -> bool:
-    """What was in use before is in use again, within the seconds that the receiver gives to a silent client."""
-    deadline_s = time.monotonic() + 10
+    """What was in use before is in use again, within the seconds that the receiver gives to the last streams."""
+    deadline_s = time.monotonic() + 20
     while usage() > before and time.monotonic() < deadline_s:
         time.sleep(0.02)
     return usage() <= before
@@ -207,7 +229,10 @@ def fuzz(seconds: float, seed: int, folder: Path) -> tuple[int, list[str]]:
         folder, bind="127.0.0.1", port=0, capture=False, host_counters=False, sessions=64, admission=limits
     )
     log, defects = Silent(), []
-    hook, threading.excepthook = threading.excepthook, lambda args: defects.append(f"thread: {args.exc_type.__name__}: {args.exc_value}")
+    hook, threading.excepthook = (
+        threading.excepthook,
+        lambda args: defects.append(f"thread: {args.exc_type.__name__}: {args.exc_value}"),
+    )
     server = Server(settings, KEY, log, "fuzz")
     thread = threading.Thread(target=server.serve)
     thread.start()

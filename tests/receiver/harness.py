@@ -1,4 +1,4 @@
-"""A receiver in a thread of the test, honest senders and hostile clients for it, and a census of what is left behind."""
+"""A receiver in a thread of the test, honest and hostile clients for it, and a census of what is left behind."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Memo(Log):
         super().__init__()
         self.lines: list[str] = []
 
-    def event(self, name: str, text: str, **facts: object) -> None:
+    def event(self, name: str, text: str, **facts: object) -> None:  # noqa: ARG002
         self.lines.append(f"{name}: {text}")
 
     def trouble(self, text: str) -> None:
@@ -74,9 +74,11 @@ class Running:
         with self.sender(bind_address) as control:
             outcome, far = transfer(control, TransferRequest(1, 1, "data", 100_000, "both", 2))
         assert far.error is None
-        assert far.arrival is not None and far.arrival.verified
+        assert far.arrival is not None
+        assert far.arrival.verified
         arrival = outcome.arrival(far)
-        assert arrival is not None and arrival.verified
+        assert arrival is not None
+        assert arrival.verified
 
 
 @contextlib.contextmanager
@@ -179,7 +181,7 @@ def census(folder: Path) -> tuple[int, int, list[str]]:
     """Threads, descriptors, and files that are only made for a moment."""
     gc.collect()
     passing = [path.name for path in folder.rglob("*") if path.name.startswith(".") or path.suffix == ".aside"]
-    return threading.active_count(), len(os.listdir("/proc/self/fd")), passing
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir())), passing
 
 
 @contextlib.contextmanager

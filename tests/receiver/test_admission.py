@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from receiver.admission import Admission, origin_of
 from receiver.settings import AdmissionLimits
 
-LIMITS = AdmissionLimits(unproven_of_address=3, connections_per_s=1, connection_burst=5, wrong_keys=2, wrong_key_pause_s=10, origins=3)
+LIMITS = AdmissionLimits(
+    unproven_of_address=3, connections_per_s=1, connection_burst=5, wrong_keys=2, wrong_key_pause_s=10, origins=3
+)
 
 
 def test_so_many_may_be_unproven_and_then_no_more() -> None:
@@ -68,7 +70,12 @@ def test_memory_is_bounded_and_nothing_is_ever_negative(steps: list[tuple[int, s
 
 @pytest.mark.parametrize(
     ("host", "origin"),
-    [("198.18.0.1", "198.18.0.1"), ("fd00:1:2:3:4:5:6:7", "fd00:1:2:3::/64"), ("fd00:1:2:3::9", "fd00:1:2:3::/64"), ("::1", "::/64")],
+    [
+        ("198.18.0.1", "198.18.0.1"),
+        ("fd00:1:2:3:4:5:6:7", "fd00:1:2:3::/64"),
+        ("fd00:1:2:3::9", "fd00:1:2:3::/64"),
+        ("::1", "::/64"),
+    ],
 )
 def test_an_ipv6_host_is_its_whole_network(host: str, origin: str) -> None:
     assert origin_of(host) == origin

@@ -14,14 +14,18 @@ def test_a_certificate_is_made_once_and_its_owners_alone(tmp_path: Path) -> None
     path = tmp_path / "tls" / "certificate.pem"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
-    shown = subprocess.run(["openssl", "x509", "-outform", "DER"], input=path.read_bytes(), capture_output=True, check=True)
+    shown = subprocess.run(
+        ["openssl", "x509", "-outform", "DER"], input=path.read_bytes(), capture_output=True, check=True
+    )
     assert hashlib.sha256(shown.stdout).hexdigest() == made.sha256
     assert made.context.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
 def test_without_openssl_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoCertificate, match="TLS transfers need the program openssl at the receiver, or --certificate FILE"):
+    with pytest.raises(
+        NoCertificate, match="TLS transfers need the program openssl at the receiver, or --certificate FILE"
+    ):
         own_certificate(tmp_path / "tls")
     assert list((tmp_path / "tls").iterdir()) == []
 
@@ -35,7 +39,9 @@ def test_an_openssl_that_fails_is_quoted_in_one_line(tmp_path: Path, monkeypatch
         own_certificate(tmp_path / "tls")
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"\xff" * 100, b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"x", b"\xff" * 100, b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
 def test_a_file_that_is_no_certificate_is_named(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c.pem"
     path.write_bytes(content)

@@ -36,7 +36,17 @@ def ran(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path: Path) -> None:
-    words = ("--key-file", "key", "--bind", "127.0.0.1", "--port", "0", "--no-capture", "--no-host-counters", "--json-lines")
+    words = (
+        "--key-file",
+        "key",
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-capture",
+        "--no-host-counters",
+        "--json-lines",
+    )
     with started(*words, cwd=tmp_path) as program:
         assert program.stdout is not None
         events = [json.loads(program.stdout.readline()) for _ in range(2)]
@@ -67,7 +77,11 @@ def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path
         (("--max-streams", "5000"), 2, "5000: at most 1024 streams are possible"),
         (("--max-sessions", "-1"), 2, "expected one argument|must be a whole number"),
         (("--interface", "a", "--no-capture"), 2, "not allowed with argument"),
-        (("--key-file", "key", "--bind", "198.18.99.99"), 1, "vmtrace: cannot listen on 198.18.99.99: not an address of this host"),
+        (
+            ("--key-file", "key", "--bind", "198.18.99.99"),
+            1,
+            "vmtrace: cannot listen on 198.18.99.99: not an address of this host",
+        ),
         (("--key-file", "key", "--certificate", "absent.pem"), 1, "vmtrace: absent.pem: no certificate with its key"),
         (("--key-file", "key", "--out", "file"), 1, "vmtrace: file: "),
         (("--key-file", "no/such/key"), 1, "vmtrace: no/such/key: No such file or directory"),
@@ -100,7 +114,10 @@ def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         done = ran("--key-file", "key", "--bind", "127.0.0.1", "--port", port, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == f"vmtrace: 127.0.0.1, port {port}: taken by another program: choose another --port, or end that program\n"
+    assert (
+        done.stderr
+        == f"vmtrace: 127.0.0.1, port {port}: taken by another program: choose another --port, or end that program\n"
+    )
 
 
 def test_every_limit_has_its_option() -> None:

@@ -51,7 +51,7 @@ def test_what_was_not_described_is_not_sent(number: int, count: int, desk: FileD
     if number == 0:
         desk.describe(0)
         desk._bytes.pop(1)
-    with pytest.raises(Refusal, match="list the files first|describe it first"):
+    with pytest.raises(Refusal, match="list the files first|describe it first"):  # noqa: RUF043
         desk.check(number, count)
 
 

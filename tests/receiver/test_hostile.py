@@ -25,7 +25,17 @@ from sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireEr
 from sender.wire.fields import to_json
 from sender.wire.records import Limits, RunRequest, TransferRequest
 from tests.receiver.harness import (
-    GENEROUS, KEY, Keyed, Running, eventually, is_over, keyed, leaves_nothing, receiver, resident_bytes, stranger, transfer,
+    GENEROUS,
+    KEY,
+    Keyed,
+    eventually,
+    is_over,
+    keyed,
+    leaves_nothing,
+    receiver,
+    resident_bytes,
+    stranger,
+    transfer,
 )  # fmt: skip
 
 QUICK = replace(GENEROUS, introduction_s=0.4)
@@ -43,7 +53,13 @@ def refused_with(control: Keyed, **message: object) -> str:
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"GET / HTTP/1.1\r\n\r\n" * 10, bytes(112), b"\xff" * 5000, b"VMTRACE\0" + bytes(104), b"\x16\x03\x01" + bytes(200)],
+    [
+        b"GET / HTTP/1.1\r\n\r\n" * 10,
+        bytes(112),
+        b"\xff" * 5000,
+        b"VMTRACE\0" + bytes(104),
+        b"\x16\x03\x01" + bytes(200),
+    ],
     ids=["http", "zeros", "ones", "magic", "tls"],
 )
 def test_garbage_is_dropped_at_once(garbage: bytes, tmp_path: Path) -> None:
@@ -68,7 +84,7 @@ def test_random_garbage_is_dropped_and_memory_stays_flat(tmp_path: Path) -> None
 
 
 def test_silence_and_slow_drips_are_dropped_within_seconds(tmp_path: Path) -> None:
-    with receiver(tmp_path, QUICK) as there, leaves_nothing(tmp_path):
+    with receiver(tmp_path, QUICK) as there, leaves_nothing(tmp_path):  # noqa: SIM117
         with stranger(there.port) as silent, stranger(there.port) as slow:
             began_s = time.monotonic()
             gone = threading.Event()
@@ -147,21 +163,20 @@ def test_a_recorded_control_connection_cannot_be_played_again(tmp_path: Path) ->
 
 
 def test_a_recorded_data_connection_cannot_be_played_again(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 2000, streams=2)), ask="prepare")
-            with stranger(there.port) as first:
-                auth = client.data_auth(receive_exactly(first, hs.HELLO_BYTES, None, "it"), 1, 0, "upload")
-                first.sendall(auth)
-                assert receive_exactly(first, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.ACCEPTED
-                with stranger(there.port) as again:
-                    receive_exactly(again, hs.HELLO_BYTES, None, "it")
-                    again.sendall(auth + bytes(1000))
-                    assert receive_exactly(again, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
-                with stranger(there.port) as twice:  # the right proof, but that stream is taken
-                    twice.sendall(client.data_auth(receive_exactly(twice, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
-                    assert receive_exactly(twice, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), keyed(there.port) as client:
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 2000, streams=2)), ask="prepare")
+        with stranger(there.port) as first:
+            auth = client.data_auth(receive_exactly(first, hs.HELLO_BYTES, None, "it"), 1, 0, "upload")
+            first.sendall(auth)
+            assert receive_exactly(first, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.ACCEPTED
+            with stranger(there.port) as again:
+                receive_exactly(again, hs.HELLO_BYTES, None, "it")
+                again.sendall(auth + bytes(1000))
+                assert receive_exactly(again, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+            with stranger(there.port) as twice:  # the right proof, but that stream is taken
+                twice.sendall(client.data_auth(receive_exactly(twice, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
+                assert receive_exactly(twice, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
 
 
 def test_the_receivers_own_proof_reflected_is_none(tmp_path: Path) -> None:
@@ -213,34 +228,36 @@ def test_another_version_is_told_so_on_both_sides(tmp_path: Path, monkeypatch: p
                 hs.check_accept(KEY, hello, bytes(auth), accept, "it")
         with monkeypatch.context() as patched:
             patched.setattr("receiver.newcomer.handshake.new_hello", lambda: b"VMTRACE\0\0\2" + bytes(38))
-            with pytest.raises(VersionMismatch, match="speaks version 2 of the protocol, this vmtrace version 1: install"):
+            with pytest.raises(
+                VersionMismatch, match="speaks version 2 of the protocol, this vmtrace version 1: install"
+            ):
                 Control.connect(there.endpoint(), KEY, 5)
         there.serves()
 
 
 @pytest.mark.parametrize("direction", ["upload", "download"])
 def test_a_third_party_can_neither_feed_nor_take_a_stream(direction: str, tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with keyed(there.port) as client:
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 100, direction)), ask="prepare")
-            place = client.data_auth(bytes(hs.HELLO_BYTES), 1, 0, direction)[hs._AUTH.size - 32 : hs._AUTH.size]
-            for key in (b"x" * 32, KEY):  # even the shared key is none for a data connection
-                with stranger(there.port, HOSTILE) as thief:
-                    hello = receive_exactly(thief, hs.HELLO_BYTES, None, "it")
-                    thief.sendall(hs.new_auth(key, hello, hs.DATA, place) + bytes(100))
-                    assert receive_exactly(thief, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
-                    assert is_over(thief)
-            answer = client.ask(ask="abort", number=1)
-            assert answer["ok"] is True
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), keyed(there.port) as client:
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 100, direction)), ask="prepare")
+        place = client.data_auth(bytes(hs.HELLO_BYTES), 1, 0, direction)[hs._AUTH.size - 32 : hs._AUTH.size]
+        for key in (b"x" * 32, KEY):  # even the shared key is none for a data connection
+            with stranger(there.port, HOSTILE) as thief:
+                hello = receive_exactly(thief, hs.HELLO_BYTES, None, "it")
+                thief.sendall(hs.new_auth(key, hello, hs.DATA, place) + bytes(100))
+                assert receive_exactly(thief, hs.ACCEPT_BYTES, time.monotonic() + 5, "it")[4] == hs.REFUSED_SUBJECT
+                assert is_over(thief)
+        answer = client.ask(ask="abort", number=1)
+        assert answer["ok"] is True
 
 
 NONSENSE: list[dict[str, object]] = [
     {"part": "../../etc/passwd"}, {"part": "data\n"}, {"part": "\x1b[2J"}, {"direction": "sideways"}, {"number": 0},
     {"number": 2**32}, {"number": -1}, {"sequence": 0}, {"sequence": 10**9}, {"bytes": 0}, {"bytes": -5},
     {"bytes": 2**62}, {"streams": 0}, {"streams": 65}, {"streams": -1}, {"random_bytes": 0}, {"random_bytes": 2**40},
-    {"tcp_info_interval_s": 0}, {"tcp_info_interval_s": -1.0}, {"tcp_info_interval_s": 1e9}, {"tcp_info_interval_s": 1e300},
-    {"tcp_info_interval_s": 10**18}, {"options": {"congestion_control": "../../x"}}, {"options": {"congestion_control": "vfat"}},
+    {"tcp_info_interval_s": 0}, {"tcp_info_interval_s": -1.0}, {"tcp_info_interval_s": 1e9},
+    {"tcp_info_interval_s": 1e300}, {"tcp_info_interval_s": 10**18}, {"options": {"congestion_control": "../../x"}},
+    {"options": {"congestion_control": "vfat"}},
     {"options": {"dscp": 64}}, {"options": {"dscp": -1}}, {"options": {"send_buffer_bytes": 2**40}},
     {"options": {"receive_buffer_bytes": -1}}, {"options": 7}, {"tls": "yes"},
 ]  # fmt: skip
@@ -259,8 +276,9 @@ def test_nonsense_in_any_field_is_refused_by_name_and_the_session_goes_on(tmp_pa
                 refused_with(client, **{**good, **nonsense, "ask": "prepare"})
             for message in (
                 {"ask": "describe"}, {"ask": "describe", "first": "x"}, {"ask": "fetch", "number": 0, "bytes": 1},
-                {"ask": "fetch", "number": -1, "bytes": 1}, {"ask": "finish", "number": 5}, {"ask": "format"}, {"ask": None},
-                {"ask": "__init__"}, {}, {"ask": ["open"]}, {"ask": "finish", "number": 1, "sent": {"bytes": "x"}},
+                {"ask": "fetch", "number": -1, "bytes": 1}, {"ask": "finish", "number": 5}, {"ask": "format"},
+                {"ask": None}, {"ask": "__init__"}, {}, {"ask": ["open"]},
+                {"ask": "finish", "number": 1, "sent": {"bytes": "x"}},
             ):  # fmt: skip
                 refused_with(client, **message)
             assert client.ask(ask="describe", first=-(2**60))["ok"] is True
@@ -271,7 +289,16 @@ def test_nonsense_in_any_field_is_refused_by_name_and_the_session_goes_on(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "content", ["NaN", '{"ask":NaN}', '{"ask":' + "[" * 10_000, '{"a":1' + "0" * 400 + "}", "\xff", '{"ask":1e400}', "[" * 500_000]
+    "content",
+    [
+        "NaN",
+        '{"ask":NaN}',
+        '{"ask":' + "[" * 10_000,
+        '{"a":1' + "0" * 400 + "}",
+        "\xff",
+        '{"ask":1e400}',
+        "[" * 500_000,
+    ],
 )
 def test_what_is_no_message_ends_only_its_session(content: str, tmp_path: Path) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
@@ -285,13 +312,12 @@ def test_what_is_no_message_ends_only_its_session(content: str, tmp_path: Path) 
 
 
 def test_a_fetch_gives_no_more_than_was_described(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with there.sender() as control:
-            transfer(control, TransferRequest(1, 1, "data", 100))
-            (file, *_) = control.files()
-            with pytest.raises(WireError, match="was not described as"):
-                control.fetch(replace(file, bytes=2**60), lambda _: None)
-            control.keep_alive()
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+        transfer(control, TransferRequest(1, 1, "data", 100))
+        (file, *_) = control.files()
+        with pytest.raises(WireError, match="was not described as"):
+            control.fetch(replace(file, bytes=2**60), lambda _: None)
+        control.keep_alive()
 
 
 def test_limits_of_sessions_bytes_and_streams_hold(tmp_path: Path) -> None:
@@ -313,6 +339,14 @@ def test_limits_of_sessions_bytes_and_streams_hold(tmp_path: Path) -> None:
             transfer(control, TransferRequest(1, 1, "data", 1000))
 
 
+def asked_in_vain(client: Keyed) -> bool:
+    try:
+        client.ask(ask="time")
+    except WireError:
+        return True
+    return False
+
+
 def test_limits_of_time_hold_even_for_who_keeps_alive(tmp_path: Path) -> None:
     with receiver(tmp_path, limits=Limits(1 << 30, 1 << 30, 0.3, 1.2, 2)) as there, leaves_nothing(tmp_path):
         with keyed(there.port) as client:
@@ -323,17 +357,14 @@ def test_limits_of_time_hold_even_for_who_keeps_alive(tmp_path: Path) -> None:
                 assert is_over(data, 3)
                 far = client.ask(ask="finish", number=1, sent=None)["far_end"]
                 assert "--max-transfer-time" in str(far)
-            with pytest.raises(WireError):
-                while True:
-                    client.ask(ask="time")
-                    time.sleep(0.05)
+            assert eventually(lambda: asked_in_vain(client))
         assert eventually(lambda: "--max-session-time" in there.log)
 
 
-VANISHING: dict[str, Callable[[Keyed, Running], None]] = {
-    "after the handshake": lambda client, there: None,
-    "within a message": lambda client, there: client.socket.sendall(b"\0\0\1\0J{"),
-    "with a run": lambda client, there: None if client.ask(ask="open", capture=False) else None,
+VANISHING: dict[str, Callable[[Keyed], object]] = {
+    "after the handshake": lambda client: client.said,
+    "within a message": lambda client: client.socket.sendall(b"\0\0\1\0J{"),
+    "with a run": lambda client: client.ask(ask="open", capture=False),
 }
 
 
@@ -342,7 +373,7 @@ VANISHING: dict[str, Callable[[Keyed, Running], None]] = {
 def test_a_client_that_vanishes_leaves_nothing(how: str, reset: bool, tmp_path: Path) -> None:
     with receiver(tmp_path) as there, leaves_nothing(tmp_path):
         with keyed(there.port) as client:
-            VANISHING[how](client, there)
+            VANISHING[how](client)
             if reset:
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         there.serves()
@@ -384,31 +415,29 @@ def test_transfers_prepared_and_never_begun_keep_nothing(tmp_path: Path) -> None
 
 
 def test_the_receiver_can_be_stopped_in_the_middle_of_everything(tmp_path: Path) -> None:
-    with leaves_nothing(tmp_path), receiver(tmp_path) as there:
-        with keyed(there.port) as client, stranger(there.port):
-            client.ask(ask="open", capture=False)
-            client.ask(**to_json(TransferRequest(1, 1, "data", 100, streams=2)), ask="prepare")
-            with stranger(there.port) as data:
-                data.sendall(client.data_auth(receive_exactly(data, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
-                receive_exactly(data, hs.ACCEPT_BYTES, None, "it")
-                client.channel.send({"ask": "finish", "number": 1})  # it waits for the second stream
-                time.sleep(0.1)
-                began_s = time.monotonic()
-                there.server.stop()
-                assert is_over(client.socket)
-                assert time.monotonic() - began_s < 3
+    with leaves_nothing(tmp_path), receiver(tmp_path) as there, keyed(there.port) as client, stranger(there.port):
+        client.ask(ask="open", capture=False)
+        client.ask(**to_json(TransferRequest(1, 1, "data", 100, streams=2)), ask="prepare")
+        with stranger(there.port) as data:
+            data.sendall(client.data_auth(receive_exactly(data, hs.HELLO_BYTES, None, "it"), 1, 0, "upload"))
+            receive_exactly(data, hs.ACCEPT_BYTES, None, "it")
+            client.channel.send({"ask": "finish", "number": 1})  # it waits for the second stream
+            time.sleep(0.1)
+            began_s = time.monotonic()
+            there.server.stop()
+            assert is_over(client.socket)
+            assert time.monotonic() - began_s < 3
 
 
 def test_hundreds_of_transfers_leave_memory_flat(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-        with there.sender() as control:
-            before = 0
-            for number in range(1, 301):
-                request = TransferRequest(number, 1, "data", 2000, "both", 1, random_bytes=2000, tcp_info_interval_s=None)
-                transfer(control, request)
-                if number == 100:
-                    before = resident_bytes()
-            assert resident_bytes() - before < 3 << 20
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+        before = 0
+        for number in range(1, 301):
+            request = TransferRequest(number, 1, "data", 2000, "both", 1, random_bytes=2000, tcp_info_interval_s=None)
+            transfer(control, request)
+            if number == 100:
+                before = resident_bytes()
+        assert resident_bytes() - before < 3 << 20
 
 
 @pytest.mark.root
@@ -418,23 +447,22 @@ def test_a_full_disk_is_one_line_and_the_receiver_goes_on(tmp_path: Path) -> Non
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=700", "vmtrace-test", str(disk)], check=True)
     try:
-        with receiver(tmp_path) as there, leaves_nothing(tmp_path):
-            with there.sender() as control:
-                transfer(control, TransferRequest(1, 1, "data", 100))
-                (disk / "filler").write_bytes(bytes(40 << 10))
-                try:
-                    with (disk / "filler").open("ab", 0) as filler:
-                        while True:
-                            filler.write(bytes(4096))
-                except OSError:
-                    pass
-                with pytest.raises(WireError, match="the receiver could not do it: No space left on device") as raised:
-                    transfer(control, TransferRequest(2, 2, "data", 100))
-                assert str(disk) not in str(raised.value)
-                (disk / "filler").unlink()
-                outcome, far = transfer(control, TransferRequest(3, 2, "data", 100))
-                assert far.error is None
-                assert outcome.sent is not None
+        with receiver(tmp_path) as there, leaves_nothing(tmp_path), there.sender() as control:
+            transfer(control, TransferRequest(1, 1, "data", 100))
+            (disk / "filler").write_bytes(bytes(40 << 10))
+            try:
+                with (disk / "filler").open("ab", 0) as filler:
+                    while True:
+                        filler.write(bytes(4096))
+            except OSError:
+                pass
+            with pytest.raises(WireError, match="the receiver could not do it: No space left on device") as raised:
+                transfer(control, TransferRequest(2, 2, "data", 100))
+            assert str(disk) not in str(raised.value)
+            (disk / "filler").unlink()
+            outcome, far = transfer(control, TransferRequest(3, 2, "data", 100))
+            assert far.error is None
+            assert outcome.sent is not None
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 

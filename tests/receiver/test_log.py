@@ -25,7 +25,9 @@ def test_quiet_says_the_address_and_trouble_only(capsys: pytest.CaptureFixture[s
     assert (captured.out, captured.err) == ("listening on x\n", "vmtrace: no\n")
 
 
-def test_hostile_events_are_few_and_counted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_events_are_few_and_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = Log()
     for _ in range(1000):
         log.hostile("wrong_key", "wrong key")

@@ -25,7 +25,8 @@ class Watch:
 
 control = Control.connect(Endpoint("127.0.0.1", int(sys.argv[1])), load_key("key"))
 print(control.open_run(RunRequest()).python)
-for number, (direction, streams, tls) in enumerate([("upload", 1, False), ("download", 2, False), ("both", 2, True)], 1):
+ALL = [("upload", 1, False), ("download", 2, False), ("both", 2, True)]
+for number, (direction, streams, tls) in enumerate(ALL, 1):
     request = TransferRequest(number, 1, "data", 3_000_001, direction, streams, tls, 1 << 20)
     prepared = control.prepare(request)
     outcome = run_transfer(control, request, prepared, Watch())
@@ -53,7 +54,9 @@ def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
     words = [python, "-m", "receiver"]
     words += ["--key-file", "key", "--bind", "127.0.0.1", "--port", "0", "--no-capture"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as program:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as program:
         assert program.stdout is not None
         line = ""
         while not line.startswith("listening on"):
@@ -61,12 +64,24 @@ def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
             assert line, program.stderr and program.stderr.read()
         port = line.rpartition(":")[2].strip()
         client = subprocess.run(
-            [python, "-c", CLIENT, port], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+            [python, "-c", CLIENT, port],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         program.send_signal(signal.SIGTERM)
         _, err = program.communicate(timeout=15)
     assert client.stderr == ""
-    assert client.stdout.splitlines() == [client.stdout.split("\n")[0], "upload True None", "download True None", "both True None", "True"]
+    assert client.stdout.splitlines() == [
+        client.stdout.split("\n")[0],
+        "upload True None",
+        "download True None",
+        "both True None",
+        "True",
+    ]
     assert client.stdout.startswith("3.9.")
     assert program.returncode == 0
     assert "Traceback" not in err

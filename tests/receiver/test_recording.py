@@ -17,13 +17,16 @@ def test_a_capture_that_cannot_be_made_is_told_without_paths_of_this_host(tmp_pa
         counts, samples = recording.stop()
     assert recording.capture_error is not None
     assert str(tmp_path) not in recording.capture_error
-    assert counts is not None and counts.error == recording.capture_error
+    assert counts is not None
+    assert counts.error == recording.capture_error
     assert samples == ()
     assert (run.folder / "tcpinfo/receiver/0001-data.csv").exists()
 
 
 @pytest.mark.parametrize(("snaplen", "buffer_bytes"), [(-5, None), (2**40, None), (None, -1), (None, 0)])
-def test_nonsense_about_the_capture_fails_the_capture_alone(snaplen: int | None, buffer_bytes: int | None, tmp_path: Path) -> None:
+def test_nonsense_about_the_capture_fails_the_capture_alone(
+    snaplen: int | None, buffer_bytes: int | None, tmp_path: Path
+) -> None:
     run = Storage(tmp_path).new_run()
     request = TransferRequest(1, 1, "data", 1, tcp_info_interval_s=None, capture_buffer_bytes=buffer_bytes)
     with leaves_nothing(tmp_path):

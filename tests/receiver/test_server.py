@@ -12,8 +12,8 @@ from receiver.certificate import NoCertificate
 from receiver.log import Log
 from receiver.server import Server
 from receiver.settings import AdmissionLimits, ReceiverSettings
-from sender.wire.endpoint import Endpoint
 from sender.wire.control import Control
+from sender.wire.endpoint import Endpoint
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok
 from tests.receiver.harness import KEY, census, leaves_nothing, receiver, transfer
@@ -41,7 +41,7 @@ def test_several_senders_are_served_at_once(tmp_path: Path) -> None:
         def serve(host: str) -> None:
             try:
                 there.serves(host)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001
                 failures.append(error)
 
         threads = [threading.Thread(target=serve, args=(f"127.0.0.{number}",)) for number in range(2, 6)]

@@ -68,7 +68,7 @@ def test_an_option_that_the_system_refuses_fails_the_transfer_by_name() -> None:
 
 def test_a_defect_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     class Broken(NoWitness):
-        def watch(self, stream: int, direction: str, sock: socket.socket) -> None:
+        def watch(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
             raise ZeroDivisionError
 
     with leaves_nothing(tmp_path):
@@ -95,12 +95,10 @@ def test_connections_that_come_while_the_transfer_ends_are_taken_or_refused_but_
         for _ in range(60):
             transfer = Transfer(TransferRequest(1, 1, "data", 100, streams=4), None, NoWitness(), 5)
             pairs = [connection() for _ in range(4)]
-            refused = []
 
             def give(transfer: Transfer = transfer, pairs: list[tuple[socket.socket, socket.socket]] = pairs) -> None:
                 for number, (_, theirs) in enumerate(pairs):
                     if not transfer.take(upload(number), theirs, b""):
-                        refused.append(number)
                         theirs.close()
 
             giver = threading.Thread(target=give)

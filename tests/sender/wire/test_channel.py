@@ -95,7 +95,7 @@ def test_any_bytes_are_a_wire_error(content: bytes, proven: bool) -> None:
         try:
             assert isinstance(Channel(theirs, SESSION, client=False, peer="it").receive(1), dict)
         except WireError as error:
-            assert "\n" not in str(error)
+            assert "\n" not in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize("cut", range(len(frame(b"J{}"))))
@@ -116,7 +116,19 @@ def test_a_size_beyond_the_limit_ends_the_connection_before_anything_is_read(
 
 @pytest.mark.parametrize(
     "content",
-    ["[]", "1", '"x"', "nul", "{", "NaN", '{"a":NaN}', '{"a":-Infinity}', "[" * 100_000, '{"a":' * 10_000, '{"a":' + "9" * 5000 + "}"],
+    [
+        "[]",
+        "1",
+        '"x"',
+        "nul",
+        "{",
+        "NaN",
+        '{"a":NaN}',
+        '{"a":-Infinity}',
+        "[" * 100_000,
+        '{"a":' * 10_000,
+        '{"a":' + "9" * 5000 + "}",
+    ],
     ids=lambda content: content[:12],
 )
 def test_what_is_no_json_object_is_a_channel_error(content: str, pair: tuple[Channel, Channel]) -> None:
@@ -175,7 +187,7 @@ def test_a_message_too_long_to_be_taken_is_not_sent(pair: tuple[Channel, Channel
 
 def test_sending_on_a_lost_connection_says_so(pair: tuple[Channel, Channel]) -> None:
     pair[1].close()
-    with pytest.raises(ReceiverGone, match="it: connection lost"):
+    with pytest.raises(ReceiverGone, match="it: connection lost"):  # noqa: PT012
         for _ in range(3):
             pair[0].send({})
 

@@ -43,7 +43,10 @@ def test_files_come_over_whole(tmp_path: Path) -> None:
     with receiver(tmp_path) as there, there.sender() as control:
         transfer(control, TransferRequest(1, 12, "probe", 1000))
         files = control.files()
-        assert {(file.kind, file.sequence, file.part) for file in files} == {("tcpinfo", 12, "probe"), ("transfers", 0, "")}
+        assert {(file.kind, file.sequence, file.part) for file in files} == {
+            ("tcpinfo", 12, "probe"),
+            ("transfers", 0, ""),
+        }
         for file in files:
             pieces: list[bytes] = []
             control.fetch(file, pieces.append)
@@ -63,7 +66,10 @@ def test_a_file_that_changed_is_refused_and_the_connection_goes_on(tmp_path: Pat
 
 
 def test_the_wrong_key_is_one_clear_line(tmp_path: Path) -> None:
-    with receiver(tmp_path) as there, pytest.raises(KeyRefused, match="refused the key: give both ends the same key file"):
+    with (
+        receiver(tmp_path) as there,
+        pytest.raises(KeyRefused, match="refused the key: give both ends the same key file"),
+    ):
         Control.connect(there.endpoint(), b"x" * 32, 5)
 
 
@@ -113,7 +119,10 @@ FILE = {"number": 0, "kind": "facts", "sequence": 0, "part": "", "bytes": 3, "sh
         ({"ok": True}, lambda control: control.open_run(RunRequest())),
         ({"ok": True}, lambda control: control.clock_offset()),
         ({"ok": True, "time_ns": "x"}, lambda control: control.clock_offset()),
-        ({"ok": True, "number": 2, "capture_error": None, "certificate_sha256": None}, lambda control: control.prepare(TransferRequest(1, 1, "data", 1))),
+        (
+            {"ok": True, "number": 2, "capture_error": None, "certificate_sha256": None},
+            lambda control: control.prepare(TransferRequest(1, 1, "data", 1)),
+        ),
         ({"ok": True, "far_end": 7}, lambda control: control.finish(1, None)),
         ({"ok": True, "count": 2**62}, lambda control: control.files()),
     ],
@@ -155,7 +164,11 @@ def test_a_receiver_without_the_key_is_not_believed() -> None:
 
 def test_a_port_that_closes_at_once_is_explained() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=lambda: listener.accept()[0].close())
+
+        def close_at_once() -> None:
+            listener.accept()[0].close()
+
+        thread = threading.Thread(target=close_at_once)
         thread.start()
         with pytest.raises(ReceiverBusy, match="closed the connection without a word: after wrong keys"):
             Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 5)
@@ -163,6 +176,6 @@ def test_a_port_that_closes_at_once_is_explained() -> None:
 
 
 def test_a_silent_port_is_given_up_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # noqa: SIM117
         with pytest.raises(ReceiverGone, match="has not answered in time"):
             Control.connect(Endpoint("127.0.0.1", listener.getsockname()[1]), KEY, 0.2)

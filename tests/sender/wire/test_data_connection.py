@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.wire.data_connection import Stream, pack_subject, read_subject, send_done, send_go, wait_for_done, wait_for_go
+from sender.wire.data_connection import (
+    Stream,
+    pack_subject,
+    read_subject,
+    send_done,
+    send_go,
+    wait_for_done,
+    wait_for_go,
+)
 from sender.wire.endpoint import give_up_after
 from sender.wire.errors import ReceiverGone
 
@@ -19,7 +27,12 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield ours, theirs
 
 
-@given(st.binary(min_size=16, max_size=16), st.integers(0, 2**32 - 1), st.integers(0, 2**16 - 1), st.sampled_from(["upload", "download"]))
+@given(
+    st.binary(min_size=16, max_size=16),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**16 - 1),
+    st.sampled_from(["upload", "download"]),
+)
 def test_a_subject_says_which_stream_it_is(session: bytes, transfer: int, stream: int, direction: str) -> None:
     place = Stream(session, transfer, stream, direction)
     assert read_subject(pack_subject(place)) == place

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from sender.wire.endpoint import (
-    Address, Endpoint, apply_options, connect, give_up_after, keep_alive, name_of, plain_host, resolve, shut_down,
+    Address,
+    Endpoint,
+    apply_options,
+    connect,
+    give_up_after,
+    keep_alive,
+    name_of,
+    plain_host,
+    resolve,
+    shut_down,
 )  # fmt: skip
 from sender.wire.errors import ReceiverGone
 from sender.wire.records import SocketOptions
@@ -38,7 +47,10 @@ def test_options_are_set_before_the_connection(listener: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (SocketOptions(congestion_control="nosuch"), "the system refuses congestion control nosuch: No such file or directory"),
+        (
+            SocketOptions(congestion_control="nosuch"),
+            "the system refuses congestion control nosuch: No such file or directory",
+        ),
         (SocketOptions(send_buffer_bytes=2**40), f"the system refuses send buffer {2**40}: Invalid argument"),
         (SocketOptions(mss_bytes=10**9), "the system refuses MSS 1000000000: Invalid argument"),
     ],
@@ -113,7 +125,7 @@ def test_a_connection_that_waits_can_be_given_up_by_another_thread() -> None:
 
 def test_no_answer_is_explained() -> None:
     listener, waiting = full_listener()
-    with pytest.raises(ReceiverGone, match="no answer within 0.1 s: is the receiver running, and the port open"):
+    with pytest.raises(ReceiverGone, match="no answer within 0.1 s: is the receiver running, and the port open"):  # noqa: RUF043
         connect(to(listener), Address(socket.AF_INET, listener.getsockname()), SocketOptions(), 0.1)
     for sock in (listener, *waiting):
         sock.close()

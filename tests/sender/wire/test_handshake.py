@@ -76,7 +76,10 @@ def test_any_bytes_as_hello_are_no_receiver(hello: bytes) -> None:
         hs.check_hello(hello, "it")
 
 
-@given(st.binary(min_size=hs.ACCEPT_BYTES, max_size=hs.ACCEPT_BYTES) | st.binary(min_size=36, max_size=36).map(b"VMTA".__add__))
+@given(
+    st.binary(min_size=hs.ACCEPT_BYTES, max_size=hs.ACCEPT_BYTES)
+    | st.binary(min_size=36, max_size=36).map(b"VMTA".__add__)
+)
 def test_any_bytes_as_accept_are_refused(accept: bytes) -> None:
     hello = hs.new_hello()
     with pytest.raises(WireError):
@@ -86,7 +89,9 @@ def test_any_bytes_as_accept_are_refused(accept: bytes) -> None:
 def test_another_version_is_named_on_both_sides() -> None:
     hello = hs.new_hello()
     newer = hello[:8] + b"\0\7" + hello[10:]
-    with pytest.raises(VersionMismatch, match=r"speaks version 7 of the protocol, this vmtrace version 1: install the same"):
+    with pytest.raises(
+        VersionMismatch, match=r"speaks version 7 of the protocol, this vmtrace version 1: install the same"
+    ):
         hs.check_hello(newer, "it")
     refusal = hs.new_refusal(hs.REFUSED_VERSION)
     with pytest.raises(VersionMismatch, match="install the same vmtrace at both ends"):
@@ -95,7 +100,12 @@ def test_another_version_is_named_on_both_sides() -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(hs.REFUSED_KEY, KeyRefused), (hs.REFUSED_BUSY, ReceiverBusy), (hs.REFUSED_SUBJECT, ReceiverRefused), (99, ReceiverRefused)],
+    [
+        (hs.REFUSED_KEY, KeyRefused),
+        (hs.REFUSED_BUSY, ReceiverBusy),
+        (hs.REFUSED_SUBJECT, ReceiverRefused),
+        (99, ReceiverRefused),
+    ],
 )
 def test_every_refusal_has_its_error(status: int, kind: type[WireError]) -> None:
     hello = hs.new_hello()

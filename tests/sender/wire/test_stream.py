@@ -66,8 +66,13 @@ def test_every_changed_byte_is_noticed(size: int, block_bytes: int, data: st.Dat
 
 
 def test_the_end_is_told_before_the_digest_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    happened = []
-    monkeypatch.setattr("sender.wire.stream.digest", lambda _block: str(happened.append("digest")))
+    happened: list[str] = []
+
+    def digest(_block: memoryview) -> str:
+        happened.append("digest")
+        return ""
+
+    monkeypatch.setattr("sender.wire.stream.digest", digest)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(b"x" * 10)

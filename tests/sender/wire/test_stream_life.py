@@ -23,7 +23,9 @@ from tests.receiver.harness import NoWatch
 KEY = b"d" * 32
 
 
-def lived(far_end: Callable[[socket.socket], object], direction: str = "upload", watch: object = None) -> tuple[StreamLife, list[BaseException]]:
+def lived(
+    far_end: Callable[[socket.socket], object], direction: str = "upload", watch: object = None
+) -> tuple[StreamLife, list[BaseException]]:
     failures: list[BaseException] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
@@ -62,21 +64,28 @@ def test_the_whole_life_of_an_upload() -> None:
     assert failures == []
     assert life.ended_s > 0
     assert life.progress.moved_bytes == 10
-    assert life.name is not None and life.name.direction == "upload"
+    assert life.name is not None
+    assert life.name.direction == "upload"
 
 
 @pytest.mark.parametrize(
     ("far_end", "kind", "line"),
     [
         (lambda sock: sock.close(), ReceiverGone, "closed the connection|connection lost"),
-        (lambda sock: (greet(sock), sock.sendall(hs.new_refusal(hs.REFUSED_SUBJECT))), ReceiverRefused, "expects no such connection"),
+        (
+            lambda sock: (greet(sock), sock.sendall(hs.new_refusal(hs.REFUSED_SUBJECT))),
+            ReceiverRefused,
+            "expects no such connection",
+        ),
         (lambda sock: sock.sendall(b"x" * 48), Exception, "is not a vmtrace receiver"),
-        (lambda sock: None, ReceiverGone, "has not answered in time"),
+        (lambda sock: None, ReceiverGone, "has not answered in time"),  # noqa: ARG005
     ],
     ids=["closed", "refused", "garbage", "silent"],
 )
-def test_trouble_is_handed_over_as_one_line(far_end: Callable[[socket.socket], object], kind: type[Exception], line: str) -> None:
-    life, failures = lived(far_end)
+def test_trouble_is_handed_over_as_one_line(
+    far_end: Callable[[socket.socket], object], kind: type[Exception], line: str
+) -> None:
+    _life, failures = lived(far_end)
     with pytest.raises(kind, match=line):
         raise failures[0]
 
@@ -92,10 +101,10 @@ def test_a_receiver_that_proves_nothing_gets_no_further() -> None:
 
 def test_a_defect_in_a_watch_ends_the_stream_and_is_raised_by_the_one_who_waits() -> None:
     class Broken(NoWatch):
-        def connected(self, stream: int, direction: str, sock: socket.socket) -> None:
+        def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
             raise ZeroDivisionError
 
-    _, failures = lived(lambda sock: None, watch=Broken())
+    _, failures = lived(lambda sock: None, watch=Broken())  # noqa: ARG005
     assert isinstance(failures[0], ZeroDivisionError)
 
 
@@ -107,7 +116,7 @@ def test_a_stream_can_be_stopped_while_it_waits() -> None:
         control = SimpleNamespace(endpoint=endpoint, address=resolve(endpoint), data_key=KEY, session_name=b"n" * 16)
 
         class Told(NoWatch):
-            def connected(self, stream: int, direction: str, sock: socket.socket) -> None:
+            def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
                 started.set()
 
         job = Job(1, 0, "upload", 10, new_block(10), SocketOptions(), 30)

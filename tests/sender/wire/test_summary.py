@@ -12,7 +12,14 @@ def sample(**values: object) -> TcpInfoSample:
 
 def test_streams_of_the_direction_are_summed_up() -> None:
     streams = [
-        sample(segments_out=3, retransmitted_segments=1, min_rtt_s=0.2, srtt_s=0.3, delivery_rate_bps=10, congestion_control="cubic"),
+        sample(
+            segments_out=3,
+            retransmitted_segments=1,
+            min_rtt_s=0.2,
+            srtt_s=0.3,
+            delivery_rate_bps=10,
+            congestion_control="cubic",
+        ),
         sample(segments_out=4, retransmitted_segments=0, min_rtt_s=0.1, srtt_s=0.5, delivery_rate_bps=20),
         sample(direction="download", segments_out=1000),
     ]

@@ -1,9 +1,9 @@
-"""Whole transfers, and the same through a proxy that changes what passes: nothing that arrives wrong is called right."""
+"""Whole transfers, and the same through a proxy that changes what passes: nothing wrong is called right."""
 
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +43,10 @@ def test_all_sizes_and_streams_arrive_and_are_verified(there: Running, direction
                 assert far.error is None
                 for arrival in (far.arrival, outcome.arrival(far)):
                     assert arrival is None or arrival.bytes == size
-                assert (far.arrival is None, outcome.arrival(far) is None) == (direction == "download", direction == "upload")
+                assert (far.arrival is None, outcome.arrival(far) is None) == (
+                    direction == "download",
+                    direction == "upload",
+                )
                 assert len(outcome.connections) == streams * (2 if direction == "both" else 1)
                 assert (outcome.tls is not None) == tls
                 assert 0 < outcome.duration_s < 5
@@ -51,7 +54,9 @@ def test_all_sizes_and_streams_arrive_and_are_verified(there: Running, direction
 
 
 def test_options_are_set_at_both_ends(there: Running) -> None:
-    options = SocketOptions(congestion_control="reno", send_buffer_bytes=100_000, receive_buffer_bytes=100_000, dscp=8, mss_bytes=1000)
+    options = SocketOptions(
+        congestion_control="reno", send_buffer_bytes=100_000, receive_buffer_bytes=100_000, dscp=8, mss_bytes=1000
+    )
     with there.sender() as control:
         request = TransferRequest(1, 1, "data", 500_000, "both", options=options)
         outcome, far = transfer(control, request)
@@ -99,10 +104,8 @@ class Proxy:
         except OSError:
             pass
         for sock in (source, sink):
-            try:
+            with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -173,7 +176,11 @@ def test_one_changed_byte_anywhere_is_noticed(there: Running, direction: str, pl
 
 
 @pytest.mark.parametrize("direction", ["upload", "download"])
-@pytest.mark.parametrize("change", [drop(100), drop(SIZE - 1), double(100), double(SIZE - 1)], ids=["drop", "drop last", "double", "double last"])
+@pytest.mark.parametrize(
+    "change",
+    [drop(100), drop(SIZE - 1), double(100), double(SIZE - 1)],
+    ids=["drop", "drop last", "double", "double last"],
+)
 def test_bytes_lost_or_added_are_noticed(there: Running, direction: str, change: Change) -> None:
     with through(there, direction, change) as control:
         assert not came_through(control, TransferRequest(1, 1, "data", SIZE, direction, 1, False, BLOCK, None))
@@ -196,11 +203,11 @@ def test_another_certificate_is_someone_in_between(there: Running) -> None:
 
 def test_a_failure_or_an_interruption_leaves_nothing_behind(there: Running, tmp_path: Path) -> None:
     class Interrupted(NoWatch):
-        def moved(self, moved_bytes: int) -> None:
+        def moved(self, moved_bytes: int) -> None:  # noqa: ARG002
             raise KeyboardInterrupt
 
     class Broken(NoWatch):
-        def closing(self, stream: int, direction: str, sock: socket.socket) -> None:
+        def closing(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
             raise OSError("broken")
 
     with there.sender() as control, leaves_nothing(tmp_path):
@@ -245,5 +252,7 @@ def stream(size: int = 10, sha256: str = "a", repeats: bool = True) -> Received:
         (stream(), Sent((), ()), False),
     ],
 )
-def test_an_arrival_is_verified_only_by_all_that_was_sent(received: Received, sent: Sent | None, verified: bool) -> None:
+def test_an_arrival_is_verified_only_by_all_that_was_sent(
+    received: Received, sent: Sent | None, verified: bool
+) -> None:
     assert arrival_of((received,), sent) == Arrival(received.bytes, 1, 2, verified)
