@@ -40,6 +40,7 @@ COMMANDS = {
     "send": RoomCommand("sender.command", "Run a campaign of connection pairs against a receiver."),
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
+    "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }

@@ -1,0 +1,159 @@
+"""A service of AWS, asked through boto3: again while it is busy, every exchange kept, every trouble one line.
+
+The only place where boto3 is imported. Credentials are boto3's alone; nothing of them is kept, and should an answer
+repeat one of them, it is blotted out.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cloudwatch.backoff import Backoff
+from cloudwatch.errors import CloudWatchError, UsageError
+from cloudwatch.records import Record, one_line
+from cloudwatch.trouble import NO_CREDENTIALS, client_error_line, is_passing, library_error_line
+
+if TYPE_CHECKING:
+    import boto3
+    from botocore.client import BaseClient
+
+CONNECT_S, READ_S = 10, 60
+_URL = re.compile(r"https?://[^/@\s?#]+(/[^@\s?#]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who asks, and where: what boto3 is told. None leaves it to boto3's own configuration."""
+
+    region: str | None = None
+    profile: str | None = None
+    role_arn: str | None = None
+    endpoint_url: str | None = None
+
+    def checked(self) -> "Account":
+        """Itself; `UsageError` for an endpoint that is no plain URL: a password in it would be written into files."""
+        if self.endpoint_url is not None and not _URL.fullmatch(self.endpoint_url):
+            raise UsageError("--endpoint-url: must be like https://host:port, without a user, a password or a query")
+        return self
+
+
+@dataclass
+class Service:
+    """CloudWatch, for one account and region."""
+
+    client: "BaseClient"
+    region: str
+    secrets: Callable[[], tuple[str, ...]]
+    backoff: Backoff = field(default_factory=Backoff)
+    tell: Callable[[str], object] = lambda _: None
+    exchanges: list[Record] = field(default_factory=list)
+    """Every request that was answered, with its answer, as they were."""
+
+    def ask(self, operation: str, request: Record) -> Record:
+        """The answer of an operation, like `get_metric_data`; `CloudWatchError` if there is none."""
+        response = self._persistently(operation, request)
+        metadata = response.pop("ResponseMetadata", None)
+        kept = response | {"RequestId": metadata.get("RequestId")} if isinstance(metadata, dict) else response
+        exchange = {"operation": _title(operation), "time_ns": time.time_ns(), "request": request, "response": kept}
+        self.exchanges.append(exchange)
+        return response
+
+    def redact(self, text: str) -> str:
+        """The text without the credentials in use, wherever somebody repeated them."""
+        for secret in self.secrets():
+            text = text.replace(secret, "(credential)")
+        return text
+
+    def _persistently(self, operation: str, request: Record) -> Record:
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+
+        for attempt in range(1, self.backoff.attempts + 1):
+            last = attempt == self.backoff.attempts
+            try:
+                return _as_record(getattr(self.client, operation)(**request))
+            except ClientError as error:
+                response = _as_record(error.response)
+                if last or not is_passing(response):
+                    raise self._failure(operation, client_error_line(_permission(operation), response)) from None
+            except HTTPClientError as error:  # no connection, no answer in time
+                if attempt >= min(3, self.backoff.attempts):
+                    raise self._failure(operation, library_error_line(error)) from None
+            except BotoCoreError as error:
+                raise self._failure(operation, library_error_line(error)) from None
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
+                # Whatever botocore's parsers make of an answer that is not of the form it should be.
+                line = f"the answer makes no sense ({type(error).__name__}: {one_line(error)})"
+                raise self._failure(operation, line) from None
+            self.tell(f"{_title(operation)}: the service is busy, attempt {attempt + 1}")
+            self.backoff.wait(attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _failure(self, operation: str, line: str) -> CloudWatchError:
+        return CloudWatchError(f"CloudWatch {_title(operation)} in {self.region}: {self.redact(line)}")
+
+
+def open_service(account: Account, tell: Callable[[str], object] = lambda _: None) -> Service:
+    """CloudWatch for an account, with its credentials found; nothing is asked of it yet."""
+    try:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError as error:
+        raise CloudWatchError(f"boto3 is needed ({error}): pip install 'vmtrace[cloudwatch]'") from None
+    account.checked()
+    try:
+        session = boto3.Session(profile_name=account.profile, region_name=account.region)
+        if account.role_arn is not None:
+            session = _in_role(session, account.role_arn)
+        # Asking again is `Backoff`'s: one place, the same for all that can pass.
+        config = Config(retries={"total_max_attempts": 1}, connect_timeout=CONNECT_S, read_timeout=READ_S)
+        if session.get_credentials() is None:
+            raise CloudWatchError(f"CloudWatch: {NO_CREDENTIALS}")
+        client = session.client("cloudwatch", endpoint_url=account.endpoint_url, config=config)
+    except ClientError as error:
+        line = client_error_line("sts:AssumeRole", _as_record(error.response))
+        raise CloudWatchError(f"role {account.role_arn}: {line}") from None
+    except BotoCoreError as error:
+        raise CloudWatchError(f"CloudWatch: {library_error_line(error)}") from None
+    except ValueError as error:
+        raise CloudWatchError(f"CloudWatch: {one_line(error)}") from None
+    return Service(client, client.meta.region_name, _secrets_of(session), tell=tell)
+
+
+def _in_role(session: "boto3.Session", role_arn: str) -> "boto3.Session":
+    import boto3
+
+    answer = session.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="vmtrace")
+    credentials = answer["Credentials"]
+    return boto3.Session(
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+        region_name=session.region_name,
+    )
+
+
+def _secrets_of(session: "boto3.Session") -> Callable[[], tuple[str, ...]]:
+    def secrets() -> tuple[str, ...]:
+        credentials = session.get_credentials()
+        if credentials is None:
+            return ()
+        frozen = credentials.get_frozen_credentials()
+        # Short ones are no secrets of AWS's but words, which may stand in any text.
+        return tuple(one for one in (frozen.secret_key, frozen.token, frozen.access_key) if one and len(one) >= 8)
+
+    return secrets
+
+
+def _as_record(answer: Mapping[str, Any]) -> Record:
+    return dict(answer)
+
+
+def _title(operation: str) -> str:
+    return "".join(word.capitalize() for word in operation.split("_"))
+
+
+def _permission(operation: str) -> str:
+    return f"cloudwatch:{_title(operation)}"

@@ -1,0 +1,136 @@
+"""A run's numbers as custom metrics: in requests that are taken, at times that are taken, each value once."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloudwatch.errors import CloudWatchError
+from cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, data_of, requests_of
+from cloudwatch.transfer_metrics import Value
+from tests.cloudwatch.made import NS, REGION, error
+
+
+def value(sequence: int, time_s: float, metric: str = "goodput_bps", number: float = 1.0) -> Value:
+    return Value(sequence, "I_0", "data", int(time_s * NS), metric, number)
+
+
+@given(st.lists(st.tuples(st.integers(0, 600), st.sampled_from(["goodput_bps", "loss_rate"])), max_size=3000))
+def test_requests_are_in_the_limits_and_lose_no_value(drawn: list[tuple[int, str]]) -> None:
+    values = [value(place, time_s, metric, float(place % 7)) for place, (time_s, metric) in enumerate(drawn)]
+    data = data_of("run1", values)
+    requests = list(requests_of(data))
+    assert [datum for request in requests for datum in request] == data
+    assert sorted(one.sequence for datum in data for one in datum.values) == list(range(len(values)))
+    for request in requests:
+        assert sum(len(datum.values) for datum in request) <= MOST_VALUES
+    for datum in data:
+        record = datum.as_record()
+        assert len(record["Values"]) == len(record["Counts"]) <= MOST_VALUES_OF_DATUM
+        assert sum(record["Counts"]) == len(datum.values)
+        assert {one.time_ns // (60 * NS) for one in datum.values} == {int(record["Timestamp"].timestamp()) // 60}
+        assert len({one.metric for one in datum.values}) == 1
+
+
+def test_a_request_is_below_the_size_that_is_taken() -> None:
+    long = "r" * 1000
+    data = data_of(long, [value(place, 60.0 * place) for place in range(1000)])
+    requests = list(requests_of(data))
+    assert len(requests) > 1
+    for request in requests:
+        assert len(json.dumps([datum.as_record() for datum in request], default=str)) * 3 <= 1_100_000
+
+
+def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any, capsys: Any) -> None:
+    for sequence in range(1, 4):
+        ec2_run.pair(sequence, start_s=60 * sequence)
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
+    assert "24 values put as 24 data in 1 requests: namespace vmtrace in eu-west-1" in capsys.readouterr().out
+    dimensions = [
+        {"Name": "run", "Value": "run1"},
+        {"Name": "index", "Value": "I_0"},
+        {"Name": "part", "Value": "data"},
+    ]
+    answer = moto.client().get_metric_statistics(
+        Namespace="vmtrace",
+        MetricName="goodput_bps",
+        Dimensions=dimensions,
+        StartTime=ec2_run.start_ns / 1e9,
+        EndTime=ec2_run.end_ns / 1e9,
+        Period=60,
+        Statistics=["Sum"],
+    )
+    points = sorted(answer["Datapoints"], key=lambda point: point["Timestamp"])
+    assert [point["Sum"] for point in points] == [2e6] * 3
+    assert points[0]["Timestamp"].timestamp() == ec2_run.start_ns / NS + 60
+
+
+def test_a_value_is_put_once_unless_again(moto: Any, ec2_run: Any, command: Any, capsys: Any) -> None:
+    ec2_run.pair(1)
+    command("publish", ec2_run.folder, "--endpoint-url", moto.url)
+    ec2_run.pair(2, start_s=20)
+    capsys.readouterr()
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["values"] == 8
+    assert "8 values were put before" in told.err
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url, "--json", "--again") == 0
+    assert json.loads(capsys.readouterr().out)["values"] == 16
+    assert (ec2_run.folder / "cloudwatch.published.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_dry_run_asks_no_service_and_puts_nothing(
+    scripted: Any, ec2_run: Any, command: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    ec2_run.pair(1)
+    assert command("publish", ec2_run.folder, "--endpoint-url", scripted.url, "--dry-run") == 0
+    out = capsys.readouterr().out
+    assert "goodput_bps run=run1 index=I_0 part=data 2e+06 Bits/Second" in out
+    assert "8 values would be put" in out
+    assert scripted.asked == []
+    assert not (ec2_run.folder / "cloudwatch.published.jsonl").exists()
+
+
+def test_values_older_than_two_weeks_are_refused(moto: Any, new_run: Any, command: Any, capsys: Any) -> None:
+    run = new_run(start_s=int(time.time()) - 15 * 86_400).facts()
+    run.pair(1)
+    with pytest.raises(CloudWatchError, match=r"8 values are of before .+: CloudWatch takes none older than two weeks"):
+        command("publish", run.folder, "--endpoint-url", moto.url)
+    run.pair(2, start_s=14 * 86_400)
+    assert command("publish", run.folder, "--endpoint-url", moto.url, "--json") == 1
+    told = capsys.readouterr()
+    assert json.loads(told.out)["values"] == 8
+    assert "none older than two weeks" in told.err
+
+
+def test_times_of_a_wrong_clock_are_refused(new_run: Any, command: Any) -> None:
+    run = new_run(start_s=int(time.time()) + 3 * 3600).facts()
+    run.pair(1)
+    with pytest.raises(CloudWatchError, match="more than two hours in the future"):
+        command("publish", run.folder, "--dry-run")
+
+
+def test_a_run_without_pairs_has_nothing_to_publish(ec2_run: Any, command: Any) -> None:
+    with pytest.raises(CloudWatchError, match="no complete pair: there is nothing to publish"):
+        command("publish", ec2_run.folder, "--dry-run")
+
+
+def test_what_was_put_before_the_service_failed_is_not_put_again(
+    scripted: Any, ec2_run: Any, command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloudwatch.publishing.MOST_VALUES", 4)
+    ec2_run.pair(1)
+    ec2_run.pair(2, start_s=60)
+    scripted.answers = [(200, {}), (200, {}), error("Throttling"), (200, {}), error("AccessDenied")]
+    with pytest.raises(
+        CloudWatchError, match=f"PutMetricData in {REGION}: these credentials may not do cloudwatch:PutMetricData"
+    ):
+        command("publish", ec2_run.folder, "--endpoint-url", scripted.url)
+    scripted.answers = [(200, {})]
+    scripted.asked.clear()
+    assert command("publish", ec2_run.folder, "--endpoint-url", scripted.url, "--quiet") == 0
+    assert len(scripted.asked) == 1
