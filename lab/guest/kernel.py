@@ -110,7 +110,7 @@ class GuestKernel:
         self._order(self._compare_clocks_ns())
         self.clock_offset_s = self._compare_clocks_ns() / 1e9
         self.release = self._expect("ready")[1]
-        self.process_id = _only_child(self._process.pid)
+        self.process_id = _only_child(_only_child(self._process.pid))
 
     def _compare_clocks_ns(self) -> int:
         """Guest's clock minus the host's: of several looks the one whose word came fastest."""
@@ -145,11 +145,16 @@ class GuestKernel:
 
     def _next_report(self, timeout_s: float) -> tuple[str, int, str]:
         if not select.select([self._reports], (), (), timeout_s)[0]:
-            raise GuestError(f"the guest kernel does not answer, see {self._log}")
+            raise GuestError(f"the guest kernel does not answer{self._reason()}")
         line = self._reports.readline().decode(errors="replace")
         if not line.endswith("\n"):
-            raise GuestError(f"the guest kernel ended, see {self._log}")
+            raise GuestError(f"the guest kernel ended{self._reason()}")
         return init.report_line(line)
+
+    def _reason(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        panics = [line for line in lines if line.startswith("Kernel panic")]
+        return f": {(panics or lines)[-1]}" if lines else ""
 
 
 def _only_child(process_id: int) -> int:
@@ -227,7 +232,9 @@ def _init_settings(settings: GuestSettings) -> dict[str, object]:
 
 
 def _boot(program: str, namespace: str, folder: Path, lines: Sequence[_Line]) -> subprocess.Popen[bytes]:
-    command = [*namespaces.exec_prefix(namespace), "unshare", "--pid", "--fork", "--kill-child=KILL", program]
+    command = [*namespaces.exec_prefix(namespace), "unshare", "--pid", "--fork", "--kill-child=KILL"]
+    # The kernel must not be process 1: that one ignores the signal by which it ends itself when it panics.
+    command += ["sh", "-c", '"$@" & wait "$!"', "sh", program]
     command += [f"mem={_MEMORY}", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
     command += [f"uml_dir={folder}", "umid=guest", f"vec0:transport=tap,ifname={GUEST_DEVICE},depth=128,gro=1"]
     command += ["con=null", *(f"con{number}={line.words()}" for number, line in enumerate(lines))]

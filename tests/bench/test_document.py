@@ -30,7 +30,7 @@ def test_the_place_of_a_measurement_has_commit_machine_and_load() -> None:
     assert all(word in document.where("best of 3.") for word in ("commit", "processors", "load", "best of 3."))
 
 
-@pytest.mark.parametrize("name", ["measured", "recording", "transfers"])
+@pytest.mark.parametrize("name", ["measured", "recording", "transfers", "campaign"])
 def test_the_page_has_a_block_for_each_bench(name: str) -> None:
     page = document.DOCUMENT.read_text()
     assert page.count(f"<!-- {name}: begin -->") == page.count(f"<!-- {name}: end -->") == 1

@@ -221,3 +221,15 @@ def test_without_the_program_one_line_says_what_to_install(tmp_path: Path, monke
         kernel.running(settings, "none", io.BytesIO(), tmp_path / "log"),
     ):
         pass
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts", "user_mode_linux")
+@pytest.mark.parametrize("how", ["panics", "is killed"])
+def test_a_guest_kernel_that_is_gone_is_told_in_one_line(tmp_path: Path, how: str) -> None:
+    program = "sleep 0.5; echo c > /proc/sysrq-trigger; sleep 60" if how == "panics" else "sleep 60"
+    with guest(tmp_path, io.BytesIO(), "sh", "-c", program) as (running, _):
+        if how == "is killed":
+            os.kill(running.process_id, signal.SIGKILL)
+        with pytest.raises(GuestError, match="the guest kernel ended" + (": Kernel panic" if how == "panics" else "")):
+            running.wait()

@@ -37,7 +37,9 @@ def test_a_terminal_has_one_line_that_is_rewritten_and_wiped(plan: Plan) -> None
     tell(PlainDisplay(live, answers, itertools.count(0.0, 2.0).__next__), plan)
     shown = [part.strip() for part in live.getvalue().replace("\n", "\r").split("\r")]
     moving = [line for line in shown if "%" in line]
-    assert moving[0].startswith("0 of 3 pairs, I_0 pair 1 probe 50 %, 1 Mbit/s, loss 1.30 %, RTT 213 ms,")
+    assert moving[0].startswith("0 of 3 pairs, I_0 pair 1 probe 50 %, 1 Mbit/s, loss 1.30 %, RTT 213 ms")
+    # A twenty-fifth of a pair tells nothing of the time that is left, the half of one does.
+    assert moving[0].endswith("213 ms")
     assert moving[1].startswith("0 of 3 pairs, I_0 pair 1 data 50 %, 2 Mbit/s,")
     assert moving[1].endswith("left")
     assert "fetching the receiver's half: 0 of 2 files" in shown

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from vmtrace.errors import CommandError, UsageError
+from vmtrace.errors import CommandError, Exit, UsageError, guarded_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,17 @@ def run(name: str, arguments: Sequence[str]) -> int:
     """Run a subcommand with its arguments; returns the exit status."""
     command = COMMANDS[name]
     parsed = command.parser(name).parse_args([word for word in arguments if word != "--debug"])
+    status = int(Exit.DONE)
     try:
-        return command.run(parsed)
-    except BrokenPipeError:
-        raise
+        with guarded_output():
+            status = command.run(parsed)
     except Exception as error:
         if isinstance(error, _expected_errors()):
             from sender.wire.program import describe
 
             raise CommandError(describe(error)) from error
         raise
+    return status
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:
