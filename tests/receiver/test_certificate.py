@@ -1,6 +1,9 @@
 import hashlib
+import os
+import pty
 import ssl
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +54,26 @@ def test_a_file_that_is_no_certificate_is_named(content: bytes, tmp_path: Path) 
         load_certificate(tmp_path / "absent")
 
 
+def on_a_terminal(code: str) -> str:
+    """What a program says that could ask its user."""
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY); {code}"],
+            stdin=theirs,
+            capture_output=True,
+            start_new_session=True,
+            text=True,
+            timeout=10,
+            check=False,
+            cwd=Path(__file__).parents[2],
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return done.stderr
+
+
 def test_a_key_with_a_password_is_refused_instead_of_asked_for(tmp_path: Path) -> None:
     own_certificate(tmp_path)
     whole = (tmp_path / "certificate.pem").read_bytes()
@@ -59,5 +82,9 @@ def test_a_key_with_a_password_is_refused_instead_of_asked_for(tmp_path: Path) -
     ).stdout
     path = tmp_path / "locked.pem"
     path.write_bytes(locked + whole[whole.index(b"-----BEGIN CERTIFICATE") :])
-    with pytest.raises(NoCertificate, match="without password"):
-        load_certificate(path)
+    done = on_a_terminal(
+        "from pathlib import Path; from receiver.certificate import load_certificate;"
+        f"load_certificate(Path({str(path)!r}))"
+    )
+    assert "NoCertificate" in done
+    assert "without password" in done

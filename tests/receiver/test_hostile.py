@@ -426,6 +426,8 @@ def test_the_receiver_can_be_stopped_in_the_middle_of_everything(tmp_path: Path)
             began_s = time.monotonic()
             there.server.stop()
             assert is_over(client.socket)
+            # While the data connection is still open: nobody waits for it any more.
+            assert eventually(lambda: all(thread.name != "session" for thread in threading.enumerate()))
             assert time.monotonic() - began_s < 3
 
 

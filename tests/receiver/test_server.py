@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from sender.wire.control import Control
 from sender.wire.endpoint import Endpoint
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok
-from tests.receiver.harness import KEY, census, leaves_nothing, receiver, transfer
+from tests.receiver.harness import KEY, census, leaves_nothing, receiver, stranger, transfer
 
 
 def test_it_serves_and_stops_and_leaves_nothing(tmp_path: Path) -> None:
@@ -68,3 +71,21 @@ def test_a_certificate_that_is_none_is_told_before_it_listens(tmp_path: Path) ->
     with pytest.raises(NoCertificate, match=r"absent\.pem: no certificate"):
         Server(settings, KEY, Log(), "1")
     assert census(tmp_path) == before
+
+
+def test_a_receiver_without_descriptors_does_not_burn_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def exhausted(_self: socket.socket) -> None:
+        tried.append(1)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+        with monkeypatch.context() as patched:
+            patched.setattr(socket.socket, "accept", exhausted)
+            with stranger(there.port):
+                time.sleep(0.5)
+        assert 2 <= len(tried) <= 10
+        there.serves()
