@@ -36,15 +36,15 @@ help: ## list the targets
 
 # --- what a newcomer runs ---
 
-demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, analyse the captures in samples/, end with a report to open
+demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with root over an emulated path), report on it
 	@mkdir -p $(OUT)
-	@echo '== vmtrace analyze samples --report $(OUT)/report.html --figures $(OUT)/figures'
-	@$(BIN)/vmtrace analyze samples --report $(OUT)/report.html --figures $(OUT)/figures
+	@echo '== vmtrace analyze samples --report $(OUT)/samples.html'
+	@$(BIN)/vmtrace analyze samples --report $(OUT)/samples.html
 	@echo
-	@echo 'What each sample is about: samples/README.md'
-	@echo 'Figures:  $(CURDIR)/$(OUT)/figures'
-	@echo 'Report, to open in a browser:'
-	@echo '$(CURDIR)/$(OUT)/report.html'
+	@echo 'What each sample is about: samples/README.md; their report: $(CURDIR)/$(OUT)/samples.html'
+	@echo
+	@echo '== vmtrace demo --out $(OUT)'
+	@$(BIN)/vmtrace demo --out $(OUT)
 
 test: $(STAMPS)/system-test $(STAMPS)/install-dev ## set up, then all checks and tests
 	@$(MAKE) lint types test-rust test-python fuzz
@@ -90,6 +90,9 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
 	@$(BIN)/python -m bench.run $(BENCH)
+	@$(BIN)/python -m bench.transfers $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -21,15 +21,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import cable, document
+from bench.cable import INTERFACE
 from bench.recorders import RECORDERS, VMTRACE, Outcome, Recorder, Recording, Settings
 from lab import namespaces
 
 ROOT = Path(__file__).parent.parent
-INTERFACE = "veth0"
 ADDRESSES = ("198.18.9.1", "198.18.9.2")
 # An address that the receiving host does not have: it drops the packets right behind the capture.
 NOBODY = "198.18.9.9"
 SENDING, RECORDING = 0, 1  # processors
+_BULK_STORY = "A bulk transfer of iperf3 with segmentation offload, each try:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,16 @@ def main() -> int:
         trials = list(measure_rates(recorders, rates, arguments, (sender, receiver, settings, Path(folder))))
         settings = Settings(INTERFACE, arguments.buffer_mib, arguments.snaplen, "tcp")
         bulk = list(measure_bulk(recorders, arguments, (sender, receiver, settings, Path(folder))))
-    print(rates_table(trials))
-    print()
-    print(bulk_table(bulk))
     worse = where_worse(trials)
-    print("\n".join(["", *worse]) if worse else "\nvmtrace dropped nothing wherever another dropped nothing.")
+    judged = "\n".join(worse) if worse else "vmtrace dropped nothing wherever another dropped nothing."
+    how = (
+        f"buffer {arguments.buffer_mib} MiB, snap length {arguments.snaplen}, up to {arguments.tries} tries at a rate."
+    )
+    place = document.where(f"{how} Command: `python -m bench.capture`.")
+    text = "\n\n".join([place, rates_table(trials), judged, _BULK_STORY, bulk_table(bulk)])
+    print(text)
+    if not arguments.quick:
+        document.write_block("recording", text)
     return 1 if worse else 0
 
 
@@ -185,24 +192,11 @@ def where_worse(trials: Sequence[Trial]) -> list[str]:
 @contextmanager
 def joined() -> Iterator[tuple[str, str]]:
     """A sending and a receiving namespace; UDP messages are cut into packets before they cross."""
-    names = (namespaces.namespace_name("rate", 1), namespaces.namespace_name("rate", 2))
-    try:
-        for name in names:
-            namespaces.create(name)
-        _program(
-            "ip", "-n", names[0], *f"link add {INTERFACE} type veth peer name {INTERFACE} netns {names[1]}".split()
-        )
-        for name, address in zip(names, ADDRESSES, strict=True):
-            namespaces.set_sysctls(name, {"net.ipv6.conf.all.disable_ipv6": "1"})
-            _program("ip", "-n", name, "address", "add", f"{address}/24", "dev", INTERFACE)
-            _program("ip", "-n", name, "link", "set", INTERFACE, "up")
+    with cable.joined(ADDRESSES) as names:
         hardware = _program("ip", "netns", "exec", names[1], "cat", f"/sys/class/net/{INTERFACE}/address").strip()
         _program("ip", "-n", names[0], *f"neighbour replace {NOBODY} lladdr {hardware} dev {INTERFACE}".split())
         _program("ip", "netns", "exec", names[0], "ethtool", "-K", INTERFACE, "tx-udp-segmentation", "off")
         yield names
-    finally:
-        for name in names:
-            namespaces.delete(name)
 
 
 def _rates(least: float, step: float) -> Iterator[float]:
@@ -234,7 +228,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--buffer-mib", type=int, default=32, help="kernel buffer of all programs (32)")
     parser.add_argument("--snaplen", type=int, default=96, help="snap length of all programs (96)")
     parser.add_argument("--folder", type=Path, help="where the captures are written (the temporary folder)")
-    return parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="two rates, one try each, and no page written")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.most, arguments.tries, arguments.seconds = arguments.least * arguments.step, 1, 1
+    return arguments
 
 
 if __name__ == "__main__":

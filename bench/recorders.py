@@ -127,7 +127,7 @@ def _vmtrace(settings: Settings, file: Path) -> list[str]:
 
 
 VMTRACE = Recorder(
-    "vmtrace", _vmtrace, "recording ", re.compile(r": ([\d,]+) packets"), re.compile(r"dropped by kernel ([\d,]+)")
+    "vmtrace", _vmtrace, "recording ", re.compile(r": ([\d,]+) packets"), re.compile(r"dropped by kernel ([\d,]*\d)")
 )
 TCPDUMP = Recorder(
     "tcpdump",

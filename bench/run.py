@@ -1,26 +1,20 @@
 """Speed beside peers, in one run on the same files: `make bench`, or `python -m bench.run --help`."""
 
 import argparse
-import datetime
 import json
 import os
-import platform
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench import captures, peers, results
+from bench import captures, document, peers, results
 from bench.captures import Capture
 from bench.measure import Cost, ProgramError, best_cost_of, cost_of
 from bench.results import Row
 
 ROOT = Path(__file__).parent.parent
-DOCUMENT = ROOT / "docs/performance.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # The captures on which all peers run; on the others only vmtrace, and what a promise compares it with.
 WITH_ALL_PEERS = frozenset({"few", "short"})
 WITH_ONE_PROCESSOR = frozenset({"many", "one"})
@@ -45,8 +39,8 @@ def main() -> int:
         json.dumps({"rows": [asdict(row) for row in rows], "promises": [asdict(p) for p in promises], "wrong": wrong})
     )
     if not arguments.quick and arguments.only is None:
-        _write_document(text)
-        print(f"\nwritten to {DOCUMENT.relative_to(ROOT)}")
+        document.write_block("measured", text)
+        print(f"\nwritten to {document.DOCUMENT.relative_to(ROOT)}")
     return 1 if wrong else 0
 
 
@@ -148,24 +142,10 @@ def _connections(answer: Path) -> Iterator[dict[str, Any]]:
 
 
 def _where(arguments: argparse.Namespace) -> str:
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
-    )
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-    return (
-        f"Measured {date} at commit {commit.stdout.strip() or 'unknown'}, on {cpu[1] if cpu else platform.machine()}, "
-        f"{len(os.sched_getaffinity(0))} processors, Linux {platform.release()}, load {os.getloadavg()[0]:.1f}; "
+    return document.where(
         f"best of {arguments.repeat}, slow peers on the first {arguments.prefix:,} packets once. "
         f"Command: `make bench`{' with `--quick`' if arguments.quick else ''}."
     )
-
-
-def _write_document(text: str) -> None:
-    document = DOCUMENT.read_text()
-    before, rest = document.split(BEGIN)
-    after = rest.split(END)[1]
-    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 def _say(line: str) -> None:

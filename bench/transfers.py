@@ -1,9 +1,9 @@
 """`python -m bench.transfers`: vmtrace's transfers beside iperf3's, over the same path, in turns, in the same run.
 
-One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO and
-once with it every 10 ms; iperf3 once as it is and once with writes of 1 MiB (`-l 1M`), the better of which counts. Paths:
-loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made within a
-turn, because a machine's speed changes from minute to minute.
+One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO
+and once with it every 10 ms; iperf3 once as it is and once with writes of 1 MiB (`-l 1M`), the better of which counts.
+Paths: loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made
+within a turn, because a machine's speed changes from minute to minute.
 """
 
 import argparse
@@ -20,11 +20,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import cable, document
 from bench.measure import ProgramError
-from bench.results import Promise
+from bench.results import Promise, promises_table
 from lab import namespaces
 
 ROOT = Path(__file__).parent.parent
+_ADDRESSES = ("198.18.3.1", "198.18.3.2")
 _START_S = 20.0
 _TURN_S = 300.0
 _PLAN = """\
@@ -58,17 +60,21 @@ class Turn:
 def main() -> int:
     """Measure, print a table; status 1 if a promise is not kept."""
     arguments = _arguments()
-    promises = []
+    promises, lines = [], []
     for place in _places():
-        turns = []
+        turns: list[Turn] = []
         for number in range(arguments.turns):
             turns.append(turn(place, arguments.bytes, arguments.control))
             print(f"{place.name}, turn {number + 1}: {_told(turns[-1])}", flush=True)
         promises += promises_of(place.name, turns)
-    print()
-    for promise in promises:
-        kept = "kept" if promise.kept else "NOT kept"
-        print(f"{promise.what}: {promise.measured:.3f} ({promise.bound} {promise.limit:g}): {kept}")
+        lines += rows(place.name, turns)
+    how = f"{arguments.turns} turns of {arguments.bytes / 2**30:.3g} GiB, {arguments.control}."
+    header = ["| path | program | Gbit/s, median | least | most |", "|---|---|---:|---:|---:|"]
+    place_line = document.where(f"{how} Command: `python -m bench.transfers`.")
+    text = "\n".join([place_line, "", *header, *lines, "", promises_table(promises)])
+    print(text)
+    if not arguments.quick:
+        document.write_block("transfers", text)
     return 0 if all(promise.kept for promise in promises) else 1
 
 
@@ -89,6 +95,20 @@ def promises_of(name: str, turns: Sequence[Turn]) -> list[Promise]:
         Promise(f"{name}: goodput, vmtrace / iperf3", speed, ">=", 1.0),
         Promise(f"{name}: goodput, with / without TCP_INFO every 10 ms", sampling, ">=", 0.98),
     ]
+
+
+def rows(name: str, turns: Sequence[Turn]) -> list[str]:
+    """A line of a Markdown table for each program."""
+    programs = {
+        "iperf3": [one.iperf3_bps for one in turns],
+        "vmtrace": [one.vmtrace_bps for one in turns],
+        "vmtrace, TCP_INFO every 10 ms": [one.sampled_bps for one in turns],
+    }
+    lines = []
+    for program, rates in programs.items():
+        told = " | ".join(f"{rate / 1e9:.1f}" for rate in (statistics.median(rates), min(rates), max(rates)))
+        lines.append(f"| {name} | {program} | {told} |")
+    return lines
 
 
 def iperf3(place: Place, size: int, control: str, more: Sequence[str]) -> float:
@@ -167,22 +187,10 @@ def _places() -> Iterator[Place]:
 
 @contextlib.contextmanager
 def veth_pair() -> Iterator[Place]:
-    """Two namespaces joined by a veth pair, 198.18.3.1 and 198.18.3.2."""
-    names = [namespaces.namespace_name(role, 9000) for role in ("near", "far")]
-    try:
-        for name in names:
-            namespaces.create(name)
-        namespaces.run_program(
-            ["ip", "-n", names[0], "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", names[1]]
-        )
-        for number, name in enumerate(names, 1):
-            namespaces.run_program(["ip", "-n", name, "address", "add", f"198.18.3.{number}/24", "dev", "eth0"])
-            namespaces.run_program(["ip", "-n", name, "link", "set", "eth0", "up"])
+    """Two namespaces joined by a veth pair."""
+    with cable.joined(_ADDRESSES) as names:
         near, far = (tuple(namespaces.exec_prefix(name)) for name in names)
-        yield Place("veth", near, far, "198.18.3.2")
-    finally:
-        for name in names:
-            namespaces.delete(name)
+        yield Place("veth", near, far, _ADDRESSES[1])
 
 
 def _told(one: Turn) -> str:
@@ -197,7 +205,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--turns", type=int, default=7, help="turns of all programs on each path (7)")
     parser.add_argument("--bytes", type=int, default=8 << 30, help="bytes of a transfer (8 GiB)")
     parser.add_argument("--control", default="cubic", help="congestion control of all (cubic)")
-    return parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="small transfers, two turns, and no page written")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.turns, arguments.bytes = 2, 1 << 30
+    return arguments
 
 
 if __name__ == "__main__":

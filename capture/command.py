@@ -201,7 +201,7 @@ def _wrong_usage(arguments: argparse.Namespace) -> str | None:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"vmtrace capture: {message}", file=sys.stderr)
+    print(f"vmtrace: {message}", file=sys.stderr)
     return status
 
 

@@ -44,7 +44,7 @@ class HostCounters:
         if interval_s <= 0:
             raise ValueError(f"host counters each {interval_s} s: must be more than 0")
         self.path = path
-        """The file that is written: with a number in its name where `path` has other columns (another NIC or kernel)."""
+        """The file that is written: with a number in its name where `path` has other columns (other NIC or kernel)."""
         self.error: str | None = None
         self.rows = 0
         self.cpu_s = 0.0

@@ -9,9 +9,9 @@ The kernel decides it, with the BPF program that is made here, so that payload i
 * All else (ICMP, ARP, IP in IP, GRE, fragments, IPv6 with extension headers): 192 bytes, which is room for a tunnel:
   Ethernet 14 + IPv6 40 + UDP 8 + VXLAN 8 + Ethernet 14 + IPv6 40 + TCP with all options 60 = 184.
 
-The limit of this: a filter has no memory. Where a handshake message goes on in a further segment (a certificate chain
-that is longer than the MTU), that segment looks like any other and is cut. With offload, which is the usual case,
-such a flight is one large packet to the capture, and whole.
+The limit of this: a filter has no memory. Where a handshake goes on in a further segment (a certificate chain longer
+than the MTU, or, with offload, longer than what the server writes at once: 4096 bytes for OpenSSL), that segment looks
+like any other and is cut.
 
 A packet of Ethernet may have VLAN tags inside (`any` and most cards hand them over beside the packet). The loads are
 guarded as `bpf` explains: a short or strange packet is kept, never rejected.

@@ -8,7 +8,6 @@ is decided in `recorder`.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import socket
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from capture.errors import CaptureError
+from capture.libpcap_calls import POINTER, library
 
 # pcap/pcap.h
 ERRBUF_BYTES = 256
@@ -30,42 +30,6 @@ _NETMASK_UNKNOWN = 0xFFFFFFFF
 _LOOPBACK, _UP, _RUNNING = 1, 2, 4
 _TIMESTAMPS_OF_HOST = 0
 _STREAM_FULLY_BUFFERED = 0  # stdio.h: _IOFBF
-
-# libpcap.so.1 is the name of most distributions, libpcap.so.0.8 that of Debian and Ubuntu.
-_NAMES = ("libpcap.so.1", "libpcap.so.0.8")
-
-_POINTER = ctypes.c_void_p
-_SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
-    "pcap_create": (_POINTER, (ctypes.c_char_p, ctypes.c_char_p)),
-    "pcap_set_snaplen": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_set_promisc": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_set_timeout": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_set_buffer_size": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_set_tstamp_precision": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_get_tstamp_precision": (ctypes.c_int, (_POINTER,)),
-    "pcap_tstamp_type_val_to_name": (ctypes.c_char_p, (ctypes.c_int,)),
-    "pcap_activate": (ctypes.c_int, (_POINTER,)),
-    "pcap_setnonblock": (ctypes.c_int, (_POINTER, ctypes.c_int, ctypes.c_char_p)),
-    "pcap_setdirection": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_compile": (ctypes.c_int, (_POINTER, _POINTER, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint32)),
-    "pcap_setfilter": (ctypes.c_int, (_POINTER, _POINTER)),
-    "pcap_freecode": (None, (_POINTER,)),
-    "pcap_fileno": (ctypes.c_int, (_POINTER,)),
-    "pcap_get_selectable_fd": (ctypes.c_int, (_POINTER,)),
-    "pcap_datalink": (ctypes.c_int, (_POINTER,)),
-    "pcap_set_datalink": (ctypes.c_int, (_POINTER, ctypes.c_int)),
-    "pcap_datalink_val_to_name": (ctypes.c_char_p, (ctypes.c_int,)),
-    "pcap_dispatch": (ctypes.c_int, (_POINTER, ctypes.c_int, _POINTER, _POINTER)),
-    "pcap_stats": (ctypes.c_int, (_POINTER, _POINTER)),
-    "pcap_geterr": (ctypes.c_char_p, (_POINTER,)),
-    "pcap_statustostr": (ctypes.c_char_p, (ctypes.c_int,)),
-    "pcap_close": (None, (_POINTER,)),
-    "pcap_dump_fopen": (_POINTER, (_POINTER, _POINTER)),
-    "pcap_dump_close": (None, (_POINTER,)),
-    "pcap_findalldevs": (ctypes.c_int, (_POINTER, ctypes.c_char_p)),
-    "pcap_freealldevs": (None, (_POINTER,)),
-    "pcap_lib_version": (ctypes.c_char_p, ()),
-}
 
 
 class Stats(NamedTuple):
@@ -120,43 +84,11 @@ _Device._fields_ = [
 
 
 @lru_cache(maxsize=1)
-def library() -> ctypes.CDLL:
-    """The system's libpcap.
-
-    Raises:
-        CaptureError: there is none, or one that is too old.
-    """
-    for name in (*_NAMES, None):
-        # Last, because it starts ldconfig or a compiler, which a bare system may lack.
-        found = name or ctypes.util.find_library("pcap")
-        try:
-            loaded = ctypes.CDLL(found) if found else None
-        except OSError:
-            continue
-        if loaded is not None:
-            return _declared(loaded)
-    raise CaptureError(
-        "capturing needs libpcap, which is not installed (Debian, Ubuntu: apt install libpcap0.8; "
-        "Fedora, Amazon Linux: dnf install libpcap; Alpine: apk add libpcap)"
-    )
-
-
-def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
-    for name, (result, arguments) in _SIGNATURES.items():
-        try:
-            function = getattr(loaded, name)
-        except AttributeError:
-            raise CaptureError(f"this libpcap has no {name}: capturing needs libpcap 1.5 or newer") from None
-        function.restype, function.argtypes = result, arguments
-    return loaded
-
-
-@lru_cache(maxsize=1)
 def _libc() -> ctypes.CDLL:
     loaded = ctypes.CDLL(None, use_errno=True)
-    loaded.fdopen.restype, loaded.fdopen.argtypes = _POINTER, (ctypes.c_int, ctypes.c_char_p)
-    loaded.setvbuf.argtypes = (_POINTER, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t)
-    loaded.ferror.argtypes = loaded.fflush.argtypes = (_POINTER,)
+    loaded.fdopen.restype, loaded.fdopen.argtypes = POINTER, (ctypes.c_int, ctypes.c_char_p)
+    loaded.setvbuf.argtypes = (POINTER, ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t)
+    loaded.ferror.argtypes = loaded.fflush.argtypes = (POINTER,)
     return loaded
 
 
@@ -202,7 +134,7 @@ class Live:
         self._handle: int | None = self._library.pcap_create(os.fsencode(interface), error)
         if not self._handle:
             raise CaptureError(f"{interface}: cannot be opened: {_text(error.value)}")
-        self._dump = ctypes.cast(self._library.pcap_dump, _POINTER)
+        self._dump = ctypes.cast(self._library.pcap_dump, POINTER)
 
     def set(self, snaplen: int, buffer_bytes: int, timeout_ms: int, *, promiscuous: bool, nanoseconds: bool) -> None:
         """What must be known before `activate`. A kernel without nanoseconds gives microseconds."""

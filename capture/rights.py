@@ -7,7 +7,7 @@ import socket
 import sys
 
 from capture.errors import CaptureError
-from capture.libpcap import library
+from capture.libpcap_calls import library
 
 
 def missing_rights() -> str | None:

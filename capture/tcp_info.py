@@ -27,7 +27,9 @@ COLUMNS = ("time_ns", "stream", "direction", "local_port", "peer_port", *FIELDS)
 _BLOCK_S = 0.25
 _SO_COOKIE = 57  # asm-generic/socket.h
 _COOKIE_BYTES = 8
-_LIBC = ctypes.CDLL(None, use_errno=True)  # lets go of the interpreter while the kernel waits for the socket's lock
+# Holds the interpreter while the kernel waits for the socket's lock. With CDLL, which lets go of it, a bulk sender
+# has the processor back first: a sample then took 0.6 ms instead of 0.13 ms, and half as much processor time again.
+_LIBC = ctypes.PyDLL(None, use_errno=True)
 _LIBC.getsockopt.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p]
 
 
@@ -78,8 +80,9 @@ class TcpInfoSampler:
         self._lock = threading.Lock()
         self._watched: dict[tuple[int, str], _Watched] = {}
         self._last: dict[tuple[int, str], tuple[int, _Watched, bytes]] = {}
-        self._rows: list[str] = []
-        self._ending = threading.Event()
+        self._rows: list[tuple[int, _Watched, bytes]] = []
+        self._ending = threading.Lock()  # waiting for a lock is half as dear as waiting for an event
+        self._ending.acquire()
         self._thread = threading.Thread(target=self._run, name="tcp-info", daemon=True)
         self._result: tuple[TcpInfoSample, ...] | None = None
         head = (origin or provenance(SCHEMA, interval_s)).header() + ",".join(COLUMNS) + "\n"
@@ -93,7 +96,7 @@ class TcpInfoSampler:
         watched = _Watched(stream, direction, sock)
         with self._lock:
             self._watched[stream, direction] = watched
-            if self._thread.ident is None and not self._ending.is_set():
+            if self._thread.ident is None and self._ending.locked():
                 self._thread.start()
 
     def unwatch(self, stream: int, direction: str) -> None:
@@ -107,7 +110,8 @@ class TcpInfoSampler:
     def finish(self) -> tuple[TcpInfoSample, ...]:
         """Stop, write what is left, and return the last sample of each stream and direction. May be called again."""
         if self._result is None:
-            self._ending.set()
+            if self._ending.locked():
+                self._ending.release()
             if self._thread.ident is not None:
                 self._thread.join()
             for stream, direction in list(self._watched):
@@ -120,7 +124,7 @@ class TcpInfoSampler:
     def _run(self) -> None:
         deadlines = Deadlines(self._interval_s)
         written_s = time.monotonic()
-        while not self._ending.wait(deadlines.remaining_s()):
+        while not self._ending.acquire(timeout=deadlines.remaining_s()):
             with self._lock:
                 for watched in list(self._watched.values()):
                     self._sample(watched)
@@ -132,14 +136,15 @@ class TcpInfoSampler:
             self.missed = deadlines.missed
 
     def _sample(self, watched: _Watched) -> None:
-        time_ns = time.time_ns()
         raw = watched.tcp_info()
+        time_ns = time.time_ns()  # afterwards: the kernel may have waited for the socket's lock
         if raw is None:  # closed without a word: its last regular sample stands
             self._watched.pop((watched.stream, watched.direction), None)
             return
-        self._last[watched.stream, watched.direction] = (time_ns, watched, raw)
+        row = (time_ns, watched, raw)
+        self._last[watched.stream, watched.direction] = row
         if self.error is None:
-            self._rows.append(f"{time_ns},{watched.cells},{_layout(len(raw)).row(raw)}\n")
+            self._rows.append(row)
 
     def _write_rows(self) -> None:
         with self._lock:
@@ -147,7 +152,8 @@ class TcpInfoSampler:
         if not rows or self.error is not None:
             return
         try:
-            durable.append_whole(self._file, "".join(rows).encode())
+            # Written as text many at once: while the processor has it in its caches that takes a quarter of the time.
+            durable.append_whole(self._file, "".join(_text_of(*row) for row in rows).encode())
         except OSError as error:
             self.error = f"{self._path}: {error.strerror}: TCP_INFO is kept until here"
 
@@ -213,6 +219,10 @@ def _layout(length: int) -> Layout:
     if found is None:
         found = _LAYOUTS[length] = Layout(length)
     return found
+
+
+def _text_of(time_ns: int, watched: _Watched, raw: bytes) -> str:
+    return f"{time_ns},{watched.cells},{_layout(len(raw)).row(raw)}\n"
 
 
 def _sample_of(time_ns: int, watched: _Watched, raw: bytes) -> TcpInfoSample:

@@ -181,5 +181,5 @@ def _plan(name: str | None) -> str | None:
 
 
 def _complain(line: str, status: int) -> int:
-    print(f"lab: {line}", file=sys.stderr)
+    print(f"vmtrace: {line}", file=sys.stderr)
     return status

@@ -5,9 +5,9 @@ instant they are due, and writes those that are due. `select` is the clock (micr
 milliseconds). The log is a buffered binary file of raw headers; nothing is decoded while the run lasts.
 
 Why it can be trusted: for each packet it logs how long the packet can have waited unread, and how much later than due
-it left; a run beyond the bounds is not called good. The wait is an upper bound: a packet that is there when the loop
-looks came after the loop last saw that side empty, or after it woke. The process asks for real-time priority, because
-it shares the cores with the hosts it joins.
+it left; a run beyond the bounds is not called good. The wait is an upper bound while the loop is awake: a packet that
+is there when it looks came after it last saw that side empty. How late the kernel wakes it shows in the lateness of
+what was due meanwhile. The process asks for real-time priority, because it shares the cores with the hosts it joins.
 
 SIGUSR1 freezes the sender's side: nothing is read from it or written to it until SIGUSR2, then all at once.
 Any other program with the same command line and the same two files can stand in for it.

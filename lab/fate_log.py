@@ -34,7 +34,7 @@ FLAG_FIN, FLAG_SYN, FLAG_RST, FLAG_PSH, FLAG_ACK = 1, 2, 4, 8, 16
 class PacketFate:
     """One packet as the emulator saw it. Times are Unix nanoseconds; `time_out_ns` is 0 when it never left.
 
-    `waited_ns` bounds how long it can have waited before the emulator read it, at `time_in_ns`.
+    At `time_in_ns` the emulator read it; `waited_ns` is how long it can have waited for that.
     """
 
     number: int

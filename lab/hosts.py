@@ -274,7 +274,12 @@ def _start_emulator(
     command = [sys.executable, "-m", "lab.emulator", "--descriptors", *map(str, descriptors)]
     command += ["--settings", str(settings_path), "--log", str(log_path), "--report", str(report_path)]
     process = subprocess.Popen(
-        command, pass_fds=descriptors, stdout=subprocess.PIPE, text=True, env=module_environment()
+        command,
+        pass_fds=descriptors,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=module_environment(),
+        start_new_session=True,  # Ctrl-C is not for it: packets on their way must still arrive
     )
     stack.callback(_end, process)
     if process.stdout is None or process.stdout.readline().strip() != "ready":

@@ -22,7 +22,7 @@ class Certificate:
     sha256: str
 
 
-class NoCertificate(Exception):  # noqa: N818 - a state that is told to the sender, not a defect
+class NoCertificate(ValueError):  # noqa: N818 - a state that is told to the sender, not a defect
     """TLS transfers are not possible here; the message says why."""
 
 
@@ -38,13 +38,20 @@ def own_certificate(folder: Path) -> Certificate:
 def load_certificate(path: Path) -> Certificate:
     """A certificate and its key from one PEM file. Raises `NoCertificate`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        context.load_cert_chain(path)
+        context.load_cert_chain(path, password=_no_password)
         first = path.read_text().split("-----BEGIN CERTIFICATE-----")[1].split("-----END CERTIFICATE-----")[0]
         content = ssl.PEM_cert_to_DER_cert(f"-----BEGIN CERTIFICATE-----{first}-----END CERTIFICATE-----")
     except (OSError, ValueError, IndexError) as error:
-        raise NoCertificate(f"{path}: no certificate with its key ({error})") from error
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise NoCertificate(f"{path}: no certificate with its key, without password, in PEM form ({reason})") from error
     return Certificate(context, hashlib.sha256(content).hexdigest())
+
+
+def _no_password() -> str:
+    """Else OpenSSL would ask on the terminal, and the receiver wait for that."""
+    return ""
 
 
 def _make(path: Path) -> None:
@@ -57,7 +64,6 @@ def _make(path: Path) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCertificate(f"openssl did not make a certificate ({error})") from error
     if done.returncode != 0:
-        raise NoCertificate(
-            f"openssl did not make a certificate: {done.stderr.decode(errors='replace').strip()[-200:]}"
-        )
+        said = " ".join(done.stderr.decode(errors="replace").split())
+        raise NoCertificate(f"openssl did not make a certificate: {said[-200:]}")
     write_aside(path, done.stdout)

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from capture.rights import missing_rights
-
 from capture.durable import make_folder
+from capture.interfaces import no_such_interface
+from capture.libpcap import interface_names
+from capture.rights import missing_rights
+from capture.settings import ANY
 from receiver.log import Log
 from receiver.server import Server
 from receiver.settings import ReceiverSettings
@@ -19,6 +21,9 @@ from sender.wire.endpoint import DEFAULT_PORT
 from sender.wire.keys import ENVIRONMENT, load_key, write_new_key
 from sender.wire.version import vmtrace_version
 
+_LARGEST_PORT = 65535
+_LARGEST_LIMIT = 2**63 - 1
+_MOST_STREAMS = 1024
 _EXAMPLES = """examples:
   vmtrace receive --key-file vmtrace.key                 make a key if there is none, record every transfer
   vmtrace receive --key-file vmtrace.key --no-capture    without the rights to record packets
@@ -69,7 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-streams",
         metavar="N",
-        type=_positive,
+        type=_streams,
         default=limits.streams,
         help="streams of a transfer (default: %(default)s)",
     )
@@ -119,6 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     log = Log(json_lines=arguments.json_lines, quiet=arguments.quiet)
     key = _key(arguments.key_file, log)
     settings = settings_of(arguments)
+    if settings.interface is not None and settings.interface not in (*interface_names(), ANY):
+        raise ValueError(no_such_interface(settings.interface))
     make_folder(settings.folder)
     server = Server(settings, key, log, vmtrace_version())
     _stop_on_signals(server)
@@ -178,14 +185,18 @@ def _stop_on_signals(server: Server) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text}: ports are 0 to 65535")
-    return port
+    if not text.isdecimal() or int(text[:20]) > _LARGEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text}: ports are 0 to {_LARGEST_PORT}")
+    return int(text)
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be at least 1")
-    return number
+    if not text.isdecimal() or not 1 <= int(text[:20]) <= _LARGEST_LIMIT:
+        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, at least 1")
+    return int(text)
+
+
+def _streams(text: str) -> int:
+    if _positive(text) > _MOST_STREAMS:
+        raise argparse.ArgumentTypeError(f"{text}: at most {_MOST_STREAMS} streams are possible")
+    return int(text)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
+from capture.durable import write_aside
 from capture.host_counters import HostCounters
 from capture.host_facts import host_facts
-
-from capture.durable import write_aside
 from receiver.storage import StoredRun
 
 

@@ -13,7 +13,9 @@ class Newcomer:
     """An accepted connection, in non-blocking mode."""
 
     socket: socket.socket
-    address: str
+    host: str
+    origin: str
+    """What `admission` counts it under."""
     hello: bytes
     deadline_s: float
     auth: bytes = b""
@@ -35,7 +37,7 @@ class Newcomer:
         return True if len(self.auth) == handshake.AUTH_BYTES else None
 
 
-def greet(sock: socket.socket, address: str, deadline_s: float) -> Newcomer | None:
+def greet(sock: socket.socket, host: str, origin: str, deadline_s: float) -> Newcomer | None:
     """Send HELLO on a fresh connection; None if even that fails."""
     hello = handshake.new_hello()
     try:
@@ -45,4 +47,4 @@ def greet(sock: socket.socket, address: str, deadline_s: float) -> Newcomer | No
             return None
     except OSError:
         return None
-    return Newcomer(sock, address, hello, deadline_s)
+    return Newcomer(sock, host, origin, hello, deadline_s)

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from capture.buffer_size import LARGEST_AFTER_DROP_BYTES, within_memory
 from capture.errors import CaptureError
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample, TcpInfoSampler
 from receiver.storage import StoredRun
 from sender.wire.records import CaptureCounts, TransferRequest
+
+_SHARE_OF_MEMORY = 4
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Recording:
 
     def __init__(self, run: StoredRun, request: TransferRequest, plan: CapturePlan | None) -> None:
         self.capture_error: str | None = None
+        self._folder = run.folder
         self._recorder: Recorder | None = None
         interval_s = request.tcp_info_interval_s
         self._tcp_info: TcpInfoSampler | None = None
@@ -36,7 +40,11 @@ class Recording:
             path.unlink(missing_ok=True)
             self._tcp_info = TcpInfoSampler(path, interval_s)
         if plan is not None:
-            self._start_capture(run.path("packets", request.sequence, request.part), request, plan)
+            try:
+                self._start_capture(run.path("packets", request.sequence, request.part), request, plan)
+            except BaseException:
+                self.stop()
+                raise
 
     def watch(self, stream: int, direction: str, sock: object) -> None:
         """Sample a connection's TCP_INFO."""
@@ -50,26 +58,43 @@ class Recording:
 
     def stop(self) -> tuple[CaptureCounts | None, Sequence[TcpInfoSample]]:
         """End both; returns what the capture counted and the last sample of each connection."""
-        samples: Sequence[TcpInfoSample] = () if self._tcp_info is None else self._tcp_info.finish()
+        try:
+            samples: Sequence[TcpInfoSample] = () if self._tcp_info is None else self._tcp_info.finish()
+        finally:
+            counts = self._stop_capture()
+        return counts, samples
+
+    def _stop_capture(self) -> CaptureCounts | None:
         if self._recorder is None:
-            counts = None if self.capture_error is None else CaptureCounts(None, None, self.capture_error)
-            return counts, samples
+            return None if self.capture_error is None else CaptureCounts(None, None, self.capture_error)
         health = self._recorder.stop()
-        return CaptureCounts(health.received, health.dropped, health.error), samples
+        error = None if health.error is None else self._told(health.error)
+        return CaptureCounts(health.received, health.dropped, error)
+
+    def _told(self, error: str) -> str:
+        """Trouble as the sender may know it: where on this host the run lies is not its business."""
+        return error.replace(f"{self._folder}/", "")
 
     def _start_capture(self, path: Path, request: TransferRequest, plan: CapturePlan) -> None:
         for old in (path, path.with_suffix(".capture.json")):
             old.unlink(missing_ok=True)
-        settings = CaptureSettings(
-            interface=plan.interface,
-            filter=plan.filter,
-            snaplen=plan.snaplen,
-            buffer_bytes=request.capture_buffer_bytes,
-        )
-        recorder = Recorder(settings, path)
         try:
+            settings = CaptureSettings(
+                interface=plan.interface,
+                filter=plan.filter,
+                snaplen=plan.snaplen,
+                buffer_bytes=_allowed(request.capture_buffer_bytes),
+            )
+            recorder = Recorder(settings, path)
             recorder.start()
         except (CaptureError, OSError) as error:
-            self.capture_error = str(error)
+            self.capture_error = self._told(str(error))
         else:
             self._recorder = recorder
+
+
+def _allowed(buffer_bytes: int | None) -> int | None:
+    """What a sender may have of the kernel's memory: the same as after a drop here."""
+    return (
+        None if buffer_bytes is None else within_memory(min(buffer_bytes, LARGEST_AFTER_DROP_BYTES), _SHARE_OF_MEMORY)
+    )

@@ -6,28 +6,31 @@ closed, so that a crowd of silent ones keeps nobody out who answers within a rou
 
 from __future__ import annotations
 
+import errno
 import selectors
 import socket
 import threading
 import time
 from collections import OrderedDict
 
-from receiver.admission import Admission
+from receiver.admission import Admission, origin_of
 from receiver.certificate import Certificate, load_certificate, own_certificate
 from receiver.listening import listen
 from receiver.log import Log
 from receiver.newcomer import Newcomer, greet
-from receiver.session import Session
+from receiver.session import Session, Surroundings
+from receiver.sessions import Sessions
 from receiver.settings import ReceiverSettings
 from sender.wire import handshake
 from sender.wire.channel import Channel
 from sender.wire.data_connection import read_subject
-from sender.wire.endpoint import keep_alive, name_of
+from sender.wire.endpoint import keep_alive, name_of, plain_host
 
 _GLANCE_S = 0.5
+_REST_S = 0.1
 _ACCEPTED_AT_ONCE = 64
 _SILENCE_S = 20
-_LEAVING_S = 10.0
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Server:
@@ -37,16 +40,20 @@ class Server:
         self._settings = settings
         self._key = key
         self._log = log
-        self._version = version
         self._admission = Admission(settings.admission)
         self._newcomers: OrderedDict[int, Newcomer] = OrderedDict()
-        self._sessions: dict[bytes, tuple[Session, threading.Thread]] = {}
-        self._lock = threading.Lock()
-        self._certificate: Certificate | None = None
+        self._sessions = Sessions(settings.sessions)
+        self._surroundings = Surroundings(settings, log, version, self._own_certificate, self._sessions.claim)
+        self._certificate_lock = threading.Lock()
+        self._certificate = load_certificate(settings.certificate) if settings.certificate else None
         self._stopping = threading.Event()
+        self._resting_until_s: float | None = None
         self._listener = listen(settings.bind, settings.port)
+        self._awake, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._awake, selectors.EVENT_READ)
 
     @property
     def address(self) -> str:
@@ -61,19 +68,30 @@ class Server:
     def stop(self) -> None:
         """Let `serve` end; may be called from a signal handler or another thread."""
         self._stopping.set()
+        try:
+            self._wake.send(b"\0")
+        except OSError:
+            return  # it has ended, or is woken already
 
     def serve(self) -> None:
         """Serve until `stop`; then sessions are ended and everything closed."""
         try:
             while not self._stopping.is_set():
-                for key, _ in self._selector.select(_GLANCE_S):
+                for key, _ in self._selector.select(_GLANCE_S if self._resting_until_s is None else _REST_S):
                     if key.fileobj is self._listener:
                         self._accept()
-                    else:
+                    elif key.fileobj is not self._awake:
                         self._hear(key.fd)
-                self._drop_late()
+                self._glance(time.monotonic())
         finally:
             self._close()
+
+    def _glance(self, now_s: float) -> None:
+        self._drop_late(now_s)
+        self._sessions.check_time(now_s)
+        if self._resting_until_s is not None and now_s >= self._resting_until_s:
+            self._resting_until_s = None
+            self._selector.register(self._listener, selectors.EVENT_READ)
 
     def _accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
@@ -82,20 +100,28 @@ class Server:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                # Out of descriptors, most likely: the oldest strangers go first.
-                self._log.trouble(f"cannot accept a connection: {error.strerror}")
-                self._drop_oldest()
-                return
-            self._welcome(sock, str(socket_address[0]))
+                if error.errno in _OUT_OF_RESOURCES:
+                    self._rest(error)
+                    return
+                continue  # that connection was over before it was accepted
+            self._welcome(sock, plain_host(str(socket_address[0])))
 
-    def _welcome(self, sock: socket.socket, address: str) -> None:
+    def _rest(self, error: OSError) -> None:
+        """Leave new connections to the kernel's queue for a moment: to try at once would only burn the processor."""
+        self._log.hostile("no_descriptors", f"cannot accept connections just now: {error.strerror}")
+        self._drop_oldest()
+        self._selector.unregister(self._listener)
+        self._resting_until_s = time.monotonic() + _REST_S
+
+    def _welcome(self, sock: socket.socket, host: str) -> None:
         now_s = time.monotonic()
-        if not self._admission.admit(address, now_s):
+        origin = origin_of(host)
+        if not self._admission.admit(origin, now_s, self._sessions.awaited_from(host)):
             sock.close()
             return
-        newcomer = greet(sock, address, now_s + self._settings.admission.introduction_s)
+        newcomer = greet(sock, host, origin, now_s + self._settings.admission.introduction_s)
         if newcomer is None:
-            self._admission.settled(address)
+            self._admission.settled(origin)
             sock.close()
             return
         if len(self._newcomers) >= self._settings.admission.unproven:
@@ -125,16 +151,14 @@ class Server:
         if introduction.kind == handshake.DATA:
             return self._data(newcomer, introduction)
         if introduction.kind != handshake.CONTROL or not introduction.proves(self._key, newcomer.hello):
-            self._admission.wrong_key(newcomer.address, time.monotonic())
-            self._log.event("wrong_key", f"{newcomer.address}: wrong key", peer=newcomer.address)
+            self._wrong_key(newcomer)
             return self._refuse(newcomer, handshake.REFUSED_KEY)
-        self._admission.right_key(newcomer.address)
+        self._admission.right_key(newcomer.origin)
         return self._begin_session(newcomer)
 
     def _begin_session(self, newcomer: Newcomer) -> bool:
-        with self._lock:
-            if len(self._sessions) >= self._settings.sessions:
-                return self._refuse(newcomer, handshake.REFUSED_BUSY)
+        if self._sessions.full:
+            return self._refuse(newcomer, handshake.REFUSED_BUSY)
         sock = newcomer.socket
         try:
             peer = name_of(sock.getpeername())
@@ -145,33 +169,26 @@ class Server:
             return False
         session_key = handshake.session_key(self._key, newcomer.hello, newcomer.auth)
         channel = Channel(sock, session_key, client=False, peer=peer)
-        session = Session(channel, session_key, self._settings, self._own_certificate, self._log, self._version)
-        thread = threading.Thread(target=self._live, args=(session,), daemon=True)
-        with self._lock:
-            self._sessions[session.name] = (session, thread)
-        thread.start()
-        return True
-
-    def _live(self, session: Session) -> None:
-        try:
-            session.run()
-        finally:
-            with self._lock:
-                self._sessions.pop(session.name, None)
+        return self._sessions.start(Session(channel, newcomer.host, session_key, self._surroundings))
 
     def _data(self, newcomer: Newcomer, introduction: handshake.Introduction) -> bool:
         try:
             stream = read_subject(introduction.subject)
         except ValueError:
             return False
-        with self._lock:
-            found = self._sessions.get(stream.session)
-        if found is None or not introduction.proves(found[0].data_key, newcomer.hello):
-            self._admission.wrong_key(newcomer.address, time.monotonic())
+        session = self._sessions.find(stream.session)
+        if session is None:  # a late stream of a session that is over, most likely: no wrong key
             return self._refuse(newcomer, handshake.REFUSED_SUBJECT)
-        accept = handshake.new_accept(found[0].data_key, newcomer.hello, newcomer.auth)
+        if not introduction.proves(session.data_key, newcomer.hello):
+            self._wrong_key(newcomer)
+            return self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+        accept = handshake.new_accept(session.data_key, newcomer.hello, newcomer.auth)
         newcomer.socket.setblocking(True)
-        return found[0].take(stream, newcomer.socket, accept) or self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+        return session.take(stream, newcomer.socket, accept) or self._refuse(newcomer, handshake.REFUSED_SUBJECT)
+
+    def _wrong_key(self, newcomer: Newcomer) -> None:
+        self._admission.wrong_key(newcomer.origin, time.monotonic())
+        self._log.hostile("wrong_key", f"{newcomer.origin}: wrong key", peer=newcomer.origin)
 
     def _refuse(self, newcomer: Newcomer, status: int) -> bool:
         try:
@@ -182,15 +199,14 @@ class Server:
         return False
 
     def _own_certificate(self) -> Certificate:
-        with self._lock:
+        with self._certificate_lock:  # its own: making one takes a while, and the door must not wait
             if self._certificate is None:
-                path = self._settings.certificate
-                self._certificate = load_certificate(path) if path else own_certificate(self._settings.folder / "tls")
+                self._certificate = own_certificate(self._settings.folder / "tls")
             return self._certificate
 
-    def _drop_late(self) -> None:
-        now_s = time.monotonic()
-        for descriptor, newcomer in list(self._newcomers.items()):
+    def _drop_late(self, now_s: float) -> None:
+        while self._newcomers:
+            descriptor, newcomer = next(iter(self._newcomers.items()))
             if now_s < newcomer.deadline_s:
                 return  # they stand in order of their deadlines
             self._let_go(descriptor)
@@ -205,17 +221,13 @@ class Server:
     def _let_go(self, descriptor: int) -> None:
         newcomer = self._newcomers.pop(descriptor)
         self._selector.unregister(newcomer.socket)
-        self._admission.settled(newcomer.address)
+        self._admission.settled(newcomer.origin)
 
     def _close(self) -> None:
         self._selector.close()
-        self._listener.close()
+        for sock in (self._listener, self._awake, self._wake):
+            sock.close()
         for newcomer in self._newcomers.values():
             newcomer.socket.close()
-        with self._lock:
-            living = list(self._sessions.values())
-        for session, _ in living:
-            session.hang_up()
-        deadline_s = time.monotonic() + _LEAVING_S
-        for _, thread in living:
-            thread.join(max(0.0, deadline_s - time.monotonic()))
+        self._newcomers.clear()
+        self._sessions.end()

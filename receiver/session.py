@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import socket
 import time
+from dataclasses import dataclass
 from typing import Callable
 
+from capture.errors import CaptureError
 from capture.interfaces import interface_towards
 from capture.rights import missing_rights
-
 from receiver.certificate import Certificate, NoCertificate
 from receiver.file_desk import FileDesk
 from receiver.host_record import HostRecord
@@ -21,38 +22,55 @@ from receiver.storage import NoSuchRun, Storage, StoredRun
 from receiver.transfer_desk import TransferDesk
 from sender.wire.channel import Channel, Message
 from sender.wire.data_connection import Stream, data_key, session_name
+from sender.wire.endpoint import shut_down
 from sender.wire.errors import WireError
 from sender.wire.fields import FieldError, from_json, to_json
 from sender.wire.records import RunAccepted, RunRequest, Sent, TransferRequest
 
 _SILENCE_S = 90.0
+# What the sender is told; the receiver's own output has the paths and programs.
+_NO_TLS = "TLS transfers are not possible here: the receiver's own output says why"
+_NO_RIGHTS = "it has no right to capture: what it printed when it was started says how to grant it"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a receiver gives to all its sessions."""
+
+    settings: ReceiverSettings
+    log: Log
+    version: str
+    certificate: Callable[[], Certificate]
+    """Raises `NoCertificate`."""
+    claim: Callable[[str, Session], None]
+    """Makes a session the only one of a run."""
 
 
 class Session:
     """`run` in a thread of its own; `take` is called by the thread that accepts connections."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        session_key: bytes,
-        settings: ReceiverSettings,
-        certificate: Callable[[], Certificate],
-        log: Log,
-        version: str,
-    ) -> None:
+    def __init__(self, channel: Channel, host: str, session_key: bytes, surroundings: Surroundings) -> None:
         self.name = session_name(session_key)
         self.data_key = data_key(session_key)
         self.peer = channel.peer
+        self.host = host
         self._channel = channel
-        self._settings = settings
-        self._certificate = certificate
-        self._log = log
-        self._version = version
+        self._settings = surroundings.settings
+        self._log = surroundings.log
+        self._version = surroundings.version
+        self._certificate = surroundings.certificate
+        self._claim = surroundings.claim
         self._run: StoredRun | None = None
         self._transfers: TransferDesk | None = None
         self._files: FileDesk | None = None
         self._host: HostRecord | None = None
-        self._until_s = time.monotonic() + settings.limits.session_s
+        self._until_s = time.monotonic() + self._settings.limits.session_s
+        self._end: str | None = None
+
+    @property
+    def awaited(self) -> int:
+        """How many data connections are to come."""
+        return 0 if self._transfers is None else self._transfers.awaited
 
     def run(self) -> None:
         """Serve the client to the end of the connection; leaves nothing running."""
@@ -60,9 +78,10 @@ class Session:
             while True:
                 self._answer(self._channel.receive(self._patience_s()))
         except WireError as error:
-            self._log.event("session_end", f"{self.peer}: session over ({error})", peer=self.peer, reason=str(error))
-        except OSError as error:
-            self._log.trouble(f"{self.peer}: session ended: {error}")
+            reason = self._end or str(error)
+            self._log.event("session_end", f"{self.peer}: session over ({reason})", peer=self.peer, reason=reason)
+        except Exception as error:  # noqa: BLE001 - trouble of one session must not end the receiver, nor be a traceback
+            self._log.trouble(f"{self.peer}: session ended: {type(error).__name__}: {error}")
         finally:
             self.close()
 
@@ -70,28 +89,36 @@ class Session:
         """Give a data connection to the current transfer; False if it does not expect it."""
         return self._transfers is not None and self._transfers.take(stream, sock, accept)
 
-    def hang_up(self) -> None:
-        """End the connection from another thread: `run` then ends too."""
-        try:
-            self._channel.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return  # it is over already
+    def hang_up(self, reason: str) -> None:
+        """End the session from another thread: `run` then ends too."""
+        self._end = self._end or reason
+        shut_down(self._channel.socket)
+        if self._transfers is not None:
+            self._transfers.interrupt(reason)
+
+    def check_time(self, now_s: float) -> None:
+        """End what takes longer than it may; from another thread."""
+        if now_s > self._until_s:
+            self.hang_up(f"it took longer than {self._settings.limits.session_s:g} s (--max-session-time)")
+        elif self._transfers is not None:
+            self._transfers.check_time(now_s)
 
     def close(self) -> None:
         """End all that belongs to the session."""
-        if self._transfers is not None:
-            self._transfers.abort()
-        if self._host is not None:
-            self._host.stop()
-            self._host = None
-        self._channel.close()
+        try:
+            if self._transfers is not None:
+                self._transfers.abort()
+        finally:
+            try:
+                if self._host is not None:
+                    self._host.stop()
+            finally:
+                self._channel.close()
 
     def _patience_s(self) -> float:
         """How long the client may be silent: through a transfer as long as that may take."""
         deadline_s = self._transfers.deadline_s if self._transfers is not None else None
-        now_s = time.monotonic()
-        patience_s = _SILENCE_S if deadline_s is None else max(deadline_s - now_s, _SILENCE_S)
-        return max(0.0, min(patience_s, self._until_s - now_s))
+        return _SILENCE_S if deadline_s is None else max(0.0, deadline_s - time.monotonic()) + _SILENCE_S
 
     def _answer(self, message: Message) -> None:
         operation = message.get("ask")
@@ -100,12 +127,17 @@ class Session:
             if handler is None:
                 raise Refusal(f"this receiver (vmtrace {self._version}) does not know how to {str(operation)[:40]!r}")
             answer = handler(message)
-        except (Refusal, FieldError, NoSuchRun, NoCertificate) as error:
+        except Refusal as error:
+            self._channel.send({"ok": False, "error": str(error)[:500], "busy": error.busy})
+        except (FieldError, NoSuchRun) as error:
             self._channel.send({"ok": False, "error": str(error)[:500]})
-        except OSError as error:
+        except NoCertificate as error:
             self._log.trouble(f"{self.peer}: {error}")
-            where = error.strerror or str(error)
-            self._channel.send({"ok": False, "error": f"the receiver could not do it: {where}"[:500]})
+            self._channel.send({"ok": False, "error": _NO_TLS})
+        except (OSError, MemoryError) as error:
+            self._log.trouble(f"{self.peer}: {str(error) or 'out of memory'}")
+            reason = getattr(error, "strerror", None) or "out of memory or descriptors"
+            self._channel.send({"ok": False, "error": f"the receiver could not do it: {reason}"})
         else:
             self._channel.send({"ok": True, **answer})
             if operation == "fetch":
@@ -128,6 +160,8 @@ class Session:
             raise Refusal("this session has a run already")
         storage = Storage(self._settings.folder)
         run = storage.new_run() if request.run_id is None else storage.existing_run(request.run_id)
+        self._claim(run.run_id, self)
+        run.repair()
         plan, refusal = self._capture_plan(request)
         interface = plan.interface if plan else None
         if self._settings.host_counters:
@@ -152,13 +186,12 @@ class Session:
             return None, None
         if not self._settings.capture:
             return None, "it was started with --no-capture"
-        reason = missing_rights()
-        if reason is not None:
-            return None, reason
-        host, port = _plain_address(self._channel.socket.getpeername())
+        if missing_rights() is not None:
+            return None, _NO_RIGHTS
+        host, port = self.host, self._channel.socket.getpeername()[1]
         try:
             interface = self._settings.interface or interface_towards(host)
-        except (OSError, ValueError) as error:
+        except (CaptureError, OSError, ValueError) as error:
             return None, str(error)
         own_port = self._channel.socket.getsockname()[1]
         # The control connection has the same port here: what is on it is no part of a transfer.
@@ -186,9 +219,7 @@ class Session:
         return {}
 
     def _announce_file(self, message: Message) -> Message:
-        self._file_desk().name(_whole(message, "number"))
-        if _whole(message, "bytes") < 0:
-            raise Refusal("a file has no negative size")
+        self._file_desk().check(_whole(message, "number"), _whole(message, "bytes"))
         return {}
 
     def _send_file(self, message: Message) -> None:
@@ -210,11 +241,3 @@ def _whole(message: Message, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise FieldError(f"{name}: a whole number is due")
     return value
-
-
-def _plain_address(socket_address: tuple[object, ...]) -> tuple[str, int]:
-    """Host and port; IPv4 in its own form also on a socket for both versions."""
-    host, port = str(socket_address[0]), int(str(socket_address[1]))
-    if host.startswith("::ffff:") and "." in host:
-        host = host[len("::ffff:") :]
-    return host.split("%")[0], port

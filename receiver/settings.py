@@ -20,15 +20,15 @@ class AdmissionLimits:
     unproven: int = 256
     """Connections without proof at a time; a further one ends the oldest of them."""
     unproven_of_address: int = 96
-    """Of them, from one address: more than the streams of a transfer."""
+    """Of them, from one origin (admission.py), besides the streams of a transfer that was prepared for it."""
     connections_per_s: float = 50.0
-    """From one address, on average."""
+    """From one origin, on average."""
     connection_burst: int = 200
     wrong_keys: int = 10
-    """From one address; after these it has to wait."""
+    """From one origin; after these it has to wait."""
     wrong_key_pause_s: float = 60.0
-    addresses: int = 4096
-    """Addresses that are remembered."""
+    origins: int = 4096
+    """Origins that are remembered."""
 
 
 @dataclass(frozen=True)

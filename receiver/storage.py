@@ -41,6 +41,10 @@ class StoredRun:
         make_folder(path.parent)
         return path
 
+    def repair(self) -> None:
+        """Drop what a crash left half written; nobody else may write to the run."""
+        repair_tail(self.folder / path_of("transfers", 0, "", RECEIVER))
+
     def log_transfer(self, record: dict[str, object]) -> None:
         """Append to the receiver's own log of transfers."""
         append_line(self.folder / path_of("transfers", 0, "", RECEIVER), json.dumps(record))
@@ -96,6 +100,4 @@ class Storage:
         """A run that is here. Raises `NoSuchRun` for any other name, whatever it contains."""
         if not _RUN_ID.fullmatch(run_id) or not (self.folder / run_id / "receiver.json").is_file():
             raise NoSuchRun("this receiver has no such run: was it started with another --out?")
-        run = StoredRun(run_id, self.folder / run_id)
-        repair_tail(run.folder / path_of("transfers", 0, "", RECEIVER))
-        return run
+        return StoredRun(run_id, self.folder / run_id)

@@ -8,12 +8,13 @@ import threading
 from dataclasses import dataclass
 from typing import Protocol
 
+from receiver.socket_options import set_options
 from sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
-from sender.wire.endpoint import give_up_after
-from sender.wire.errors import WireError
+from sender.wire.endpoint import give_up_after, shut_down
+from sender.wire.errors import ReceiverGone, WireError
 from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Sent, TransferRequest
 from sender.wire.stream import Progress, Received, digest, fresh_bytes, new_block, receive_stream, send_stream, shares
-from sender.wire.tls import server_tls
+from sender.wire.tls import handshake, server_wrap
 
 _CLOSING_S = 5.0
 
@@ -61,58 +62,78 @@ class Transfer:
         self._sent: set[int] = set()
         self._error: str | None = None
 
+    @property
+    def awaited(self) -> int:
+        """How many connections have not come yet."""
+        return len(self._awaited)
+
     def take(self, stream: Stream, sock: socket.socket, accept: bytes) -> bool:
         """Give an authenticated connection to the transfer; False if it is not awaited (any more)."""
         place = (stream.direction, stream.stream)
         with self._lock:
             if place not in self._awaited or self._over.is_set():
                 return False
+            thread = threading.Thread(target=self._live, args=(stream, sock, accept), name="stream", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no more threads
+                return False
             self._awaited.discard(place)
             self._sockets[place] = sock
-            thread = threading.Thread(target=self._live, args=(stream, sock, accept), daemon=True)
             self._threads.append(thread)
-        thread.start()
         return True
 
     def wait(self, timeout_s: float) -> Ended:
         """Wait until all streams have ended, at most so long, and end what is left."""
-        over = self._over.wait(timeout_s)
+        if not self._over.wait(timeout_s):
+            self.interrupt(f"{self._left} of its streams did not end")
         self.stop()
         with self._lock:
-            error = self._error or (None if over else f"{self._left} of its streams did not end")
-            return Ended(self._all_received(), self._all_sent(), error)
+            return Ended(self._all_received(), self._all_sent(), self._error)
+
+    def interrupt(self, reason: str) -> None:
+        """Let all streams end, without waiting for their threads. One that has ended well stays so."""
+        with self._lock:
+            if not self._over.is_set():
+                self._error = self._error or reason
+            self._over.set()
+            for sock in self._sockets.values():
+                shut_down(sock)
 
     def stop(self) -> None:
         """End all streams and wait for their threads."""
-        with self._lock:
-            self._over.set()
-            for sock in self._sockets.values():
-                _shut_down(sock)
-            threads = list(self._threads)
-        for thread in threads:
+        self.interrupt("it was given up")
+        for thread in list(self._threads):
             thread.join()
 
     def _live(self, stream: Stream, sock: socket.socket, accept: bytes) -> None:
         place = (stream.direction, stream.stream)
-        connection = sock
         try:
             give_up_after(sock, self._stall_s)
+            set_options(sock, self.request.options)
             self._witness.watch(stream.stream, stream.direction, sock)
             sock.sendall(accept)
-            if self._context is not None:
-                connection = server_tls(sock, self._context, self._stall_s)
-                with self._lock:
-                    self._sockets[place] = connection
-                give_up_after(connection, self._stall_s)
-            self._move(stream, connection)
-        except (WireError, OSError) as error:
-            self._failed(str(error) if isinstance(error, WireError) else f"connection lost ({error.strerror or error})")
+            self._move(stream, sock if self._context is None else self._wrapped(place, sock, self._context))
+        except WireError as error:
+            self._failed(str(error))
+        except OSError as error:
+            self._failed(f"connection lost ({error.strerror or error})")
+        except Exception as error:  # noqa: BLE001 - a defect, or memory at its end: told, and the receiver goes on
+            self._failed(f"the receiver could not do it ({type(error).__name__})")
         finally:
             self._witness.unwatch(stream.stream, stream.direction)
             with self._lock:
-                del self._sockets[place]
-            connection.close()
+                self._sockets.pop(place).close()
             self._ended()
+
+    def _wrapped(self, place: tuple[str, int], sock: socket.socket, context: ssl.SSLContext) -> socket.socket:
+        wrapped = server_wrap(sock, context)
+        with self._lock:
+            self._sockets[place] = wrapped
+            if self._over.is_set():
+                raise ReceiverGone("it was given up")
+        handshake(wrapped, self._stall_s)
+        return wrapped
 
     def _move(self, stream: Stream, sock: socket.socket) -> None:
         size = self._sizes[stream.stream]
@@ -166,10 +187,3 @@ def _wait_for_close(sock: socket.socket) -> None:
         socket.socket.recv(sock, 1)
     except OSError:
         return  # it went without a word: all bytes are here nevertheless
-
-
-def _shut_down(sock: socket.socket) -> None:
-    try:
-        sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # not connected any more

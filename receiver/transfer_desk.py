@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from dataclasses import dataclass
 from typing import Callable
@@ -10,6 +11,7 @@ from receiver.certificate import Certificate
 from receiver.log import Log
 from receiver.recording import CapturePlan, Recording
 from receiver.refusal import Refusal
+from receiver.socket_options import check_options
 from receiver.storage import StoredRun
 from receiver.transfer import Ended, Transfer
 from sender.wire.data_connection import Stream
@@ -30,9 +32,13 @@ from sender.wire.summary import tcp_summary
 from sender.wire.transfer import arrival_of
 
 _STALL_S = 60.0
-_LAST_STREAMS_S = 30.0
+_LAST_STREAMS_S = 10.0
+"""A sender asks for the end when its streams are done: they are here but for the closing of their connections."""
+_LARGEST_NUMBER = 2**32 - 1
+_LARGEST_RANDOM_BYTES = 256 << 20
 _LARGEST_SEQUENCE = 999_999_999
 _SHORTEST_SAMPLING_S = 0.001
+_LONGEST_SAMPLING_S = 3600.0
 
 
 @dataclass
@@ -46,7 +52,7 @@ class _Current:
 
 
 class TransferDesk:
-    """`take` may be called from another thread than the rest."""
+    """`take`, `interrupt` and `check_time` may be called from another thread than the rest."""
 
     def __init__(self, run: StoredRun, capture: CapturePlan | None, limits: Limits, log: Log, peer: str) -> None:
         self._run = run
@@ -55,13 +61,36 @@ class TransferDesk:
         self._log = log
         self._peer = peer
         self._current: _Current | None = None
+        self._ending: Transfer | None = None
         self._last_number = 0
         self._spent_bytes = 0
 
     @property
     def deadline_s(self) -> float | None:
         """Until when (monotonic) the current transfer may take; None if there is none."""
-        return None if self._current is None else self._current.deadline_s
+        current = self._current
+        return None if current is None else current.deadline_s
+
+    @property
+    def awaited(self) -> int:
+        """How many data connections are to come."""
+        current = self._current
+        return 0 if current is None else current.transfer.awaited
+
+    def interrupt(self, reason: str) -> None:
+        """Let the current transfer end, and whoever waits for it go on."""
+        current, ending = self._current, self._ending
+        for transfer in (None if current is None else current.transfer, ending):
+            if transfer is not None:
+                transfer.interrupt(reason)
+
+    def check_time(self, now_s: float) -> None:
+        """End a transfer that takes longer than it may."""
+        current = self._current
+        if current is not None and now_s > current.deadline_s:
+            current.transfer.interrupt(
+                f"it took longer than this receiver allows: {self._limits.transfer_s:g} s (--max-transfer-time)"
+            )
 
     def prepare(self, request: TransferRequest, certificate: Callable[[], Certificate]) -> Prepared:
         """Expect the connections of a transfer; what is recorded runs when this returns. Raises `Refusal`."""
@@ -80,21 +109,24 @@ class TransferDesk:
         self._current = _Current(request, transfer, recording, deadline_s)
         return Prepared(request.number, recording.capture_error, shown.sha256 if shown else None)
 
-    def take(self, stream: Stream, sock: object, accept: bytes) -> bool:
+    def take(self, stream: Stream, sock: socket.socket, accept: bytes) -> bool:
         """Give a data connection to the transfer it names; False if that is not expecting it."""
         current = self._current
         if current is None or current.request.number != stream.transfer:
             return False
-        return current.transfer.take(stream, sock, accept)  # type: ignore[arg-type]
+        return current.transfer.take(stream, sock, accept)
 
     def finish(self, number: int, sent: Sent | None) -> FarEnd:
         """End a transfer whose sender has done its part."""
         current = self._current
         if current is None or current.request.number != number:
             raise Refusal(f"transfer {number} is not the one that was prepared")
-        self._current = None
-        ended = current.transfer.wait(_LAST_STREAMS_S)
-        counts, samples = current.recording.stop()
+        self._ending, self._current = current.transfer, None
+        try:
+            ended = current.transfer.wait(_LAST_STREAMS_S)
+        finally:
+            self._ending = None
+            counts, samples = current.recording.stop()
         tcp = tcp_summary(samples, DOWNLOAD) if current.request.direction != "upload" else None
         far = _far_end(ended, sent, tcp, counts)
         self._tell(current.request, ended, far)
@@ -104,12 +136,14 @@ class TransferDesk:
         """Give the current transfer up, if there is one."""
         current, self._current = self._current, None
         if current is not None:
-            current.transfer.stop()
-            current.recording.stop()
+            try:
+                current.transfer.stop()
+            finally:
+                current.recording.stop()
 
     def _check(self, request: TransferRequest) -> None:
         limits = self._limits
-        if request.number <= self._last_number:
+        if not self._last_number < request.number <= _LARGEST_NUMBER:
             raise Refusal(f"transfer {request.number} comes after {self._last_number}")
         if request.part not in PARTS or request.direction not in DIRECTIONS:
             raise Refusal(f"no transfer is called {request.part} {request.direction}")
@@ -126,10 +160,12 @@ class TransferDesk:
             )
         if self._spent_bytes + _both_ways(request) > limits.session_bytes:
             raise Refusal(f"this session has used up its {limits.session_bytes} bytes (--max-session-bytes)")
-        if not 1 <= request.random_bytes <= 1 << 30:
-            raise Refusal(f"{request.random_bytes} random bytes: 1 to 1 GiB are possible")
-        if request.tcp_info_interval_s is not None and request.tcp_info_interval_s < _SHORTEST_SAMPLING_S:
-            raise Refusal(f"TCP_INFO is sampled every {_SHORTEST_SAMPLING_S} s at most")
+        if not 1 <= request.random_bytes <= _LARGEST_RANDOM_BYTES:
+            raise Refusal(f"{request.random_bytes} random bytes: 1 to {_LARGEST_RANDOM_BYTES} are possible")
+        interval_s = request.tcp_info_interval_s
+        if interval_s is not None and not _SHORTEST_SAMPLING_S <= interval_s <= _LONGEST_SAMPLING_S:
+            raise Refusal(f"TCP_INFO is sampled every {_SHORTEST_SAMPLING_S} to {_LONGEST_SAMPLING_S:g} s")
+        check_options(request.options)
 
     def _tell(self, request: TransferRequest, ended: Ended, far: FarEnd) -> None:
         record = {

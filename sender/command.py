@@ -16,7 +16,7 @@ from sender.display import choose_display
 from sender.errors import SenderError, UsageError
 from sender.plan import Plan
 from sender.plan_file import load_plan
-from sender.plan_record import LONGEST_S
+from sender.plan_record import LONGEST_S, plan_from_record, plan_record
 from sender.plan_view import plan_document, plan_table
 from sender.plans import BUILT_IN
 from sender.quantities import duration_s, size_bytes
@@ -243,7 +243,8 @@ def _plan_of(arguments: argparse.Namespace) -> Plan:
     if arguments.bind is not None:
         address, interface = _address_or_interface(arguments.bind)
         plan = dataclasses.replace(plan, bind_address=address, bind_interface=interface)
-    return plan
+    # What options made of it must be a plan that could stand in a file.
+    return plan_from_record(plan_record(plan))
 
 
 def _settings_of(arguments: argparse.Namespace, settings: Settings) -> Settings:

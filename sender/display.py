@@ -84,6 +84,8 @@ class Pace:
         self._plan = plan
         self._earlier_s = earlier_s
         self._first_bytes, self._first_gap_s = plan.left(finished)
+        # Before a tenth of a pair is done, what came first (baseline, connecting) says nothing of the rest.
+        self._telling_bytes = max(1, plan.round_bytes // plan.pairs_per_round // 10)
 
     def left_s(self, finished: int, moved_bytes: int, elapsed_s: float) -> float | None:
         """Seconds that are left, after `finished` pairs and some bytes of the one in flight; None while nobody knows.
@@ -95,7 +97,7 @@ class Pace:
         left_bytes, left_gap_s = self._plan.left(finished)
         done_bytes = self._first_bytes - left_bytes + moved_bytes
         busy_s = elapsed_s - (self._first_gap_s - left_gap_s)
-        if done_bytes <= 0 or busy_s <= 0:
+        if done_bytes < self._telling_bytes or busy_s <= 0:
             return None
         return max(0, left_bytes - moved_bytes) * busy_s / done_bytes + left_gap_s
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Callable, Protocol
 
 from sender.wire.control import Control
@@ -52,8 +53,8 @@ class FarControl(Protocol):
     def files(self) -> list[RemoteFile]:
         """The files of the receiver's half."""
 
-    def fetch(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:
-        """Get a whole file."""
+    def fetch(self, file: RemoteFile, write: Callable[[bytes], object], coming: Sequence[RemoteFile] = ()) -> None:
+        """Get a whole file; `coming` will be fetched next."""
 
     def close(self) -> None:
         """End the connection."""

@@ -20,6 +20,6 @@ class HostRecord:
         self._counters = HostCounters(folder.path_of("host", folder.sessions, ""), interface=interface)
         self._counters.start()
 
-    def stop(self) -> None:
-        """End the counters; their file is whole."""
-        self._counters.stop()
+    def stop(self) -> str | None:
+        """End the counters; returns why rows are missing from some time on, or None."""
+        return self._counters.stop().error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from sender.wire.records import RemoteFile
 COMPLETE, PARTIAL, MISSING = "complete", "partial", "missing"
 _BLOCK_BYTES = 1 << 20
 _SPARE_BYTES = 16 << 20
+_AHEAD = 16
+"""Files that are asked for ahead: on a long path, small files would cost a round trip each."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,13 @@ def fetch_half(
         with interruption.waiting():
             announced = control.files()
         _check_room(folder, announced)
-        for file in announced:
+        due = [file for file in announced if not _is_here(folder / _place(file), file)]
+        files = len(announced) - len(due)
+        fetched_bytes = sum(file.bytes for file in announced) - sum(file.bytes for file in due)
+        for position, file in enumerate(due):
             show(files, len(announced))
-            _fetch_file(control, folder / _place(file), file, interruption)
+            coming = due[position + 1 : position + 1 + _AHEAD]
+            _fetch_file(control, folder / _place(file), (file, coming), interruption)
             files += 1
             fetched_bytes += file.bytes
     except (WireError, ValueError) as error:
@@ -78,16 +85,18 @@ def _check_room(folder: Path, files: list[RemoteFile]) -> None:
         )
 
 
-def _fetch_file(control: FarControl, path: Path, file: RemoteFile, interruption: Interruption) -> None:
-    if _is_here(path, file):
-        return
+_Wanted = tuple[RemoteFile, Sequence[RemoteFile]]
+"""A file, and those that will be fetched next."""
+
+
+def _fetch_file(control: FarControl, path: Path, wanted: _Wanted, interruption: Interruption) -> None:
     make_folder(path.parent)
     try:
-        _write_aside(control, path, file, interruption)
+        _write_aside(control, path, wanted, interruption)
     except ReceiverRefused:  # it changed meanwhile, as the receiver's own log may
         with interruption.waiting():
-            again = _as_it_is_now(control, file)
-        _write_aside(control, path, again, interruption)
+            again = _as_it_is_now(control, wanted[0])
+        _write_aside(control, path, (again, ()), interruption)
 
 
 def _as_it_is_now(control: FarControl, file: RemoteFile) -> RemoteFile:
@@ -97,12 +106,13 @@ def _as_it_is_now(control: FarControl, file: RemoteFile) -> RemoteFile:
     raise ReceiverRefused(f"the receiver has {_place(file)} no more")
 
 
-def _write_aside(control: FarControl, path: Path, file: RemoteFile, interruption: Interruption) -> None:
+def _write_aside(control: FarControl, path: Path, wanted: _Wanted, interruption: Interruption) -> None:
+    file, coming = wanted
     aside = path.with_name(f".{path.name}.fetching")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         with interruption.waiting():
-            control.fetch(file, lambda piece: write_all(descriptor, piece))
+            control.fetch(file, lambda piece: write_all(descriptor, piece), coming)
         os.fsync(descriptor)
         aside.replace(path)
     except BaseException:

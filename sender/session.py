@@ -149,7 +149,7 @@ class _Session:
                     None if self._capture is None or self._capture.interface == "any" else self._capture.interface
                 )
                 host = HostRecord(folder, interface, metadata=settings.instance_metadata)
-                stack.callback(host.stop)
+                stack.callback(self._stop_counters, host)
             baseline = None
             if settings.ping:
                 interval_s = settings.ping_interval_s
@@ -177,6 +177,11 @@ class _Session:
         summary = tally.summary(self._folder.plan, str(self._folder.path), ended.status, ended.error)
         self._display.ended(RunEnd(ended.status, ended.error, summary, tally.as_record()))
         return half
+
+    def _stop_counters(self, host: HostRecord) -> None:
+        error = host.stop()
+        if error is not None:
+            self._display.noticed(error)
 
     def _fetch_half(self) -> ReceiverHalf:
         try:

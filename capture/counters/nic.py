@@ -9,7 +9,7 @@ from capture.counters.source import Reading, Source, Where
 from capture.ethtool import Ethtool
 
 MOST_COLUMNS = 256  # of drivers with thousands of counters the first ones are kept
-# The number of a queue or processor, as drivers write it: queue_3_tx_cnt, rx0_packets, rxq3_drops, tx_wake[3], [3]: cnt.
+# The number of a queue or CPU, as drivers write it: queue_3_tx_cnt, rx0_packets, rxq3_drops, tx_wake[3], [3]: cnt.
 _NUMBER = re.compile(r"(?<=\[)\d+(?=\])|(?<=queue_)\d+|(?<=queue)\d+|(?<=[rt]xq)\d+|(?:(?<=^[rt]x)|(?<=^cpu))\d+(?=_)")
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 

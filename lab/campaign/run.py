@@ -102,7 +102,6 @@ def _run(campaign: Campaign, run_folder: Path, work: Path, tell: Tell) -> Outcom
     emulator = EmulatorSettings(profile.forward, profile.reverse, campaign.seed)
     start_ns, stolen_s = time.time_ns(), machine.stolen_cpu_s()
     with joined_hosts(topology, campaign.ip_version, profile.mtu, settings, emulator, work) as path:
-        drops = path.device_drops()
         if campaign.congestion_control:
             for host in _own_hosts(path, topology):
                 route_congestion_control(host, campaign.ip_version)
@@ -110,7 +109,7 @@ def _run(campaign: Campaign, run_folder: Path, work: Path, tell: Tell) -> Outcom
         status, interrupted = hands.transfer(tell)
         _wait_until_closed(path, topology)
         report = path.finish()
-        drops = path.device_drops() - drops
+        drops = hands.device_drops()
     end_ns = time.time_ns()
     tell(f"reading the log of {path.log_path.stat().st_size / 1e6:.0f} MB: the fate of every packet")
     stall_log = work / "stalls.csv" if campaign.stalls and profile.stalls else None
@@ -150,6 +149,17 @@ class _Hands:
         self._run_folder = run_folder
         self._work = work
         self.guest_facts: dict[str, Any] | None = None
+        self._drops_before = path.device_drops()
+        self._drops: int | None = None
+
+    def device_drops(self) -> int:
+        """Packets that devices dropped during the campaign."""
+        if self._drops is None:
+            self._count_drops()
+        return self._drops or 0
+
+    def _count_drops(self) -> None:
+        self._drops = self._path.device_drops() - self._drops_before
 
     def transfer(self, tell: Tell) -> tuple[int, int]:
         """Both programs, until the sender has ended; its exit status, and the signal that ended it early or 0."""
@@ -174,6 +184,9 @@ class _Hands:
     def _start_sender(self, stack: ExitStack, words: list[str]) -> tuple[programs.SenderProgram, StallingHost]:
         if self._campaign.sender_host is Host.GUEST_KERNEL:
             guest = stack.enter_context(self._guest(words))
+            # What comes for the guest while it boots, or when it is gone, is no loss of the campaign.
+            self._drops_before = self._path.device_drops()
+            guest.before_off = self._count_drops
             self.guest_facts = {"kernel": guest.release, "clock_offset_s": round(guest.clock_offset_s, 6)}
             return programs.GuestSender(guest), GuestKernelHost(guest.process_id)
         sender = stack.enter_context(programs.namespace_sender(self._path.hosts["sender"], words))

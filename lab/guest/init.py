@@ -16,11 +16,16 @@ import termios
 import threading
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 _TERMINAL = "/dev/tty1"
 _REPORTS = "/dev/tty2"
 _ORDERS = "/dev/tty3"
+CLOCK_LOOKS = 10
+_TIME_WAIT = "06"
+_CLOSE_S = 5.0
+_RELEASE_S = 2.0
+_released = threading.Event()  # the host has seen all it wants to see of the running guest
 
 
 class Reports:
@@ -50,8 +55,10 @@ def main() -> NoReturn:
     reports = Reports(_plain_line(_REPORTS, os.O_WRONLY))
     try:
         status = _run(settings, reports)
+        wait_until_closed(Path("/proc/net/tcp"), _CLOSE_S)
         os.sync()
         reports.say("ended", str(status))
+        _released.wait(_RELEASE_S)
     except (OSError, RuntimeError) as error:
         reports.say("failed", str(error))
     finally:
@@ -66,6 +73,8 @@ def _run(settings: dict[str, Any], reports: Reports) -> int:
         _command(words)
     for name, value in settings["sysctls"].items():
         Path("/proc/sys", name.replace(".", "/")).write_text(value)
+    orders = os.fdopen(_plain_line(_ORDERS, os.O_RDONLY), "rb", buffering=0)
+    _set_clock(reports, orders)
     reports.say("ready", os.uname().release)
     terminal = _terminal(settings)
     to_terminal = settings["terminal"] is not None
@@ -76,10 +85,20 @@ def _run(settings: dict[str, Any], reports: Reports) -> int:
         stderr=terminal if to_terminal else subprocess.STDOUT,
         cwd="/",
     )
-    threading.Thread(target=_obey, args=(process,), daemon=True).start()
+    threading.Thread(target=_obey, args=(process, orders), daemon=True).start()
     while process.stdout and (content := os.read(process.stdout.fileno(), 65536)):
         os.write(terminal, content)
     return process.wait()
+
+
+def wait_until_closed(table: Path, longest_s: float) -> None:
+    """A program may end while its kernel still repeats a FIN: the guest stays until no connection is left."""
+    deadline_s = time.monotonic() + longest_s
+    while time.monotonic() < deadline_s:
+        states = {line.split()[3] for line in table.read_text().splitlines()[1:]}
+        if states <= {_TIME_WAIT}:
+            return
+        time.sleep(0.05)
 
 
 def _command(words: list[str]) -> None:
@@ -88,12 +107,31 @@ def _command(words: list[str]) -> None:
         raise RuntimeError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
 
 
-def _obey(process: subprocess.Popen[bytes]) -> None:
-    """Pass signals on: each byte of the line of orders is the number of one."""
-    orders = _plain_line(_ORDERS, os.O_RDONLY)
-    while content := os.read(orders, 64):
-        for number in content:
+def _set_clock(reports: Reports, orders: IO[bytes]) -> None:
+    """Let the host compare the clocks, correct ours, let it compare again.
+
+    A guest that loses the processor between its first two looks at the host's clocks starts with a wrong one.
+    """
+    _show_clock(reports)
+    error_ns = int(orders.readline())
+    time.clock_settime_ns(time.CLOCK_REALTIME, time.time_ns() - error_ns)
+    _show_clock(reports)
+
+
+def _show_clock(reports: Reports) -> None:
+    for _ in range(CLOCK_LOOKS):
+        reports.say("clock")
+        time.sleep(0.005)
+
+
+def _obey(process: subprocess.Popen[bytes], orders: IO[bytes]) -> None:
+    """Pass signals on: each line of orders is the number of one, and 0 lets the guest end."""
+    for line in orders:
+        number = int(line)
+        if number:
             process.send_signal(signal.Signals(number))
+        else:
+            _released.set()
 
 
 def _terminal(settings: dict[str, Any]) -> int:

@@ -1,7 +1,7 @@
 """A guest kernel that runs one program: user-mode-linux on the host's file system, its network on a TAP device.
 
-It boots in about a second. The guest's root is the host's, read-only; a few folders are writable. Its clock is the
-host's: set at boot, and running with the host's monotonic clock, also while the guest is stopped.
+It boots in about two seconds. The guest's root is the host's, read-only; a few folders are writable. Its clock is set
+by the host's at boot and runs with the host's monotonic clock, also while the guest is stopped.
 
 The kernel is one process of the host (its guest programs are traced children). It lives in a process-id namespace of
 its own, so that nothing of it outlives whoever started it, whatever ends it; `process_id` is what is to be stopped.
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from lab.hosts import GUEST_DEVICE
 _PROGRAMS = ("linux.uml", "linux")
 _BOOT_S = 30.0
 _MEMORY = "384M"
+_RELEASE = 0  # no signal: the guest may end
 
 
 class GuestError(RuntimeError):
@@ -99,16 +100,27 @@ class GuestKernel:
         self._log = log
         self.release = ""
         self.clock_offset_s = 0.0
-        """Guest's clock minus the host's when it was ready; off by the few ms that the word took to come."""
+        """Guest's clock minus the host's when it was ready, less the time that the word took to come."""
         self.process_id = 0
+        self.before_off: Callable[[], None] | None = None
+        """Called when the program has ended and the guest is still there."""
 
     def wait_until_ready(self) -> None:
         """Returns when the guest has its network and starts the program."""
+        self._order(self._compare_clocks_ns())
+        self.clock_offset_s = self._compare_clocks_ns() / 1e9
+        self.release = self._expect("ready")[1]
+        self.process_id = _only_child(_only_child(self._process.pid))
+
+    def _compare_clocks_ns(self) -> int:
+        """Guest's clock minus the host's: of several looks the one whose word came fastest."""
+        return max(self._expect("clock")[0] - time.time_ns() for _ in range(init.CLOCK_LOOKS))
+
+    def _expect(self, wanted: str) -> tuple[int, str]:
         word, guest_ns, text = self._next_report(_BOOT_S)
-        if word != "ready":
+        if word != wanted:
             raise GuestError(f"the guest kernel could not be set up: {text}")
-        self.release, self.clock_offset_s = text, (guest_ns - time.time_ns()) / 1e9
-        self.process_id = _only_child(self._process.pid)
+        return guest_ns, text
 
     def wait(self, timeout_s: float | None = None) -> int | None:
         """Exit status of the guest's program, or None when it still runs after `timeout_s`."""
@@ -117,21 +129,32 @@ class GuestKernel:
         word, _, text = self._next_report(_BOOT_S)
         if word != "ended":
             raise GuestError(f"the guest kernel failed: {text}")
+        if self.before_off:
+            self.before_off()
+        self.send_signal(_RELEASE)
         self._process.wait()
         return int(text)
 
     def send_signal(self, number: int) -> None:
         """Signal the guest's program."""
         with contextlib.suppress(BrokenPipeError):
-            self._orders.write(bytes([number]))
+            self._order(number)
+
+    def _order(self, number: int) -> None:
+        self._orders.write(f"{number}\n".encode())
 
     def _next_report(self, timeout_s: float) -> tuple[str, int, str]:
         if not select.select([self._reports], (), (), timeout_s)[0]:
-            raise GuestError(f"the guest kernel does not answer, see {self._log}")
+            raise GuestError(f"the guest kernel does not answer{self._reason()}")
         line = self._reports.readline().decode(errors="replace")
         if not line.endswith("\n"):
-            raise GuestError(f"the guest kernel ended, see {self._log}")
+            raise GuestError(f"the guest kernel ended{self._reason()}")
         return init.report_line(line)
+
+    def _reason(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        panics = [line for line in lines if line.startswith("Kernel panic")]
+        return f": {(panics or lines)[-1]}" if lines else ""
 
 
 def _only_child(process_id: int) -> int:
@@ -209,7 +232,9 @@ def _init_settings(settings: GuestSettings) -> dict[str, object]:
 
 
 def _boot(program: str, namespace: str, folder: Path, lines: Sequence[_Line]) -> subprocess.Popen[bytes]:
-    command = [*namespaces.exec_prefix(namespace), "unshare", "--pid", "--fork", "--kill-child=KILL", program]
+    command = [*namespaces.exec_prefix(namespace), "unshare", "--pid", "--fork", "--kill-child=KILL"]
+    # The kernel must not be process 1: that one ignores the signal by which it ends itself when it panics.
+    command += ["sh", "-c", '"$@" & wait "$!"', "sh", program]
     command += [f"mem={_MEMORY}", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
     command += [f"uml_dir={folder}", "umid=guest", f"vec0:transport=tap,ifname={GUEST_DEVICE},depth=128,gro=1"]
     command += ["con=null", *(f"con{number}={line.words()}" for number, line in enumerate(lines))]

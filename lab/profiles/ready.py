@@ -8,7 +8,7 @@ from lab.stalls import Stalls
 
 _LAN_WAY = Impairments(delay_s=0.0002, rate_bps=100e6, queue_bytes=256_000)
 _CLEAN_WAY = Impairments(delay_s=0.01, rate_bps=50e6, queue_bytes=250_000)
-_PLANETLAB_WAY = Impairments(delay_s=0.011, rate_bps=10e6, queue_bytes=125_000)
+_PLANETLAB_WAY = Impairments(delay_s=0.011, rate_bps=10e6, queue_bytes=40_000)
 
 _LAN = Profile(
     name="lan",
@@ -74,11 +74,11 @@ _PLANETLAB = Profile(
     name="planetlab",
     summary="a stable 22 ms, and a sending VM that often does not get the processor",
     why="Figure 1 of the EC2 study: 393 KB/s although the round trip stays at 22 ms, because of gaps between packets"
-    " while the sending VM waits for its turn. No loss by the path; 10 Mbit/s is what a slice was commonly given. The"
-    " stalls are of the length of scheduler rounds.",
+    " while the sending VM waits for its turn. No loss but a queue's of 32 ms; 10 Mbit/s is what a slice was commonly"
+    " given. The stalls are chosen so that large transfers come to 300 to 400 KB/s.",
     forward=_PLANETLAB_WAY,
     reverse=_PLANETLAB_WAY,
-    stalls=Stalls(shortest_run_s=0.02, longest_run_s=0.12, shortest_s=0.05, longest_s=0.25),
+    stalls=Stalls(shortest_run_s=0.03, longest_run_s=0.17, shortest_s=0.1, longest_s=0.4),
 )
 
 _BUFFERBLOAT = Profile(

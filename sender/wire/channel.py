@@ -18,13 +18,16 @@ import struct
 import time
 from typing import Any
 
-from sender.wire.errors import ReceiverGone, WireError
+from sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
 from sender.wire.keys import derive
 
 LONGEST_BYTES = 1 << 20
 _LENGTH = struct.Struct(">I")
 _COUNTER = struct.Struct(">Q")
 _PROOF_BYTES = 32
+_SENDING_S = 60.0
+"""A message must be taken by the other side within this time: who asks and does not read holds nobody up for longer."""
+_LONGEST_INTEGER = 20
 _JSON = b"J"
 _BYTES = b"B"
 
@@ -66,7 +69,7 @@ class Channel:
         if kind != _JSON:
             raise ChannelError(f"{self.peer} sent bytes where a message was due")
         try:
-            message = json.loads(content)
+            message = json.loads(content, parse_int=_integer, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise ChannelError(f"{self.peer} sent a message that is not JSON") from error
         if not isinstance(message, dict):
@@ -92,6 +95,7 @@ class Channel:
         proof = _proof(self._send_key, self._sent, length + body)
         self._sent += 1
         try:
+            self.socket.settimeout(_SENDING_S)  # `receive` has left there what remained of its own
             self.socket.sendall(length + body + proof)
         except OSError as error:
             raise ReceiverGone(f"{self.peer}: connection lost ({error.strerror or error})") from error
@@ -127,13 +131,24 @@ def receive_exactly(sock: socket.socket, count: int, deadline_s: float | None, p
                 sock.settimeout(None)
             piece = sock.recv(count - len(content))
             if not piece:
-                raise ReceiverGone(f"{peer} closed the connection")
+                raise ConnectionClosed(f"{peer} closed the connection")
             content += piece
     except socket.timeout as error:
         raise ReceiverGone(f"{peer} has not answered in time") from error
     except OSError as error:
         raise ReceiverGone(f"{peer}: connection lost ({error.strerror or error})") from error
     return bytes(content)
+
+
+def _integer(digits: str) -> int:
+    """Python's own reading of long integers takes a time that grows with the square of their length."""
+    if len(digits) > _LONGEST_INTEGER:
+        raise ValueError("an integer of too many digits")
+    return int(digits)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def _proof(key: bytes, counter: int, content: bytes) -> bytes:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+import socket
 import time
-from typing import Any, Callable, TypeVar
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Callable, TypeVar
 
 from sender.wire import handshake
 from sender.wire.channel import Channel, ChannelError, Message, receive_exactly
 from sender.wire.data_connection import data_key, session_name
 from sender.wire.endpoint import Address, Endpoint, connect, keep_alive, name_of, resolve
-from sender.wire.errors import ReceiverBusy, ReceiverGone, ReceiverRefused
+from sender.wire.errors import ConnectionClosed, ReceiverBusy, ReceiverGone, ReceiverRefused
 from sender.wire.fields import FieldError, from_json, to_json
 from sender.wire.records import (
     ClockOffset,
@@ -29,6 +32,9 @@ from sender.wire.records import (
 
 _Record = TypeVar("_Record")
 _ANSWER_S = 30.0
+_DESCRIBING_S = 600.0
+"""The digest of one file may take long: a capture of whole packets can have tens of gigabytes."""
+_MOST_FILES = 1_000_000
 _CLOCK_ROUNDS = 8
 _SILENCE_S = 20
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -49,6 +55,7 @@ class Control:
         self.local_address: tuple[str, int] = channel.socket.getsockname()[:2]
         self.peer_address: tuple[str, int] = channel.socket.getpeername()[:2]
         self._channel = channel
+        self._ahead: deque[RemoteFile] = deque()
 
     @classmethod
     def connect(cls, endpoint: Endpoint, key: bytes, timeout_s: float = 10.0) -> Control:
@@ -113,9 +120,12 @@ class Control:
     def files(self) -> list[RemoteFile]:
         """The files of the receiver's half of the run."""
         listing = self._record(FileListing, self._ask("files", {}))
+        if listing.count > _MOST_FILES:
+            raise ChannelError(f"{self._channel.peer} announced {listing.count} files: more than a run can have")
         files: list[RemoteFile] = []
         while len(files) < listing.count:
-            some = self._record(FileDescriptions, self._ask("describe", {"first": len(files)})).files
+            answer = self._ask("describe", {"first": len(files)}, _DESCRIBING_S)
+            some = self._record(FileDescriptions, answer).files
             if not some:
                 raise ChannelError(f"{self._channel.peer} announced {listing.count} files and describes {len(files)}")
             files.extend(some)
@@ -124,21 +134,20 @@ class Control:
                 raise ChannelError(f"{self._channel.peer} describes a file that cannot be")
         return files
 
-    def fetch(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:
+    def fetch(self, file: RemoteFile, write: Callable[[bytes], object], coming: Sequence[RemoteFile] = ()) -> None:
         """Get a whole file, calling `write` with consecutive pieces.
 
-        Raises `ReceiverRefused` when it is not what was announced: its digest differs, e.g. because it still grows.
+        `coming` are the files that will be fetched next: they are asked for at once, so that many small files do not
+        cost a round trip each. Raises `ReceiverRefused` when the file is not what was announced: its digest differs,
+        e.g. because it still grows.
         """
-        self._ask("fetch", {"number": file.number, "bytes": file.bytes})
+        self._ask_ahead([file, *coming])
+        self._ahead.popleft()
+        self._answer(_ANSWER_S)
         seen = hashlib.sha256()
-        left = file.bytes
-        while left > 0:
-            piece = self._channel.receive_bytes(_ANSWER_S)
-            if not 0 < len(piece) <= left:
-                raise ChannelError(f"{self._channel.peer} sends more of a file than it announced")
+        for piece in self._pieces(file):
             seen.update(piece)
             write(piece)
-            left -= len(piece)
         if seen.hexdigest() != file.sha256:
             raise ReceiverRefused(f"{self._channel.peer}: a file changed while it was fetched: fetch again")
 
@@ -147,7 +156,11 @@ class Control:
         self._channel.close()
 
     def _ask(self, operation: str, content: Message, timeout_s: float = _ANSWER_S) -> Message:
+        self._forget_ahead()
         self._channel.send({**content, "ask": operation})
+        return self._answer(timeout_s)
+
+    def _answer(self, timeout_s: float) -> Message:
         answer = self._channel.receive(timeout_s)
         error = answer.get("error")
         if answer.get("ok") is not True:
@@ -156,6 +169,34 @@ class Control:
             raise kind(f"{self._channel.peer}: {text[:500]}")
         return answer
 
+    def _ask_ahead(self, files: list[RemoteFile]) -> None:
+        """Ask for files in this order, but for those that have been asked for."""
+        if list(self._ahead) != files[: len(self._ahead)]:
+            self._forget_ahead()
+        for file in files[len(self._ahead) :]:
+            self._channel.send({"ask": "fetch", "number": file.number, "bytes": file.bytes})
+            self._ahead.append(file)
+
+    def _forget_ahead(self) -> None:
+        """Take what was asked for and is not wanted any more off the connection."""
+        while self._ahead:
+            file = self._ahead.popleft()
+            try:
+                self._answer(_ANSWER_S)
+            except ReceiverRefused:
+                continue
+            for _ in self._pieces(file):
+                pass
+
+    def _pieces(self, file: RemoteFile) -> Iterator[bytes]:
+        left = file.bytes
+        while left > 0:
+            piece = self._channel.receive_bytes(_ANSWER_S)
+            if not 0 < len(piece) <= left:
+                raise ChannelError(f"{self._channel.peer} sends more of a file than it announced")
+            left -= len(piece)
+            yield piece
+
     def _record(self, kind: type[_Record], answer: object) -> _Record:
         try:
             return from_json(kind, answer)
@@ -163,9 +204,17 @@ class Control:
             raise ChannelError(f"{self._channel.peer} gave an answer that is none: {error}") from error
 
 
-def introduce(sock: Any, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str) -> tuple[bytes, bytes]:
+def introduce(
+    sock: socket.socket, key: bytes, kind: int, subject: bytes, timeout_s: float, peer: str
+) -> tuple[bytes, bytes]:
     """Read the receiver's HELLO and answer it; returns both. The ACCEPT is still to be read."""
-    hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
+    try:
+        hello = receive_exactly(sock, handshake.HELLO_BYTES, time.monotonic() + timeout_s, peer)
+    except ConnectionClosed as error:
+        raise ReceiverBusy(
+            f"{peer} closed the connection without a word: after wrong keys or too many connections from this address"
+            " it waits a minute; is it a vmtrace receiver at all?"
+        ) from error
     handshake.check_hello(hello, peer)
     auth = handshake.new_auth(key, hello, kind, subject)
     sock.settimeout(None)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import struct
 from dataclasses import dataclass
+from typing import Callable
 
 from sender.wire.errors import ReceiverGone
 from sender.wire.records import SocketOptions
@@ -57,8 +60,16 @@ def resolve(endpoint: Endpoint) -> Address:
     return Address(family, address)
 
 
-def connect(endpoint: Endpoint, address: Address, options: SocketOptions, timeout_s: float) -> socket.socket:
+def connect(
+    endpoint: Endpoint,
+    address: Address,
+    options: SocketOptions,
+    timeout_s: float,
+    keep: Callable[[socket.socket], object] | None = None,
+) -> socket.socket:
     """An established connection with these options set before its SYN, in blocking mode.
+
+    `keep` gets the socket before it connects: `shut_down` then ends the wait from another thread.
 
     Raises `ReceiverGone` when there is none in time, `OSError` when the system refuses an option or the local address.
     """
@@ -66,6 +77,8 @@ def connect(endpoint: Endpoint, address: Address, options: SocketOptions, timeou
     try:
         apply_options(sock, options)
         _bind(sock, endpoint)
+        if keep is not None:
+            keep(sock)
         sock.settimeout(timeout_s)
         try:
             sock.connect(address.socket_address)
@@ -95,7 +108,7 @@ def apply_options(sock: socket.socket, options: SocketOptions) -> None:
     if options.dscp is not None:
         if sock.family == socket.AF_INET6:
             _set(sock, socket.IPPROTO_IPV6, socket.IPV6_TCLASS, options.dscp << 2, "DSCP")
-        else:
+        if sock.family == socket.AF_INET or _is_mapped(sock):
             _set(sock, socket.IPPROTO_IP, socket.IP_TOS, options.dscp << 2, "DSCP")
 
 
@@ -119,12 +132,38 @@ def keep_alive(sock: socket.socket, silence_s: int) -> None:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
 
 
+def shut_down(sock: socket.socket) -> None:
+    """End a connection, so that whatever thread waits for it goes on. Harmless on one that is over.
+
+    With TLS this is the socket's own call: `ssl.SSLSocket` would forget its TLS under the hands of the other thread,
+    which would then read and write in the clear.
+    """
+    try:
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+    except OSError:
+        return  # not connected any more
+
+
+def plain_host(host: str) -> str:
+    """An address without its scope; IPv4 in its own form also on a socket for both versions."""
+    host = host.split("%", maxsplit=1)[0]
+    return host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host
+
+
 def name_of(socket_address: object) -> str:
     """`address:port` of a socket's end, IPv6 in brackets, IPv4 in its own form also on a socket for both."""
     host, port = socket_address[0], socket_address[1]  # type: ignore[index]
     if host.startswith("::ffff:") and "." in host:
         host = host[len("::ffff:") :]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_mapped(sock: socket.socket) -> bool:
+    """An accepted connection of IPv4 on a socket for both versions: its packets have a TOS, no traffic class."""
+    try:
+        return str(sock.getpeername()[0]).startswith("::ffff:")
+    except OSError:
+        return False  # not connected yet: then it is IPv6's
 
 
 def _bind(sock: socket.socket, endpoint: Endpoint) -> None:
@@ -145,6 +184,7 @@ def _set(sock: socket.socket, level: int, option: int, value: object, name: str)
         return
     try:
         sock.setsockopt(level, option, value)  # type: ignore[call-overload]
-    except OSError as error:
+    except (OSError, OverflowError, TypeError) as error:  # Python tells of a number too large in its own ways
         shown = value.decode() if isinstance(value, bytes) else value
-        raise OSError(error.errno, f"the system refuses {name} {shown}: {error.strerror}") from error
+        number = error.errno if isinstance(error, OSError) else errno.EINVAL
+        raise OSError(number, f"the system refuses {name} {shown}: {os.strerror(number or errno.EINVAL)}") from error

@@ -2,6 +2,7 @@
 
 WireError
 ├── ReceiverGone       not reachable, or lost on the way: trying again later may help
+│   └── ConnectionClosed   the other side closed the connection in an orderly way
 ├── ReceiverBusy       too many sessions or connections just now: trying again later may help
 ├── KeyRefused         the keys of both sides differ
 ├── VersionMismatch    the other side speaks another version of the protocol
@@ -21,6 +22,10 @@ class ReceiverGone(WireError):  # noqa: N818 - the state of the world, not a nam
     """The receiver cannot be reached, or the connection to it broke."""
 
     may_help_to_retry = True
+
+
+class ConnectionClosed(ReceiverGone):
+    """The other side ended the connection."""
 
 
 class ReceiverBusy(WireError):  # noqa: N818

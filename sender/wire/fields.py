@@ -15,6 +15,7 @@ _Record = TypeVar("_Record")
 _LONGEST_TEXT = 1024
 _LONGEST_LIST = 4096
 _LARGEST_INTEGER = 2**63 - 1
+_LARGEST_NUMBER = 1e300
 
 
 class FieldError(ValueError):
@@ -71,7 +72,9 @@ def _integer(value: object, place: str) -> int:
 
 
 def _number(value: object, place: str) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > _LARGEST_NUMBER:
+        raise FieldError(f"{place}: a number is due")
+    if not math.isfinite(value):  # of NaN every comparison is false
         raise FieldError(f"{place}: a number is due")
     return float(value)
 

@@ -82,8 +82,10 @@ def new_auth(key: bytes, hello: bytes, kind: int, subject: bytes = bytes(SUBJECT
 
 def read_auth(raw: bytes) -> Introduction:
     """Take an AUTH apart; raises `ValueError` when it is not one."""
+    if len(raw) != AUTH_BYTES:
+        raise ValueError("not an introduction of a vmtrace sender")
     magic, version, kind, _, _, _, subject = _AUTH.unpack(raw[: _AUTH.size])
-    if magic != _MAGIC or len(raw) != AUTH_BYTES:
+    if magic != _MAGIC:
         raise ValueError("not an introduction of a vmtrace sender")
     return Introduction(version, kind, subject, raw)
 

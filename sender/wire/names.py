@@ -9,8 +9,8 @@ from sender.wire.records import PARTS
 
 RECEIVER = "receiver"
 SENDER = "sender"
-_TRANSFER_FILE = re.compile(r"(\d{4,9})-(probe|data)(\.pcap|\.capture\.json|\.csv)")
-_SESSION_FILE = re.compile(r"(?:-(\d{1,9}))?\.csv")
+_TRANSFER_FILE = re.compile(r"(\d{4,9})-(probe|data)(\.pcap|\.capture\.json|\.csv)", re.ASCII)
+_SESSION_FILE = re.compile(r"(?:-(\d{1,9}))?\.csv", re.ASCII)
 _KIND_OF_SUFFIX = {
     ("packets", ".pcap"): "packets",
     ("packets", ".capture.json"): "capture",
@@ -39,6 +39,14 @@ def path_of(kind: str, sequence: int, part: str, side: str) -> Path:
 
 def what_is(path: Path, side: str) -> tuple[str, int, str] | None:
     """Kind, sequence and part of a path below the run folder; None when it is none of that side's."""
+    what = _parsed(path, side)
+    try:
+        return what if what is not None and path_of(*what, side) == path else None
+    except ValueError:
+        return None
+
+
+def _parsed(path: Path, side: str) -> tuple[str, int, str] | None:
     parts = path.parts
     if len(parts) == 3 and parts[1] == side:
         match = _TRANSFER_FILE.fullmatch(parts[2])

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Callable
 
 from capture.errors import CaptureError
-
 from sender.wire.errors import WireError
 
 DONE = 0

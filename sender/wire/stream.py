@@ -16,6 +16,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sender.wire.errors import ReceiverGone
@@ -26,8 +27,9 @@ _LARGEST_WRITE_BYTES = 1 << 20
 _SHORT_WRITE_S = 0.005
 _LONG_WRITE_S = 0.1
 
-# What a blocking call raises once the kernel's time for it is over (`endpoint.give_up_after`), without and with TLS.
-STANDSTILL = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+# What a blocking call raises once the kernel's time for it is over (`endpoint.give_up_after`), without and with TLS;
+# TimeoutError is ETIMEDOUT, when what was sent has not been acknowledged.
+STANDSTILL = (BlockingIOError, TimeoutError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -158,7 +160,8 @@ class Reference:
         self._block.release()
         self._scratch.release()
         for area in self._maps:
-            area.close()
+            with suppress(BufferError):  # an error on its way still holds a view: the map goes with that
+                area.close()
 
 
 def new_block(block_bytes: int) -> memoryview:

@@ -1,6 +1,8 @@
 """One data connection at the sender, from SYN to FIN, in a thread of its own.
 
-connect, HELLO   [TLS: AUTH, ACCEPT, TLS handshake]   all streams wait for each other   [no TLS: AUTH]   payload   DONE
+connect, HELLO, AUTH   [TLS: ACCEPT, TLS handshake]   all wait for each other   payload   [no TLS: ACCEPT]   DONE
+
+AUTH does not wait for the other streams: an unproven connection has but seconds at the receiver.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ from sender.wire import handshake
 from sender.wire.channel import receive_exactly
 from sender.wire.control import Control
 from sender.wire.data_connection import Stream, pack_subject, send_done, send_go, wait_for_done
-from sender.wire.endpoint import connect, give_up_after, name_of
-from sender.wire.errors import ReceiverGone, WireError
+from sender.wire.endpoint import connect, give_up_after, name_of, shut_down
+from sender.wire.errors import ReceiverGone
 from sender.wire.records import UPLOAD, SocketOptions
 from sender.wire.stream import Progress, Received, receive_stream, send_stream
-from sender.wire.tls import TlsFacts, client_tls
+from sender.wire.tls import TlsFacts, check_certificate, client_wrap
+from sender.wire.tls import handshake as tls_handshake
+
+_CONNECTING_S = 20.0
+"""For SYN and SYN-ACK: the kernel sends SYN again after 1, 3, 7 and 15 s."""
 
 
 class Watch(Protocol):
@@ -87,7 +93,7 @@ class StreamLife:
             self._run()
         except threading.BrokenBarrierError:
             return  # another stream failed: its failure is the one to tell
-        except (WireError, OSError) as error:
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits for all streams
             failures.append(self._as_told(error))
             self._barrier.abort()
 
@@ -96,25 +102,24 @@ class StreamLife:
         with self._lock:
             self._stopped = True
             if self._socket is not None and self.ended_s == 0:
-                _shut_down(self._socket)
+                shut_down(self._socket)
 
     def close(self) -> None:
         """Close the connection; the thread must have ended."""
         if self._socket is not None:
-            if self._watched:
-                self._watch.closing(self.job.stream, self.job.direction, self._socket)
-            self._socket.close()
+            try:
+                if self._watched:
+                    self._watch.closing(self.job.stream, self.job.direction, self._socket)
+            finally:
+                self._socket.close()
 
     def _run(self) -> None:
         hello = self._connect()
+        auth = self._authenticate(hello)
         if self._certificate is not None:
-            auth = self._authenticate(hello)
             self._accepted(hello, auth)
-            self._keep(self._wrap(self._certificate))
-            self._barrier.wait()
-        else:
-            self._barrier.wait()
-            auth = self._authenticate(hello)
+            self._wrap(self._certificate)
+        self._barrier.wait()
         sock = self._kept()
         if self.job.direction == UPLOAD:
             send_stream(sock, self.job.block, self.job.bytes, self.progress)
@@ -134,9 +139,9 @@ class StreamLife:
 
     def _connect(self) -> bytes:
         began_s = time.monotonic()
-        sock = connect(self._control.endpoint, self._control.address, self.job.options, self.job.stall_s)
+        control, timeout_s = self._control, min(self.job.stall_s, _CONNECTING_S)
+        sock = connect(control.endpoint, control.address, self.job.options, timeout_s, keep=self._keep)
         self.connect_s = time.monotonic() - began_s
-        self._keep(sock)
         peer = name_of(sock.getpeername())
         self.name = ConnectionName(self.job.stream, self.job.direction, name_of(sock.getsockname()), peer)
         self._watch.connected(self.job.stream, self.job.direction, sock)
@@ -159,29 +164,23 @@ class StreamLife:
         handshake.check_accept(self._control.data_key, hello, auth, accept, peer)
         sock.settimeout(None)
 
-    def _wrap(self, certificate_sha256: str) -> socket.socket:
-        wrapped, self.tls = client_tls(self._kept(), certificate_sha256, self.job.stall_s)
-        give_up_after(wrapped, self.job.stall_s)
-        return wrapped
+    def _wrap(self, certificate_sha256: str) -> None:
+        wrapped = client_wrap(self._kept())
+        self._keep(wrapped)
+        self.tls = tls_handshake(wrapped, self.job.stall_s)
+        check_certificate(wrapped, certificate_sha256)
 
     def _keep(self, sock: socket.socket) -> None:
         with self._lock:
             self._socket = sock
             if self._stopped:
-                _shut_down(sock)
+                raise ReceiverGone("the transfer is given up")
 
     def _kept(self) -> socket.socket:
         assert self._socket is not None
         return self._socket
 
-    def _as_told(self, error: Exception) -> Exception:
-        if isinstance(error, WireError) or not isinstance(error, OSError) or self.name is None:
+    def _as_told(self, error: BaseException) -> BaseException:
+        if not isinstance(error, OSError) or self.name is None:
             return error
         return ReceiverGone(f"{self.name.peer}: connection lost ({error.strerror or error})")
-
-
-def _shut_down(sock: socket.socket) -> None:
-    try:
-        sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # not connected any more

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from capture.tcp_info import TcpInfoSample
-
 from sender.wire.records import TcpSummary
 
 

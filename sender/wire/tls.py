@@ -1,5 +1,8 @@
 """TLS on data connections. The certificate is made by the receiver for itself alone and known by its digest, which the
-authenticated control connection carries: no certificate authority is asked, and none could be deceived."""
+authenticated control connection carries: no certificate authority is asked, and none could be deceived.
+
+Wrapping and handshake are apart, so that whoever must end a connection has the wrapped socket before it waits.
+"""
 
 from __future__ import annotations
 
@@ -22,34 +25,47 @@ class TlsFacts:
     handshake_s: float
 
 
-def client_tls(sock: socket.socket, certificate_sha256: str, stall_s: float) -> tuple[ssl.SSLSocket, TlsFacts]:
-    """Wrap a connected socket. Raises `KeyRefused` when the certificate is not the announced one."""
+def client_wrap(sock: socket.socket) -> ssl.SSLSocket:
+    """The connected socket of a sender for TLS; nothing is sent yet, and `sock` itself is of no more use."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    wrapped, facts = _handshake(context, sock, stall_s, server=False)
-    shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
-    if not hmac.compare_digest(shown, certificate_sha256):
-        wrapped.close()
-        raise KeyRefused("the receiver's certificate is not the one it announced: someone is in between")
-    return wrapped, facts
+    context.verify_mode = ssl.CERT_NONE  # `check_certificate` knows better than an authority
+    return _wrap(context, sock, server=False)
 
 
-def server_tls(sock: socket.socket, context: ssl.SSLContext, stall_s: float) -> ssl.SSLSocket:
-    """Wrap an accepted socket."""
-    return _handshake(context, sock, stall_s, server=True)[0]
+def server_wrap(sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
+    """The connected socket of a receiver for TLS, likewise."""
+    return _wrap(context, sock, server=True)
 
 
-def _handshake(
-    context: ssl.SSLContext, sock: socket.socket, stall_s: float, *, server: bool
-) -> tuple[ssl.SSLSocket, TlsFacts]:
+def handshake(wrapped: ssl.SSLSocket, timeout_s: float) -> TlsFacts:
+    """Do the TLS handshake; leaves the socket in blocking mode. Raises `ReceiverGone` when it fails."""
     began_s = time.monotonic()
-    sock.settimeout(stall_s)
     try:
-        wrapped = context.wrap_socket(sock, server_side=server)
-    except OSError as error:
-        raise ReceiverGone(f"the TLS handshake failed: {getattr(error, 'reason', None) or error}") from error
-    wrapped.settimeout(None)
+        wrapped.settimeout(timeout_s)
+        wrapped.do_handshake()
+        wrapped.settimeout(None)
+    except (OSError, ValueError) as error:
+        raise ReceiverGone(f"the TLS handshake failed: {_reason(error)}") from error
     cipher = wrapped.cipher()
     name = cipher[0] if cipher else "unknown"
-    return wrapped, TlsFacts(wrapped.version() or "unknown", name, time.monotonic() - began_s)
+    return TlsFacts(wrapped.version() or "unknown", name, time.monotonic() - began_s)
+
+
+def check_certificate(wrapped: ssl.SSLSocket, certificate_sha256: str) -> None:
+    """Raise `KeyRefused` when the certificate that was shown is not the announced one."""
+    shown = hashlib.sha256(wrapped.getpeercert(binary_form=True) or b"").hexdigest()
+    if not hmac.compare_digest(shown, certificate_sha256):
+        raise KeyRefused("the receiver's certificate is not the one it announced: someone is in between")
+
+
+def _wrap(context: ssl.SSLContext, sock: socket.socket, *, server: bool) -> ssl.SSLSocket:
+    try:
+        return context.wrap_socket(sock, server_side=server, do_handshake_on_connect=False)
+    except (OSError, ValueError) as error:
+        raise ReceiverGone(f"the TLS handshake failed: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "reason", None) or getattr(error, "strerror", None) or error)

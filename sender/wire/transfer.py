@@ -6,6 +6,8 @@ caller's, through `Watch`.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import threading
 import time
 from dataclasses import dataclass
@@ -113,8 +115,7 @@ def _live(lives: list[StreamLife], barrier: threading.Barrier, watch: Watch) -> 
     failures: list[BaseException] = []
     threads = [threading.Thread(target=life.run, args=(failures,), daemon=True) for life in lives]
     try:
-        for thread in threads:
-            thread.start()
+        _start_all(threads)
         while any(thread.is_alive() for thread in threads):
             for thread in threads:
                 thread.join(_GLANCE_S)
@@ -130,10 +131,19 @@ def _live(lives: list[StreamLife], barrier: threading.Barrier, watch: Watch) -> 
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-        for life in lives:
-            life.close()
+        with contextlib.ExitStack() as closing:  # all of them, even if one fails
+            for life in lives:
+                closing.callback(life.close)
     if failures:
         raise failures[0]
+
+
+def _start_all(threads: list[threading.Thread]) -> None:
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, f"the system allows no threads for {len(threads)} streams") from error
 
 
 def _outcome(start: _Start, end_ns: int, end_s: float, lives: list[StreamLife]) -> Outcome:

@@ -1,15 +1,5 @@
-"""Which vmtrace this is. Copied folders and the agent have no package metadata: then the version is not known."""
+"""Which vmtrace this is, under the name that both programs use; an agent carries its version in itself."""
 
-from __future__ import annotations
+from capture.provenance import vmtrace_version
 
-from importlib import metadata
-
-UNKNOWN = "unknown"
-
-
-def vmtrace_version() -> str:
-    """The version of the installed package, or `unknown` where nothing is installed."""
-    try:
-        return metadata.version("vmtrace")
-    except metadata.PackageNotFoundError:
-        return UNKNOWN
+__all__ = ["vmtrace_version"]

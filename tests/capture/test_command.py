@@ -176,7 +176,7 @@ def test_what_cannot_be_done_is_1_and_one_line(tmp_path: Path, words: list[str],
     assert done.returncode == 1
     lines = [line for line in done.stderr.splitlines() if not line.startswith("recording ")]
     assert len(lines) == 1
-    assert lines[0].startswith("vmtrace capture: ")
+    assert lines[0].startswith("vmtrace: ")
     assert re.search(message, lines[0])
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from capture.ethtool import Ethtool, Offloads
+from capture.ethtool import DriverInfo, Ethtool, Offloads
 from lab import namespaces
 
 INTERFACES = sorted(path.name for path in Path("/sys/class/net").iterdir() if path.is_dir())
@@ -97,3 +97,12 @@ def test_speed_and_offloads_of_a_link_in_a_namespace_are_asked_there(far_namespa
         assert queues.rx + queues.tx + queues.combined >= 2
         assert "peer_ifindex" in (nic.statistics() or {})
         assert here.driver() is None
+
+
+def test_a_driver_that_would_crash_its_kernel_is_not_asked_for_its_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(Ethtool, "driver", lambda _: DriverInfo("uml-vector", "", "", ""))
+    monkeypatch.setattr(Ethtool, "_ask", lambda _, command, __: asked.append(command))
+    with Ethtool("lo") as nic:
+        assert nic.rings() is None
+    assert asked == []

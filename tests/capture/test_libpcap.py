@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from pathlib import Path
 
 import pytest
 
 from capture import libpcap
-from capture.errors import CaptureError
 from capture.libpcap import Dumper, InterfaceGoneError, Live
 from tests.capture.traffic import NumberedDatagrams, numbers, read_pcap
 
@@ -33,30 +31,6 @@ def test_loopback_is_among_the_devices() -> None:
     assert loopback.loopback
     assert loopback.up
     assert "lo" in libpcap.interface_names()
-
-
-def test_without_libpcap_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(name: str) -> None:
-        raise OSError(name)
-
-    libpcap.library.cache_clear()
-    monkeypatch.setattr(ctypes, "CDLL", none)
-    monkeypatch.setattr("ctypes.util.find_library", lambda _: None)
-    try:
-        with pytest.raises(CaptureError, match=r"apt install libpcap0\.8.*dnf install libpcap"):
-            libpcap.library()
-    finally:
-        libpcap.library.cache_clear()
-
-
-def test_a_library_without_a_needed_call_is_named_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    libpcap.library.cache_clear()
-    monkeypatch.setitem(libpcap._SIGNATURES, "pcap_of_tomorrow", (None, ()))
-    try:
-        with pytest.raises(CaptureError, match="no pcap_of_tomorrow"):
-            libpcap.library()
-    finally:
-        libpcap.library.cache_clear()
 
 
 @pytest.mark.root

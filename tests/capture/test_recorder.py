@@ -56,7 +56,7 @@ def test_fifty_short_transfers_are_in_their_files_to_the_last_packet(tmp_path: P
         # SYN of both sides is first, FIN of both sides and the last ACK are there, too.
         flags = [record.data[14 + 20 + 13] for _, _, record in segments]
         assert [flag & 2 for flag in flags[:2]] == [2, 2]
-        assert sum(flag & 1 for flag in flags) == 2
+        assert sum(flag & 1 for flag in flags) >= 2  # a busy host repeats one
         assert flags[-1] == 0x10
 
 

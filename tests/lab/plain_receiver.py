@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import socket
-import sys
 import threading
 from pathlib import Path
 
@@ -27,9 +26,8 @@ def main() -> None:
     options = parser.parse_args()
     assert len(options.key_file.read_text().strip()) == 64
     options.out.mkdir()
-    if "fail" in options.key_file.name:
-        sys.exit("no")
-    with socket.create_server((options.bind, options.port)) as listening:
+    family = socket.AF_INET6 if ":" in options.bind else socket.AF_INET
+    with socket.create_server((options.bind, options.port), family=family) as listening:
         while True:
             threading.Thread(target=take, args=(listening.accept()[0],), daemon=True).start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import statistics
@@ -14,7 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab.emulator import EmulatorSettings, settings_from_json
+import pytest
+
+from lab.emulator import Emulator, EmulatorSettings, settings_from_json
 from lab.fate_log import PacketFate, read_binary
 from lab.hosts import module_environment
 from lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
@@ -135,6 +138,60 @@ def test_packets_on_their_way_at_the_end_are_delivered_or_marked(tmp_path: Path)
     assert len(arrived) == 20 - len(kept)
     assert 0 < len(kept) < 20
     assert all(row.lost for row in kept)
+
+
+def test_a_frozen_side_is_left_alone_and_then_served_at_once(tmp_path: Path) -> None:
+    stood: list[tuple[int, int]] = []
+
+    def send(near: socket.socket, far: socket.socket) -> None:
+        (number,) = children_of(os.getpid())
+        far.send(tcp_packet(1, 10))
+        os.kill(number, signal.SIGUSR1)
+        start_ns = time.time_ns()
+        time.sleep(0.02)
+        for count in range(5):
+            near.send(tcp_packet(10 + count, 10))
+            far.send(tcp_packet(20 + count, 10))
+            time.sleep(0.02)
+        near.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            near.recv(100)
+        os.kill(number, signal.SIGUSR2)
+        stood.append((start_ns, time.time_ns()))
+        near.setblocking(True)
+        near.settimeout(2)
+        assert [near.recv(100) for _ in range(6)] == [tcp_packet(seq, 10) for seq in (1, 20, 21, 22, 23, 24)]
+
+    rows, _, arrived = carry(tmp_path, EmulatorSettings(Impairments(), Impairments(delay_s=0.01), 1), send)
+    ((_, thaw_ns),) = stood
+    assert len(arrived) == 5
+    assert all(thaw_ns - 5e6 < row.time_out_ns < thaw_ns + 50e6 for row in rows)
+    assert all(row.time_in_ns > thaw_ns - 5e6 for row in rows if row.direction == "forward")
+    assert all(row.delay_error_ns < 20e6 for row in rows)  # the freeze itself is no error of the emulator
+
+
+def children_of(process_id: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{process_id}/task/{process_id}/children").read_text().split()]
+
+
+def test_a_packet_can_have_waited_since_its_side_was_last_empty(tmp_path: Path) -> None:
+    near, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    far, far_inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with near, inside, far, far_inside:
+        inside.setblocking(False)
+        path = EmulatorSettings(Impairments(delay_s=0.05), Impairments(), 1)
+        emulator = Emulator((inside.fileno(), far_inside.fileno()), path, tmp_path / "log")
+        for seq in (1, 2):
+            emulator._take_in(0)  # sees the side empty
+            time.sleep(0.01)
+            near.send(tcp_packet(seq, 10))
+            emulator._take_in(0)
+        emulator.stop()
+        emulator.run()
+    rows = read_binary(tmp_path / "log", 0)
+    assert [row.seq for row in rows] == [1, 2]
+    assert all(10e6 <= row.waited_ns < 40e6 for row in rows)
+    assert all(row.delay_error_ns == row.waited_ns + row.time_out_ns - row.time_due_ns for row in rows)
 
 
 def test_settings_survive_their_file() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from lab.fate_log import HEADER_BYTES, RECORD, read_binary, read_csv, write_csv
+from lab.fate_log import HEADER_BYTES, RECORD, csv_writer, read_binary, read_csv, stream_binary, write_csv
 from lab.impairments import Fate
 from tests.lab.packets import fate, tcp_packet
 
@@ -46,3 +47,38 @@ def test_csv_gives_back_the_same_rows(tmp_path: Path, name: str) -> None:
     rows = [fate(0, 1), fate(1, 101, arrives_ms=None), fate(2, 101, what="held_back")]
     write_csv(rows, tmp_path / name)
     assert list(read_csv(tmp_path / name)) == rows
+
+
+def test_streaming_gives_order_of_entry_however_late_packets_left(tmp_path: Path) -> None:
+    packet = tcp_packet(1, 10)
+    # Logged as they leave: the first stays long, the others overtake it.
+    content = record(packet, entered=20, out=25, number=1)
+    content += record(packet, entered=21, out=26, number=0, direction=1)
+    content += record(packet, entered=30, out=35, number=2)
+    content += record(packet, entered=10, out=90, number=0)
+    content += record(packet, entered=95, out=99, number=3)
+    content += record(packet, entered=40, out=0, number=4)  # on its way at the end
+    (tmp_path / "log").write_bytes(content)
+    rows = list(stream_binary(tmp_path / "log", 0))
+    assert [(row.time_in_ns, row.number) for row in rows] == [(10, 0), (20, 1), (21, 0), (30, 2), (40, 4), (95, 3)]
+    assert rows == read_binary(tmp_path / "log", 0)
+
+
+def test_streaming_holds_only_what_was_on_the_path(tmp_path: Path) -> None:
+    packet = tcp_packet(1, 10)
+    with (tmp_path / "log").open("wb") as file:
+        for number in range(40_000):
+            file.write(record(packet, entered=10 * number, out=10 * number + 35, number=number))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in stream_binary(tmp_path / "log", 0)) == 40_000
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 6_000_000  # of a log of 5.8 MB, whose rows alone would take 20 MB
+
+
+def test_a_row_is_given_on_once_it_is_written(tmp_path: Path) -> None:
+    rows = [fate(number, number) for number in range(3)]
+    assert list(csv_writer(rows, tmp_path / "fates.csv")) == rows
+    assert list(read_csv(tmp_path / "fates.csv")) == rows

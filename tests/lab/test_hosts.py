@@ -14,7 +14,14 @@ import pytest
 
 from lab import namespaces
 from lab.emulator import EmulatorSettings
-from lab.hosts import EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
+from lab.hosts import (
+    EmulatedPath,
+    HostSettings,
+    Topology,
+    joined_hosts,
+    module_environment,
+    route_congestion_control,
+)
 from lab.impairments import Impairments
 from tests.lab.packets import own_namespaces
 
@@ -63,7 +70,7 @@ def programs_naming(folder: str) -> list[str]:
 
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
-@pytest.mark.parametrize("topology", list(Topology))
+@pytest.mark.parametrize("topology", [Topology.TUN, Topology.OFFLOAD])
 @pytest.mark.parametrize("ip_version", [4, 6])
 def test_hosts_reach_each_other_over_the_path_and_are_gone_afterwards(
     tmp_path: Path, topology: Topology, ip_version: int
@@ -75,6 +82,46 @@ def test_hosts_reach_each_other_over_the_path_and_are_gone_afterwards(
     assert 0.010 <= took_s < 0.013
     assert own_namespaces(os.getpid()) == []
     assert not Path(f"/proc/{emulator}").exists()
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts")
+def test_ctrl_c_at_a_terminal_does_not_reach_the_emulator(tmp_path: Path) -> None:
+    with joined_hosts(Topology.TUN, 4, 1500, HOSTS, PATH, tmp_path) as path:
+        assert os.getpgid(path.emulator.pid) != os.getpgid(0)
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts")
+def test_a_guest_has_a_tap_device_in_the_place_of_its_host(tmp_path: Path) -> None:
+    with joined_hosts(Topology.GUEST, 4, 1500, HOSTS, PATH, tmp_path) as path:
+        assert len(own_namespaces(os.getpid())) == 3
+        sender = path.hosts["sender"]
+        assert (sender.namespace, sender.device) == (path.tun_namespaces["sender"], "tap0")
+        with namespaces.inside(sender.namespace):
+            assert Path("/proc/sys/net/ipv4/ip_forward").read_text().strip() == "1"
+    assert own_namespaces(os.getpid()) == []
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts")
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_a_route_s_congestion_control_is_that_of_every_connection(tmp_path: Path, ip_version: int) -> None:
+    hosts = {"sender": HostSettings(congestion_control="reno"), "receiver": HostSettings(congestion_control="cubic")}
+    with joined_hosts(Topology.OFFLOAD, ip_version, 1500, hosts, PATH, tmp_path) as path:
+        for host in path.hosts.values():
+            route_congestion_control(host, ip_version)
+        far = path.hosts["receiver"]
+        family = socket.AF_INET6 if ip_version == 6 else socket.AF_INET
+        with namespaces.inside(far.namespace):
+            listening = socket.create_server((far.address, 4000), family=family)
+        with namespaces.inside(path.hosts["sender"].namespace):
+            near = socket.socket(family)
+        with listening, near:
+            near.connect((far.address, 4000))
+            with listening.accept()[0] as accepted:
+                used = [end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16) for end in (near, accepted)]
+    assert [name.rstrip(b"\0") for name in used] == [b"reno", b"cubic"]
 
 
 @pytest.mark.root

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, TokenBucket, corrupted
+from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, Spikes, TokenBucket, corrupted
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -132,3 +132,20 @@ def test_bad_shares_of_time_do_not_pass_packets_before_they_came() -> None:
     settings = Impairments(rate_bps=1e6, queue_bytes=10_000, token_bucket=TokenBucket(1e6, 3000, 5000), jitter_s=0.001)
     for number, decision in enumerate(decide(settings, 500, spacing_ns=SECOND // 1000)):
         assert decision.fate.lost or decision.due_ns >= number * SECOND // 1000
+
+
+def test_spikes_are_rare_long_and_touch_no_other_dice() -> None:
+    def due_after_ns(spikes: Spikes | None) -> tuple[list[int], list[Fate]]:
+        settings = Impairments(delay_s=0.01, loss=0.1, jitter_s=0.001, jitter_keeps_order=False, spikes=spikes)
+        state = DirectionState(settings, "7")
+        decisions = [state.admit(1_000_000 * number, 1500) for number in range(5000)]
+        delays = [each.due_ns - 1_000_000 * number for number, each in enumerate(decisions) if each.due_ns]
+        return delays, [each.fate for each in decisions]
+
+    plain, plain_fates = due_after_ns(None)
+    spiked, spiked_fates = due_after_ns(Spikes(share=0.01, longest_s=0.2))
+    assert spiked_fates == plain_fates
+    longer = [after - before for before, after in zip(plain, spiked, strict=True) if after != before]
+    assert 20 < len(longer) < 80
+    assert max(longer) < 200_000_000
+    assert sum(longer) / len(longer) > 60_000_000

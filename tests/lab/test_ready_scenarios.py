@@ -18,7 +18,7 @@ def test_the_cut_touches_every_value_of_every_axis() -> None:
     assert {s.sender.congestion_control for s in ALL} == {"cubic", "reno", "bbr"}
     assert {0, 0.001, 0.01, 0.08} <= {s.forward.loss for s in ALL}
     assert {0.001, 0.02, 0.1} <= {round(s.forward.delay_s + s.reverse.delay_s, 6) for s in ALL}
-    assert {s.topology for s in ALL} == set(Topology)
+    assert {s.topology for s in ALL} == {Topology.TUN, Topology.OFFLOAD}
     assert {s.ip_version for s in ALL} == {4, 6}
     assert {(s.sender.timestamps, s.sender.sack) for s in ALL} == {(a, b) for a in (True, False) for b in (True, False)}
     assert {s.transfer.tls for s in ALL} == {None, "1.2", "1.3"}

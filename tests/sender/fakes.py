@@ -88,7 +88,7 @@ class FakeControl:
     def files(self) -> list[RemoteFile]:
         return list(self._far_side.files)
 
-    def fetch(self, file: RemoteFile, write: Callable[[bytes], object]) -> None:
+    def fetch(self, file: RemoteFile, write: Callable[[bytes], object], coming: Sequence[RemoteFile] = ()) -> None:
         self._far_side.fetched.append(file)
         self._far_side.send_file(file, write)
 

@@ -40,7 +40,8 @@ def run(machine: Path, purpose: str) -> tuple[subprocess.CompletedProcess[str], 
 
 
 def test_nothing_is_installed_when_all_is_there(machine: Path) -> None:
-    add(machine, "cc", "true")
+    for command in ("cc", "ip", "setpriv", "ethtool", "tcpdump", "openssl"):
+        add(machine, command, "true")
     done, asked = run(machine, "demo")
     assert done.stdout == "system packages for demo: all there\n"
     assert (done.returncode, asked) == (0, "")
@@ -83,6 +84,16 @@ def test_one_package_that_is_not_to_be_had_does_not_cost_the_others(machine: Pat
     done, asked = run(machine, "test")
     assert asked.splitlines()[-1].endswith(("chromium", "iperf3", "openssl"))
     assert "not installed: tcptrace" in done.stdout
+
+
+def test_the_lab_asks_for_its_programs_and_for_a_guest_kernel(machine: Path) -> None:
+    add(machine, "id", "echo 0")
+    done, asked = run(machine, "lab")
+    for package in ("util-linux", "tcpdump", "openssl", "user-mode-linux"):
+        assert package in asked
+    assert "nothing works without it: setpriv (package util-linux)" in done.stderr
+    assert "stalls of a guest kernel" in done.stdout
+    assert done.returncode == 1
 
 
 def test_an_unknown_purpose_is_wrong_usage() -> None:

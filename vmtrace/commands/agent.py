@@ -1,6 +1,6 @@
 """`vmtrace agent`: writes sender, receiver and capture into one file that any Python 3.9 runs, with nothing installed.
 
-The file is a zip archive (`zipapp`). The same sources give the same bytes, so that two people can compare what they run.
+The file is a zip archive (`zipapp`). The same sources give the same bytes: two people can compare what they run.
 """
 
 import argparse

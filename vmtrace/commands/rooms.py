@@ -1,7 +1,7 @@
 """The subcommands whose options other rooms define with argparse, because those run without vmtrace, too.
 
-A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands look
-alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before its command is asked for.
+A plain call is parsed and run by argparse itself. Help and shell completion come from typer, so that all subcommands
+look alike: `from_argparse` describes the same parser to it. Nothing of a room is imported before it is asked for.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from vmtrace.errors import CommandError, UsageError
+from vmtrace.errors import CommandError, Exit, UsageError, guarded_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ COMMANDS = {
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
     "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
+    "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }
 """In the order in which they are listed."""
 
@@ -58,16 +59,17 @@ def run(name: str, arguments: Sequence[str]) -> int:
     """Run a subcommand with its arguments; returns the exit status."""
     command = COMMANDS[name]
     parsed = command.parser(name).parse_args([word for word in arguments if word != "--debug"])
+    status = int(Exit.DONE)
     try:
-        return command.run(parsed)
-    except BrokenPipeError:
-        raise
+        with guarded_output():
+            status = command.run(parsed)
     except Exception as error:
         if isinstance(error, _expected_errors()):
             from sender.wire.program import describe
 
             raise CommandError(describe(error)) from error
         raise
+    return status
 
 
 def _expected_errors() -> tuple[type[Exception], ...]:

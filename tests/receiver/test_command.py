@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from receiver.command import build_parser, settings_of
+from sender.wire.control import Control
+from sender.wire.endpoint import Endpoint
+from sender.wire.keys import load_key
+from sender.wire.records import RunRequest, TransferRequest
+from tests.receiver.harness import transfer
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def started(*words: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "receiver", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=ENVIRONMENT,
+    )  # fmt: skip
+
+
+def ran(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "receiver", *words],
+        capture_output=True, text=True, cwd=cwd, env=ENVIRONMENT, timeout=30, check=False,
+    )  # fmt: skip
+
+
+def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path: Path) -> None:
+    words = (
+        "--key-file",
+        "key",
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--no-capture",
+        "--no-host-counters",
+        "--json-lines",
+    )
+    with started(*words, cwd=tmp_path) as program:
+        assert program.stdout is not None
+        events = [json.loads(program.stdout.readline()) for _ in range(2)]
+        assert [event["event"] for event in events] == ["new_key", "listening"]
+        key = load_key(str(tmp_path / "key"))
+        assert key.hex() not in json.dumps(events)
+        control = Control.connect(Endpoint("127.0.0.1", events[1]["port"]), key, 5)
+        control.open_run(RunRequest())
+        _, far = transfer(control, TransferRequest(1, 1, "data", 1000))
+        assert far.error is None
+        control.close()
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate(timeout=15)
+    assert program.returncode == 0
+    assert err.count("\n") == 1
+    assert f"It reads: {key.hex()}" in err
+    assert [json.loads(line)["event"] for line in out.splitlines()] == ["run", "transfer", "session_end"]
+    assert (tmp_path / "vmtrace-receiver").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        ((), 1, "vmtrace: no key: give --key-file FILE, or set VMTRACE_KEY"),
+        (("--port", "x"), 2, "x: ports are 0 to 65535"),
+        (("--port", "65536"), 2, "65536: ports are 0 to 65535"),
+        (("--max-streams", "0"), 2, "0: must be a whole number, at least 1"),
+        (("--max-streams", "5000"), 2, "5000: at most 1024 streams are possible"),
+        (("--max-sessions", "-1"), 2, "expected one argument|must be a whole number"),
+        (("--interface", "a", "--no-capture"), 2, "not allowed with argument"),
+        (
+            ("--key-file", "key", "--bind", "198.18.99.99"),
+            1,
+            "vmtrace: cannot listen on 198.18.99.99: not an address of this host",
+        ),
+        (("--key-file", "key", "--certificate", "absent.pem"), 1, "vmtrace: absent.pem: no certificate with its key"),
+        (("--key-file", "key", "--out", "file"), 1, "vmtrace: file: "),
+        (("--key-file", "no/such/key"), 1, "vmtrace: no/such/key: No such file or directory"),
+        (("--key-file", "short"), 1, "vmtrace: short: not a key"),
+        (("--key-file", "key", "--interface", "nosuch0"), 1, "vmtrace: there is no interface nosuch0"),
+    ],
+)
+def test_trouble_is_one_clear_line(words: tuple[str, ...], status: int, line: str, tmp_path: Path) -> None:
+    import re
+
+    (tmp_path / "file").write_text("")
+    (tmp_path / "short").write_text("short")
+    (tmp_path / "short").chmod(0o600)
+    (tmp_path / "key").write_text("k" * 64)
+    (tmp_path / "key").chmod(0o600)
+    done = ran(*words, cwd=tmp_path)
+    assert done.returncode == status
+    assert re.search(line, done.stderr)
+    assert "Traceback" not in done.stderr
+    if status == 1:
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+    import socket
+
+    (tmp_path / "key").write_text("k" * 64)
+    (tmp_path / "key").chmod(0o600)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = ran("--key-file", "key", "--bind", "127.0.0.1", "--port", port, cwd=tmp_path)
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == f"vmtrace: 127.0.0.1, port {port}: taken by another program: choose another --port, or end that program\n"
+    )
+
+
+def test_every_limit_has_its_option() -> None:
+    words = [
+        "--max-sessions", "2", "--max-streams", "3", "--max-transfer-bytes", "4", "--max-session-bytes", "5",
+        "--max-transfer-time", "6", "--max-session-time", "7", "--max-connection-rate", "8", "--no-capture",
+    ]  # fmt: skip
+    settings = settings_of(build_parser().parse_args(words))
+    assert settings.sessions == 2
+    assert settings.limits.streams == 3
+    assert (settings.limits.transfer_bytes, settings.limits.session_bytes) == (4, 5)
+    assert (settings.limits.transfer_s, settings.limits.session_s) == (6, 7)
+    assert settings.admission.connections_per_s == 8
+    assert not settings.capture
+
+
+def test_help_has_examples_and_never_asks_for_the_key_itself() -> None:
+    parser = build_parser()
+    assert "examples:" in parser.format_help()
+    options = [option for action in parser._actions for option in action.option_strings]
+    assert "--key" not in options
+    assert isinstance(parser, argparse.ArgumentParser)

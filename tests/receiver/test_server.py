@@ -1,0 +1,91 @@
+"""The door with honest senders; strangers at it are in test_hostile.py."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from receiver.certificate import NoCertificate
+from receiver.log import Log
+from receiver.server import Server
+from receiver.settings import AdmissionLimits, ReceiverSettings
+from sender.wire.control import Control
+from sender.wire.endpoint import Endpoint
+from sender.wire.records import RunRequest, TransferRequest
+from sender.wire.transfer import digest_ok
+from tests.receiver.harness import KEY, census, leaves_nothing, receiver, stranger, transfer
+
+
+def test_it_serves_and_stops_and_leaves_nothing(tmp_path: Path) -> None:
+    with leaves_nothing(tmp_path):
+        with receiver(tmp_path) as there:
+            there.serves()
+            assert there.server.address == f"127.0.0.1:{there.port}"
+        there.server.stop()
+
+
+def test_the_largest_transfers_pass_the_default_limits_one_after_the_other(tmp_path: Path) -> None:
+    with receiver(tmp_path, AdmissionLimits()) as there, leaves_nothing(tmp_path), there.sender() as control:
+        for number in range(1, 5):
+            outcome, far = transfer(control, TransferRequest(number, 1, "data", 64_000, "both", 64))
+            assert digest_ok(outcome, far)
+
+
+def test_several_senders_are_served_at_once(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+
+        def serve(host: str) -> None:
+            try:
+                there.serves(host)
+            except BaseException as error:  # noqa: BLE001
+                failures.append(error)
+
+        threads = [threading.Thread(target=serve, args=(f"127.0.0.{number}",)) for number in range(2, 6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
+def test_ipv6_and_ipv4_reach_one_receiver(tmp_path: Path) -> None:
+    with receiver(tmp_path, bind=None) as there, leaves_nothing(tmp_path):
+        for host in ("127.0.0.1", "::1"):
+            control = Control.connect(Endpoint(host, there.port), KEY, 5)
+            control.open_run(RunRequest())
+            outcome, far = transfer(control, TransferRequest(1, 1, "data", 1000, "both"))
+            assert digest_ok(outcome, far)
+            control.close()
+
+
+def test_a_certificate_that_is_none_is_told_before_it_listens(tmp_path: Path) -> None:
+    before = census(tmp_path)
+    settings = replace(ReceiverSettings(tmp_path, port=0), certificate=tmp_path / "absent.pem")
+    with pytest.raises(NoCertificate, match=r"absent\.pem: no certificate"):
+        Server(settings, KEY, Log(), "1")
+    assert census(tmp_path) == before
+
+
+def test_a_receiver_without_descriptors_does_not_burn_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def exhausted(_self: socket.socket) -> None:
+        tried.append(1)
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with receiver(tmp_path) as there, leaves_nothing(tmp_path):
+        with monkeypatch.context() as patched:
+            patched.setattr(socket.socket, "accept", exhausted)
+            with stranger(there.port):
+                time.sleep(0.5)
+        assert 2 <= len(tried) <= 10
+        there.serves()

@@ -1,0 +1,78 @@
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from receiver.certificate import Certificate
+from receiver.refusal import Refusal
+from receiver.storage import Storage
+from receiver.transfer_desk import TransferDesk
+from sender.wire.data_connection import Stream
+from sender.wire.records import Limits, TransferRequest
+from tests.receiver.harness import Memo, leaves_nothing
+
+LIMITS = Limits(1000, 2000, 60, 600, 4)
+
+
+def no_certificate() -> Certificate:
+    raise AssertionError("nobody asked for TLS")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> TransferDesk:
+    return TransferDesk(Storage(tmp_path).new_run(), None, LIMITS, Memo(), "it")
+
+
+def test_numbers_count_up(desk: TransferDesk) -> None:
+    desk.prepare(TransferRequest(5, 1, "data", 10), no_certificate)
+    for number in (5, 4, 0, 2**32):
+        with pytest.raises(Refusal, match=f"transfer {number} comes after 5"):
+            desk.prepare(TransferRequest(number, 1, "data", 10), no_certificate)
+    desk.abort()
+
+
+def test_a_new_transfer_ends_the_one_before(desk: TransferDesk, tmp_path: Path) -> None:
+    with leaves_nothing(tmp_path):
+        for number in range(1, 20):
+            desk.prepare(TransferRequest(number, 1, "data", 10, streams=2), no_certificate)
+            assert desk.awaited == 2
+        desk.abort()
+        assert desk.awaited == 0
+        assert desk.deadline_s is None
+
+
+def test_only_the_transfer_that_was_prepared_can_be_finished(desk: TransferDesk) -> None:
+    desk.prepare(TransferRequest(1, 1, "data", 10), no_certificate)
+    with pytest.raises(Refusal, match="transfer 2 is not the one that was prepared"):
+        desk.finish(2, None)
+    desk.interrupt("enough")
+    assert desk.finish(1, None).error == "enough"
+    with pytest.raises(Refusal, match="transfer 1 is not"):
+        desk.finish(1, None)
+
+
+def test_a_stream_of_another_transfer_is_not_taken(desk: TransferDesk) -> None:
+    with socket.socket() as sock:
+        assert not desk.take(Stream(b"s" * 16, 1, 0, "upload"), sock, b"")
+        desk.prepare(TransferRequest(1, 1, "data", 10), no_certificate)
+        assert not desk.take(Stream(b"s" * 16, 2, 0, "upload"), sock, b"")
+        desk.abort()
+
+
+def test_a_transfer_that_takes_too_long_is_ended(desk: TransferDesk) -> None:
+    desk.prepare(TransferRequest(1, 1, "data", 10), no_certificate)
+    desk.check_time(time.monotonic())
+    assert desk.awaited == 1
+    desk.check_time(time.monotonic() + 61)
+    error = desk.finish(1, None).error
+    assert error is not None
+    assert "60 s (--max-transfer-time)" in error
+
+
+def test_bytes_of_a_session_are_spent_when_they_are_promised(desk: TransferDesk) -> None:
+    desk.prepare(TransferRequest(1, 1, "data", 500, "both"), no_certificate)
+    desk.prepare(TransferRequest(2, 1, "data", 1000), no_certificate)
+    with pytest.raises(Refusal, match="--max-session-bytes"):
+        desk.prepare(TransferRequest(3, 1, "data", 1), no_certificate)
+    desk.abort()

@@ -1,0 +1,65 @@
+"""The display without rich: lines in a log, one line that is rewritten on a terminal."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+from sender.display_plain import PlainDisplay, fetched_words
+from sender.plan import Plan
+from tests.sender.shown import tell
+
+LOG = """\
+plan small: 3 pairs, to there:5810 (host), into run1
+packets are recorded: here on eth0
+1 of 3 pairs: I_0 pair 1: probe 1 KiB at 2 Mbit/s, data 1 KiB at 2 Mbit/s
+pair 2, attempt 1: there: connection lost [x]; trying again in 2 s
+2 of 3 pairs: I_0 pair 2: failed after 5 attempts: digests differ
+the receiver records no packets: no right
+the receiver's half is partial: there: connection lost
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_log_has_a_line_for_each_event_and_the_summary_is_the_answer(plan: Plan) -> None:
+    live, answers = io.StringIO(), io.StringIO()
+    tell(PlainDisplay(live, answers), plan)
+    assert live.getvalue() == LOG
+    assert answers.getvalue() == "complete: [2] pairs\n"
+
+
+def test_a_terminal_has_one_line_that_is_rewritten_and_wiped(plan: Plan) -> None:
+    live, answers = Terminal(), io.StringIO()
+    tell(PlainDisplay(live, answers, itertools.count(0.0, 2.0).__next__), plan)
+    shown = [part.strip() for part in live.getvalue().replace("\n", "\r").split("\r")]
+    moving = [line for line in shown if "%" in line]
+    assert moving[0].startswith("0 of 3 pairs, I_0 pair 1 probe 50 %, 1 Mbit/s, loss 1.30 %, RTT 213 ms")
+    # A twenty-fifth of a pair tells nothing of the time that is left, the half of one does.
+    assert moving[0].endswith("213 ms")
+    assert moving[1].startswith("0 of 3 pairs, I_0 pair 1 data 50 %, 2 Mbit/s,")
+    assert moving[1].endswith("left")
+    assert "fetching the receiver's half: 0 of 2 files" in shown
+    assert shown[-1] == ""
+    assert "I_0 pair 2: failed after 5 attempts: digests differ" in shown
+
+
+def test_it_is_rewritten_each_second_at_most(plan: Plan) -> None:
+    live = Terminal()
+    tell(PlainDisplay(live, io.StringIO(), lambda: 0.0), plan)
+    assert "%" not in live.getvalue()
+
+
+def test_a_terminal_that_went_away_ends_nothing(plan: Plan) -> None:
+    live, answers = io.StringIO(), io.StringIO()
+    live.close()
+    display = PlainDisplay.__new__(PlainDisplay)
+    display._live, display._answers, display._terminal = live, answers, False
+    display.noticed("x")
+
+
+def test_words_for_what_was_fetched() -> None:
+    assert fetched_words("complete", 3, 2048, None) == "the receiver's half is here: 3 files, 2 KiB"

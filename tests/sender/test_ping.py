@@ -1,0 +1,120 @@
+"""Echoes over real sockets: loopback, and a path of known delay between two hosts."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab import namespaces
+from lab.emulator import EmulatorSettings
+from lab.hosts import HostSettings, Topology, joined_hosts
+from lab.impairments import Impairments
+from sender.ping import IcmpPing, TcpPing, internet_checksum
+from sender.wire.endpoint import Endpoint
+
+
+def icmp(address: str) -> IcmpPing:
+    try:
+        return IcmpPing(Endpoint(address), address)
+    except OSError as error:
+        pytest.skip(f"no ICMP socket for this user: {error}")
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_an_icmp_echo_over_loopback_comes_back(address: str) -> None:
+    if address == "::1" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("no IPv6 on this machine")
+    ping = icmp(address)
+    try:
+        echoes = [ping.echo() for _ in range(3)]
+    finally:
+        ping.close()
+    assert all(echo.rtt_s is not None and 0 < echo.rtt_s < 1 for echo in echoes)
+    assert echoes[0].time_ns < echoes[2].time_ns
+
+
+@pytest.mark.root
+def test_echoes_of_others_are_not_taken_for_ours() -> None:
+    ping, other = icmp("127.0.0.1"), icmp("127.0.0.1")
+    try:
+        other._socket.sendto(other._message(b"x" * 56), ("127.0.0.1", 0))
+        echo = ping.echo()
+    finally:
+        ping.close()
+        other.close()
+    assert echo.rtt_s is not None
+
+
+@pytest.mark.root
+def test_the_rtt_is_that_of_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = namespaces.missing_requirement()
+    if reason:
+        pytest.skip(reason)
+    import sender.ping
+
+    monkeypatch.setattr(sender.ping, "WAIT_S", 0.2)
+    emulator = EmulatorSettings(Impairments(delay_s=0.02), Impairments(delay_s=0.02), 1)
+    hosts = {"sender": HostSettings(), "receiver": HostSettings()}
+    with (
+        joined_hosts(Topology.TUN, 4, 1500, hosts, emulator, tmp_path) as path,
+        namespaces.inside(path.hosts["sender"].namespace),
+    ):
+        there = icmp(path.hosts["receiver"].address)
+        nowhere = icmp("198.18.2.77")
+        tcp = TcpPing(Endpoint(path.hosts["receiver"].address, 1))
+        found, lost, refused = there.echo(), nowhere.echo(), tcp.echo()
+        there.close()
+        nowhere.close()
+    assert found.rtt_s is not None
+    assert 0.04 <= found.rtt_s < 0.06
+    assert lost.rtt_s is None
+    assert refused.rtt_s is None
+
+
+def test_a_tcp_handshake_is_timed_and_closed_at_once(listening: socket.socket) -> None:
+    echo = TcpPing(Endpoint("127.0.0.1", listening.getsockname()[1])).echo()
+    assert echo.rtt_s is not None
+    assert 0 < echo.rtt_s < 1
+    accepted, _ = listening.accept()
+    with accepted:
+        accepted.settimeout(5)
+        assert accepted.recv(1) == b""
+
+
+def test_a_receiver_that_refuses_or_has_no_address_loses_the_echo() -> None:
+    assert TcpPing(Endpoint("127.0.0.1", 1)).echo().rtt_s is None
+    assert TcpPing(Endpoint("no.such.host.invalid", 1)).echo().rtt_s is None
+
+
+@given(st.binary(max_size=100))
+def test_a_message_with_its_checksum_sums_up_to_nothing(data: bytes) -> None:
+    even = data + b"\0" * (len(data) % 2)
+    assert internet_checksum(even + struct.pack("!H", internet_checksum(even))) in {0, 0xFFFF}
+
+
+def test_the_checksum_of_the_rfc() -> None:
+    # RFC 1071, section 3: the sum of 0001 f203 f4f5 f6f7 is ddf2.
+    assert internet_checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0xFFFF - 0xDDF2
+
+
+def test_who_may_have_no_socket_is_told_by_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> socket.socket:
+        raise PermissionError(1, os.strerror(1))
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    with pytest.raises(PermissionError):
+        IcmpPing(Endpoint("127.0.0.1"), "127.0.0.1")

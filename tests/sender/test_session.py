@@ -1,0 +1,169 @@
+"""A session: what is checked before it begins, what it records of the parties, how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from capture.errors import CaptureError
+from capture.settings import CaptureSettings
+from sender.display import Display, RunEnd, RunView
+from sender.errors import SenderError
+from sender.plan import Plan, TransferPlan
+from sender.run_folder import RunFolder
+from sender.session import Order, check_limits, send
+from sender.settings import Settings
+from sender.wire.endpoint import Endpoint
+from sender.wire.errors import ReceiverGone
+from sender.wire.records import Limits, RemoteFile
+from tests.sender.fakes import FakeFarSide, FakeInstruments, raising
+
+NewRun = Callable[..., RunFolder]
+QUICK = Settings(ping=False, host_counters=False, interface="lo", patience_s=0.0)
+
+
+class Listening(Display):
+    def __init__(self) -> None:
+        self.views: list[RunView] = []
+        self.ends: list[RunEnd] = []
+        self.notices: list[str] = []
+
+    def started(self, run: RunView) -> None:
+        self.views.append(run)
+
+    def noticed(self, text: str) -> None:
+        self.notices.append(text)
+
+    def ended(self, end: RunEnd) -> None:
+        self.ends.append(end)
+
+
+class Sending:
+    """`send` on fakes."""
+
+    def __init__(self, folder: RunFolder, far_side: FakeFarSide, **order: Any) -> None:
+        self.display, self.complaints = Listening(), list[str]()
+        self.instruments = FakeInstruments()
+        self._folder, self._far_side = folder, far_side
+        self._order = Order(Endpoint("198.18.2.1"), b"k" * 32, **order)
+
+    def run(self) -> int:
+        return send(self._folder, self._order, self.display, self.complaints.append, self.instruments, self._far_side)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self._folder.path / "run.json").read_text())
+        return content
+
+
+def test_a_session_that_does_all_ends_with_0_and_a_summary(new_run: NewRun) -> None:
+    sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide())
+    assert sending.run() == 0
+    state = sending.state
+    assert (state["status"], state["pairs_finished"], state["id"]) == ("complete", 3, "a" * 32)
+    assert state["sender"]["capture"]["interface"] == "lo"
+    assert state["receiver"]["capture"]["interface"] == "eth0"
+    assert (state["receiver"]["name"], state["receiver"]["host"]) == ("198.18.2.1", "there")
+    assert (state["clock"]["offset_s"], state["clock"]["error_s"]) == (0.25, 0.01)
+    assert state["receiver_half"] == {"status": "complete", "files": 0, "bytes": 0, "error": None}
+    assert sending.display.views[0].capture == "packets are recorded: here on lo, there on eth0"
+    assert sending.display.ends[0].summary.startswith("complete: 3 of 3 pairs finished")
+    assert sending.complaints == []
+
+
+def test_pairs_that_failed_end_with_1(new_run: NewRun) -> None:
+    far_side = FakeFarSide([raising(OSError(2, "no such algorithm"))])
+    sending = Sending(new_run(settings=dataclasses.replace(QUICK, attempts=1), begun=False), far_side)
+    assert sending.run() == 1
+    assert sending.state["pairs_failed"] == 1
+
+
+def test_a_receiver_gone_for_good_ends_with_1_and_says_how_to_go_on(new_run: NewRun) -> None:
+    far_side = FakeFarSide([None, None, raising(ReceiverGone("there: lost"))])
+    folder = new_run(settings=QUICK, begun=False)
+    sending = Sending(folder, far_side)
+    assert sending.run() == 1
+    assert sending.complaints == [
+        f"given up: there: lost: to go on: vmtrace send --resume {folder.path} --key-file FILE"
+    ]
+    assert sending.state["status"] == "interrupted"
+    assert sending.state["receiver_half"]["status"] == "missing"
+    again = Sending(folder, FakeFarSide())
+    assert again.run() == 0
+    assert again.display.ends[0].record["pairs_finished"] == 3
+    assert len(again.state["sessions"]) == 2
+
+
+def test_a_half_that_does_not_come_ends_with_1(new_run: NewRun) -> None:
+    far_side = FakeFarSide()
+    far_side.files = [RemoteFile(0, "packets", 1, "probe", 1 << 60, "0" * 64)]
+    sending = Sending(new_run(settings=QUICK, begun=False), far_side)
+    assert sending.run() == 1
+    assert "what is missing comes with: vmtrace fetch" in sending.complaints[0]
+    assert sending.state["status"] == "complete"
+
+
+def test_a_half_that_is_not_wanted_is_left_there(new_run: NewRun) -> None:
+    sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide(), fetch=False)
+    assert sending.run() == 0
+    assert sending.state["receiver_half"]["status"] == "missing"
+
+
+def test_a_receiver_that_is_not_there_begins_no_session(new_run: NewRun) -> None:
+    far_side = FakeFarSide()
+    far_side.refusals = [ReceiverGone("198.18.2.1:5810: no answer")]
+    folder = new_run(settings=QUICK, begun=False)
+    with pytest.raises(ReceiverGone):
+        Sending(folder, far_side).run()
+    assert not (folder.path / "run.json").exists()
+
+
+def test_without_the_right_to_capture_one_line_names_the_way_on(new_run: NewRun) -> None:
+    class Forbidden(FakeInstruments):
+        def check(self, settings: CaptureSettings) -> None:  # noqa: ARG002
+            raise CaptureError("no right to capture: this needs the capability CAP_NET_RAW")
+
+    far_side = FakeFarSide()
+    sending = Sending(new_run(settings=QUICK, begun=False), far_side)
+    sending.instruments = Forbidden()
+    with pytest.raises(SenderError, match=r"CAP_NET_RAW \(or --no-capture, to go on without"):
+        sending.run()
+    assert far_side.connected == 0
+
+
+def test_a_receiver_that_may_not_record_is_told_and_the_run_goes_on(new_run: NewRun) -> None:
+    far_side = FakeFarSide()
+    far_side.accepted = dataclasses.replace(far_side.accepted, capture_interface=None, capture_refusal="no right")
+    sending = Sending(new_run(settings=dataclasses.replace(QUICK, capture=False), begun=False), far_side)
+    assert sending.run() == 0
+    assert sending.display.notices == ["the receiver records no packets: no right"]
+    assert sending.display.views[0].capture == "packets are not recorded"
+    assert sending.state["receiver"]["capture"] is None
+    assert sending.state["sender"]["capture"] is None
+
+
+def test_the_receiver_is_asked_for_what_the_order_says(new_run: NewRun) -> None:
+    far_side = FakeFarSide()
+    folder = new_run(settings=dataclasses.replace(QUICK, snaplen=96), begun=False)
+    Sending(folder, far_side, receiver_capture=False).run()
+    assert (far_side.opened[0].capture, far_side.opened[0].capture_snaplen) == (False, 96)
+
+
+@pytest.mark.parametrize(
+    ("transfer", "reason"),
+    [
+        (TransferPlan(3 << 20), "entry I_0, data: 3 MiB, and the receiver allows 1 MiB"),
+        (TransferPlan(1, streams=3), "entry I_0, data: 3 streams, and the receiver allows 2"),
+        (TransferPlan(1, tls=True), "entry I_0, data: TLS, which the receiver cannot do"),
+    ],
+)
+def test_a_plan_beyond_the_receivers_limits_does_not_begin(plan: Plan, transfer: TransferPlan, reason: str) -> None:
+    accepted = dataclasses.replace(FakeFarSide().accepted, limits=Limits(1 << 20, 1 << 30, 60.0, 3600.0, 2))
+    check_limits(plan, accepted)
+    entry = dataclasses.replace(plan.entries[0], data=transfer)
+    with pytest.raises(SenderError, match=reason):
+        check_limits(dataclasses.replace(plan, entries=(entry,)), accepted)

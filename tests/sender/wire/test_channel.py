@@ -1,0 +1,198 @@
+import hashlib
+import hmac
+import json
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sender.wire.channel import LONGEST_BYTES, Channel, ChannelError, receive_exactly
+from sender.wire.errors import ConnectionClosed, ReceiverGone, WireError
+from sender.wire.keys import derive
+
+SESSION = b"s" * 32
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Channel, Channel]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield Channel(ours, SESSION, client=True, peer="it"), Channel(theirs, SESSION, client=False, peer="it")
+
+
+def frame(body: bytes, counter: int = 0, way: bytes = b"sender") -> bytes:
+    """A frame by the words of docs/protocol.md."""
+    content = struct.pack(">I", len(body)) + body
+    key = derive(SESSION, b"vmtrace 1 messages", way)
+    return content + hmac.new(key, struct.pack(">Q", counter) + content, hashlib.sha256).digest()
+
+
+def test_messages_and_bytes_arrive_in_order(pair: tuple[Channel, Channel]) -> None:
+    ours, theirs = pair
+    ours.send({"a": [1, None, "ä"]})
+    ours.send_bytes(b"\0" * 1000)
+    assert theirs.receive(1) == {"a": [1, None, "ä"]}
+    assert theirs.receive_bytes(1) == b"\0" * 1000
+    theirs.send({})
+    assert ours.receive(1) == {}
+
+
+def test_a_frame_is_what_the_specification_says(pair: tuple[Channel, Channel]) -> None:
+    ours, theirs = pair
+    ours.send({})
+    assert theirs.socket.recv(1000) == frame(b"J{}")
+    ours.send_bytes(b"x")
+    assert theirs.socket.recv(1000) == frame(b"Bx", 1)
+
+
+def raw(pair: tuple[Channel, Channel], *content: bytes) -> Channel:
+    for piece in content:
+        pair[0].socket.sendall(piece)
+    return pair[1]
+
+
+def test_replay_reordering_and_reflection_are_noticed(pair: tuple[Channel, Channel]) -> None:
+    first = frame(b"J{}")
+    theirs = raw(pair, first, first)
+    assert theirs.receive(1) == {}
+    with pytest.raises(ChannelError, match="a message was changed on its way"):
+        theirs.receive(1)
+
+
+def test_a_later_message_cannot_come_first(pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ChannelError, match="changed on its way"):
+        raw(pair, frame(b"J{}", 1)).receive(1)
+
+
+def test_a_message_cannot_be_sent_back(pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ChannelError, match="changed on its way"):
+        raw(pair, frame(b"J{}", 0, b"receiver")).receive(1)
+
+
+@given(st.integers(0, 8 * len(frame(b'J{"a":1}')) - 1))
+def test_every_bit_of_a_frame_is_proven(bit: int) -> None:
+    changed = bytearray(frame(b'J{"a":1}'))
+    changed[bit // 8] ^= 1 << bit % 8
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(bytes(changed))
+        ours.shutdown(socket.SHUT_WR)
+        with pytest.raises(WireError):
+            Channel(theirs, SESSION, client=False, peer="it").receive(1)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300), st.booleans())
+def test_any_bytes_are_a_wire_error(content: bytes, proven: bool) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(frame(b"J" + content) if proven else content)
+        ours.shutdown(socket.SHUT_WR)
+        try:
+            assert isinstance(Channel(theirs, SESSION, client=False, peer="it").receive(1), dict)
+        except WireError as error:
+            assert "\n" not in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("cut", range(len(frame(b"J{}"))))
+def test_a_frame_cut_anywhere_is_a_lost_connection(cut: int, pair: tuple[Channel, Channel]) -> None:
+    theirs = raw(pair, frame(b"J{}")[:cut])
+    pair[0].close()
+    with pytest.raises(ConnectionClosed, match="closed the connection"):
+        theirs.receive(1)
+
+
+@pytest.mark.parametrize("size", [0, LONGEST_BYTES + 1, 2**32 - 1])
+def test_a_size_beyond_the_limit_ends_the_connection_before_anything_is_read(
+    size: int, pair: tuple[Channel, Channel]
+) -> None:
+    with pytest.raises(ChannelError, match=f"announced a message of {size} bytes"):
+        raw(pair, struct.pack(">I", size)).receive(1)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "1",
+        '"x"',
+        "nul",
+        "{",
+        "NaN",
+        '{"a":NaN}',
+        '{"a":-Infinity}',
+        "[" * 100_000,
+        '{"a":' * 10_000,
+        '{"a":' + "9" * 5000 + "}",
+    ],
+    ids=lambda content: content[:12],
+)
+def test_what_is_no_json_object_is_a_channel_error(content: str, pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ChannelError):
+        raw(pair, frame(b"J" + content.encode())).receive(1)
+
+
+def test_a_long_integer_takes_no_long_time(pair: tuple[Channel, Channel]) -> None:
+    ours, theirs = pair
+    theirs.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    ours.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    content = frame(b'J{"a":' + b"9" * 900_000 + b"}")
+    ours.socket.settimeout(2)
+    import threading
+
+    writer = threading.Thread(target=ours.socket.sendall, args=(content,))
+    writer.start()
+    began_s = time.process_time()
+    with pytest.raises(ChannelError, match="not JSON"):
+        theirs.receive(5)
+    writer.join()
+    assert time.process_time() - began_s < 0.5
+
+
+def test_the_kind_of_a_message_counts(pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ChannelError, match="sent bytes where a message was due"):
+        raw(pair, frame(b"B{}")).receive(1)
+    with pytest.raises(ChannelError, match="where bytes of a file were due"):
+        raw(pair, frame(b"J{}", 1)).receive_bytes(1)
+
+
+def test_silence_and_drips_both_end_at_the_deadline(pair: tuple[Channel, Channel]) -> None:
+    began_s = time.monotonic()
+    with pytest.raises(ReceiverGone, match="has not answered in time"):
+        raw(pair, b"\0").receive(0.1)
+    assert time.monotonic() - began_s < 1
+
+
+def test_what_is_sent_has_its_own_time_whatever_remained_to_receive(pair: tuple[Channel, Channel]) -> None:
+    ours, theirs = pair
+    theirs.send({})
+    ours.receive(0.05)
+    theirs.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    import threading
+
+    slow = threading.Timer(0.3, lambda: receive_exactly(theirs.socket, 900_000, None, "it"))
+    slow.start()
+    ours.send_bytes(b"x" * 900_000)  # would time out after the 0.05 s of `receive`
+    slow.join()
+
+
+def test_a_message_too_long_to_be_taken_is_not_sent(pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ValueError, match="too long"):
+        pair[0].send_bytes(bytes(LONGEST_BYTES))
+
+
+def test_sending_on_a_lost_connection_says_so(pair: tuple[Channel, Channel]) -> None:
+    pair[1].close()
+    with pytest.raises(ReceiverGone, match="it: connection lost"):  # noqa: PT012
+        for _ in range(3):
+            pair[0].send({})
+
+
+def test_not_a_number_is_never_sent(pair: tuple[Channel, Channel]) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        pair[0].send({"a": float("nan")})
+    assert json.dumps({}) == "{}"

@@ -1,0 +1,154 @@
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sender.wire.endpoint import (
+    Address,
+    Endpoint,
+    apply_options,
+    connect,
+    give_up_after,
+    keep_alive,
+    name_of,
+    plain_host,
+    resolve,
+    shut_down,
+)  # fmt: skip
+from sender.wire.errors import ReceiverGone
+from sender.wire.records import SocketOptions
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        yield sock
+
+
+def to(listener: socket.socket, **named: object) -> Endpoint:
+    return Endpoint("127.0.0.1", listener.getsockname()[1], **named)  # type: ignore[arg-type]
+
+
+def test_options_are_set_before_the_connection(listener: socket.socket) -> None:
+    options = SocketOptions("reno", 65536, 32768, 10, 1200)
+    endpoint = to(listener, bind_address="127.0.0.3")
+    with connect(endpoint, resolve(endpoint), options, 5) as sock:
+        assert sock.getsockname()[0] == "127.0.0.3"
+        assert sock.getsockopt(socket.IPPROTO_TCP, 13, 16).split(b"\0")[0] == b"reno"
+        assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 40
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 65536
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert sock.gettimeout() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            SocketOptions(congestion_control="nosuch"),
+            "the system refuses congestion control nosuch: No such file or directory",
+        ),
+        (SocketOptions(send_buffer_bytes=2**40), f"the system refuses send buffer {2**40}: Invalid argument"),
+        (SocketOptions(mss_bytes=10**9), "the system refuses MSS 1000000000: Invalid argument"),
+    ],
+)
+def test_an_option_that_is_refused_is_named(options: SocketOptions, line: str) -> None:
+    with socket.socket() as sock, pytest.raises(OSError, match=line):
+        apply_options(sock, options)
+
+
+def test_dscp_reaches_ipv4_on_a_socket_for_both_versions() -> None:
+    with socket.socket(socket.AF_INET6) as both:
+        both.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        both.bind(("::", 0))
+        both.listen()
+        with socket.create_connection(("127.0.0.1", both.getsockname()[1])):
+            accepted, _ = both.accept()
+            with accepted:
+                apply_options(accepted, SocketOptions(dscp=46))
+                assert accepted.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == 46 << 2
+                assert accepted.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS) == 46 << 2
+
+
+def test_a_closed_port_is_explained(listener: socket.socket) -> None:
+    endpoint = to(listener)
+    listener.close()
+    with pytest.raises(ReceiverGone, match="Connection refused: is the receiver running, and the port open"):
+        connect(endpoint, resolve(endpoint), SocketOptions(), 5)
+
+
+def test_a_name_that_is_none_is_explained() -> None:
+    with pytest.raises(ReceiverGone, match="no address for IPv6"):
+        resolve(Endpoint("127.0.0.1", ip_version=6))
+    with pytest.raises(ReceiverGone, match="no address"):
+        resolve(Endpoint("a" * 70 + ".invalid"))
+
+
+def test_an_address_that_is_not_ours_is_named(listener: socket.socket) -> None:
+    endpoint = to(listener, bind_address="198.18.77.77")
+    with pytest.raises(OSError, match=r"cannot send from 198\.18\.77\.77"):
+        connect(endpoint, resolve(endpoint), SocketOptions(), 5)
+    endpoint = to(listener, bind_interface="nosuch0")
+    with pytest.raises(OSError, match="cannot use interface nosuch0"):
+        connect(endpoint, resolve(endpoint), SocketOptions(), 5)
+
+
+def full_listener() -> tuple[socket.socket, list[socket.socket]]:
+    """A listener whose queue is full: a further SYN gets no answer."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+    waiting = []
+    for _ in range(3):
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.connect_ex(listener.getsockname())
+        waiting.append(sock)
+    time.sleep(0.05)
+    return listener, waiting
+
+
+def test_a_connection_that_waits_can_be_given_up_by_another_thread() -> None:
+    listener, waiting = full_listener()
+    kept: list[socket.socket] = []
+    timer = threading.Timer(0.2, lambda: shut_down(kept[0]))
+    timer.start()
+    began_s = time.monotonic()
+    with pytest.raises(ReceiverGone):
+        connect(to(listener), Address(socket.AF_INET, listener.getsockname()), SocketOptions(), 10, keep=kept.append)
+    assert time.monotonic() - began_s < 2
+    timer.join()
+    for sock in (listener, *waiting):
+        sock.close()
+
+
+def test_no_answer_is_explained() -> None:
+    listener, waiting = full_listener()
+    with pytest.raises(ReceiverGone, match="no answer within 0.1 s: is the receiver running, and the port open"):  # noqa: RUF043
+        connect(to(listener), Address(socket.AF_INET, listener.getsockname()), SocketOptions(), 0.1)
+    for sock in (listener, *waiting):
+        sock.close()
+
+
+def test_a_time_without_bytes_ends_a_blocking_call(listener: socket.socket) -> None:
+    with socket.create_connection(listener.getsockname()) as sock:
+        give_up_after(sock, 1.25)
+        seconds, rest_us = struct.unpack("@ll", sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, 16))
+        assert 1.25 <= seconds + rest_us / 1e6 < 1.27  # in ticks of the kernel
+        give_up_after(sock, 0.05)
+        with pytest.raises(BlockingIOError):
+            sock.recv(1)
+        keep_alive(sock, 1)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        shut_down(sock)
+        shut_down(sock)
+    shut_down(sock)
+
+
+def test_addresses_have_their_usual_form() -> None:
+    assert name_of(("::ffff:198.18.0.1", 5, 0, 0)) == "198.18.0.1:5"
+    assert name_of(("fd00::1", 5, 0, 0)) == "[fd00::1]:5"
+    assert str(Endpoint("fd00::1")) == "[fd00::1]:5810"
+    assert plain_host("::ffff:198.18.0.1") == "198.18.0.1"
+    assert plain_host("fe80::1%eth0") == "fe80::1"

@@ -1,0 +1,130 @@
+"""One stream, against a far end made by hand."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from sender.wire import handshake as hs
+from sender.wire.channel import receive_exactly
+from sender.wire.control import Control
+from sender.wire.data_connection import read_subject, send_done
+from sender.wire.endpoint import Endpoint, resolve
+from sender.wire.errors import ReceiverGone, ReceiverRefused
+from sender.wire.records import SocketOptions
+from sender.wire.stream import new_block
+from sender.wire.stream_life import Job, StreamLife
+from tests.receiver.harness import NoWatch
+
+KEY = b"d" * 32
+
+
+def lived(
+    far_end: Callable[[socket.socket], object], direction: str = "upload", watch: object = None
+) -> tuple[StreamLife, list[BaseException]]:
+    failures: list[BaseException] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
+        control = SimpleNamespace(endpoint=endpoint, address=resolve(endpoint), data_key=KEY, session_name=b"n" * 16)
+        job = Job(7, 3, direction, 10, new_block(10), SocketOptions(), 0.5)
+        life = StreamLife(cast(Control, control), job, None, threading.Barrier(1), watch or NoWatch())  # type: ignore[arg-type]
+        thread = threading.Thread(target=life.run, args=(failures,))
+        thread.start()
+        sock, _ = listener.accept()
+        with sock:
+            far_end(sock)
+            thread.join(5)
+            assert not thread.is_alive()
+    life.close()
+    return life, failures
+
+
+def greet(sock: socket.socket) -> tuple[bytes, bytes]:
+    hello = hs.new_hello()
+    sock.sendall(hello)
+    return hello, receive_exactly(sock, hs.AUTH_BYTES, time.monotonic() + 5, "it")
+
+
+def test_the_whole_life_of_an_upload() -> None:
+    def far_end(sock: socket.socket) -> None:
+        hello, auth = greet(sock)
+        introduction = hs.read_auth(auth)
+        assert introduction.proves(KEY, hello)
+        place = read_subject(introduction.subject)
+        assert (place.session, place.transfer, place.stream, place.direction) == (b"n" * 16, 7, 3, "upload")
+        receive_exactly(sock, 10, time.monotonic() + 5, "it")
+        sock.sendall(hs.new_accept(KEY, hello, auth))
+        send_done(sock, 10)
+
+    life, failures = lived(far_end)
+    assert failures == []
+    assert life.ended_s > 0
+    assert life.progress.moved_bytes == 10
+    assert life.name is not None
+    assert life.name.direction == "upload"
+
+
+@pytest.mark.parametrize(
+    ("far_end", "kind", "line"),
+    [
+        (lambda sock: sock.close(), ReceiverGone, "closed the connection|connection lost"),
+        (
+            lambda sock: (greet(sock), sock.sendall(hs.new_refusal(hs.REFUSED_SUBJECT))),
+            ReceiverRefused,
+            "expects no such connection",
+        ),
+        (lambda sock: sock.sendall(b"x" * 48), Exception, "is not a vmtrace receiver"),
+        (lambda sock: None, ReceiverGone, "has not answered in time"),  # noqa: ARG005
+    ],
+    ids=["closed", "refused", "garbage", "silent"],
+)
+def test_trouble_is_handed_over_as_one_line(
+    far_end: Callable[[socket.socket], object], kind: type[Exception], line: str
+) -> None:
+    _life, failures = lived(far_end)
+    with pytest.raises(kind, match=line):
+        raise failures[0]
+
+
+def test_a_receiver_that_proves_nothing_gets_no_further() -> None:
+    def far_end(sock: socket.socket) -> None:
+        hello, auth = greet(sock)
+        sock.sendall(hs.new_accept(b"x" * 32, hello, auth))
+
+    _, failures = lived(far_end, "download")
+    assert "does not have this key" in str(failures[0])
+
+
+def test_a_defect_in_a_watch_ends_the_stream_and_is_raised_by_the_one_who_waits() -> None:
+    class Broken(NoWatch):
+        def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
+            raise ZeroDivisionError
+
+    _, failures = lived(lambda sock: None, watch=Broken())  # noqa: ARG005
+    assert isinstance(failures[0], ZeroDivisionError)
+
+
+def test_a_stream_can_be_stopped_while_it_waits() -> None:
+    started = threading.Event()
+    failures: list[BaseException] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
+        control = SimpleNamespace(endpoint=endpoint, address=resolve(endpoint), data_key=KEY, session_name=b"n" * 16)
+
+        class Told(NoWatch):
+            def connected(self, stream: int, direction: str, sock: socket.socket) -> None:  # noqa: ARG002
+                started.set()
+
+        job = Job(1, 0, "upload", 10, new_block(10), SocketOptions(), 30)
+        life = StreamLife(cast(Control, control), job, None, threading.Barrier(1), Told())
+        thread = threading.Thread(target=life.run, args=(failures,))
+        thread.start()
+        started.wait(5)
+        life.stop()
+        thread.join(2)
+        assert not thread.is_alive()
+        life.close()
