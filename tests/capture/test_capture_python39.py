@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.old_python import python39
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import importlib, json, pkgutil, socket, sys, time
@@ -22,6 +24,7 @@ from capture.host_counters import HostCounters
 from capture.host_facts import host_facts
 from capture.provenance import read_table
 from capture.tcp_info import SCHEMA, TcpInfoSampler
+from tests.old_python import python39
 folder = Path(sys.argv[1])
 json.dumps(host_facts("lo").as_record())
 with HostCounters(folder / "host.csv", 0.05, "lo"):
@@ -40,23 +43,9 @@ print(len(names))
 """
 
 
-def python39() -> str | None:
-    """An interpreter of 3.9 that runs: on the path, or one that pyenv keeps (its shim on the path need not run)."""
-    kept = sorted((Path.home() / ".pyenv/versions").glob("3.9.*/bin/python3.9"))
-    candidates = [*filter(None, [shutil.which("python3.9")]), *map(str, kept)]
-    works = (
-        name
-        for name in candidates
-        if subprocess.run([name, "-c", ""], check=False, capture_output=True).returncode == 0
-    )
-    return next(works, None)
-
-
 @pytest.mark.may_skip
 def test_all_modules_load_and_the_host_s_half_works_on_python_3_9(tmp_path: Path) -> None:
     interpreter = python39()
-    if interpreter is None:
-        pytest.skip("no python3.9 that runs on the path, and pyenv has none")
     shutil.copytree(ROOT / "capture", tmp_path / "copied" / "capture", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [interpreter, "-W", "error", "-c", PROGRAM, str(tmp_path)]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from analyze import trace
 from capture.command import build_parser, size
 from capture.health import health_path
 from tests.capture.traffic import NumberedDatagrams, numbers, read_pcap
+from tests.old_python import python39
 
 ROOT = Path(__file__).parents[2]
 needs_rights = pytest.mark.usefixtures("may_capture")
@@ -204,19 +203,9 @@ def test_every_option_is_described() -> None:
     assert [action.option_strings for action in actions if not action.help] == []
 
 
-def oldest_python() -> str:
-    """A Python 3.9, which is what bare machines have."""
-    named = os.environ.get("VMTRACE_PYTHON39") or shutil.which("python3.9")
-    if named is None:
-        pytest.skip("needs a Python 3.9: set VMTRACE_PYTHON39")
-    return named
-
-
 @pytest.mark.may_skip
 def test_help_on_python_3_9() -> None:
-    done = subprocess.run(
-        command("--help", python=oldest_python()), check=False, capture_output=True, text=True, cwd=ROOT
-    )
+    done = subprocess.run(command("--help", python=python39()), check=False, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "--rotate-seconds" in done.stdout
     assert "examples:" in done.stdout
@@ -229,7 +218,7 @@ def test_a_recording_on_python_3_9(tmp_path: Path) -> None:
     path = tmp_path / "trace.pcap"
     with NumberedDatagrams() as traffic:
         words = ("--interface", "lo", "--write", str(path), "--filter", f"udp port {traffic.port}")
-        process = start(*words, python=oldest_python())
+        process = start(*words, python=python39())
         traffic.send(50)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=20)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.old_python import python39
+
 ROOT = Path(__file__).parents[2]
 CLIENT = """
 import sys
@@ -18,6 +20,7 @@ from sender.wire.endpoint import Endpoint
 from sender.wire.keys import load_key
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok, run_transfer
+from tests.old_python import python39
 
 class Watch:
     def connected(self, *_): pass
@@ -39,16 +42,9 @@ control.close()
 """
 
 
-def python39() -> str | None:
-    named = [*map(str, Path.home().glob(".pyenv/versions/3.9.*/bin/python3.9")), shutil.which("python3.9")]
-    return next((path for path in named if path), None)
-
-
 @pytest.mark.may_skip
 def test_a_whole_transfer_on_python_39(tmp_path: Path) -> None:
     python = python39()
-    if python is None:
-        pytest.skip("no Python 3.9 is installed")
     for room in ("capture", "sender", "receiver"):
         shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
