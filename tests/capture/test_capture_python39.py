@@ -24,7 +24,6 @@ from capture.host_counters import HostCounters
 from capture.host_facts import host_facts
 from capture.provenance import read_table
 from capture.tcp_info import SCHEMA, TcpInfoSampler
-from tests.old_python import python39
 folder = Path(sys.argv[1])
 json.dumps(host_facts("lo").as_record())
 with HostCounters(folder / "host.csv", 0.05, "lo"):

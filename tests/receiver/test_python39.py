@@ -20,7 +20,6 @@ from sender.wire.endpoint import Endpoint
 from sender.wire.keys import load_key
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok, run_transfer
-from tests.old_python import python39
 
 class Watch:
     def connected(self, *_): pass
