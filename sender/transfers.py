@@ -24,7 +24,17 @@ from sender.run_folder import RunFolder
 from sender.settings import Settings
 from sender.wire.names import RECEIVER, path_of
 from sender.wire.program import describe
-from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Arrival, FarEnd, Prepared, TcpSummary, TransferRequest
+from sender.wire.records import (
+    BOTH,
+    DOWNLOAD,
+    UPLOAD,
+    Arrival,
+    FarEnd,
+    Prepared,
+    TcpSummary,
+    TransferRequest,
+    random_bytes_for,
+)
 from sender.wire.summary import tcp_summary
 from sender.wire.transfer import Outcome, digest_ok
 
@@ -115,6 +125,7 @@ class Transfers:
             direction=plan.direction,
             streams=plan.streams,
             tls=plan.tls,
+            random_bytes=random_bytes_for(plan.bytes),
             tcp_info_interval_s=self._settings.tcp_info_interval_s,
             options=plan.options,
             capture_buffer_bytes=self._far_buffer_bytes,

@@ -17,7 +17,16 @@ DATA = "data"
 PARTS = (PROBE, DATA)
 
 DEFAULT_RANDOM_BYTES = 8 << 20
-"""Fresh random bytes of a transfer; a longer one repeats them. Stays in the processor's cache, so that bulk is fast."""
+"""Fresh random bytes of a transfer; a longer one repeats them."""
+BULK_BYTES = 64 << 20
+BULK_RANDOM_BYTES = 512 << 10
+"""Of a transfer beyond `BULK_BYTES`: with the copy that arrives they stay in a processor's own cache, which is worth a
+fifth of the throughput where nothing but the processors limits it (docs/performance.md)."""
+
+
+def random_bytes_for(transfer_bytes: int) -> int:
+    """Fresh random bytes for a transfer of this size."""
+    return DEFAULT_RANDOM_BYTES if transfer_bytes <= BULK_BYTES else BULK_RANDOM_BYTES
 
 
 @dataclass(frozen=True)
