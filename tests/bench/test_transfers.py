@@ -9,7 +9,7 @@ from bench.transfers import Place, Turn
 
 
 def test_promises_are_medians_of_ratios_within_turns() -> None:
-    turns = [Turn(10e9, 20e9, 20e9), Turn(40e9, 44e9, 22e9), Turn(10e9, 11e9, 11e9)]
+    turns = [Turn(10e9, 1e9, 20e9, 20e9), Turn(40e9, 1e9, 44e9, 22e9), Turn(10e9, 1e9, 11e9, 11e9)]
     speed, sampling = transfers.promises_of("loopback", turns)
     assert speed.measured == pytest.approx(1.1)
     assert sampling.measured == pytest.approx(1.0)
@@ -17,14 +17,14 @@ def test_promises_are_medians_of_ratios_within_turns() -> None:
 
 
 def test_a_slower_transfer_breaks_its_promise() -> None:
-    assert [promise.kept for promise in transfers.promises_of("x", [Turn(10e9, 9.9e9, 9.6e9)])] == [False, False]
+    assert [promise.kept for promise in transfers.promises_of("x", [Turn(10e9, 1e9, 9.9e9, 9.6e9)])] == [False, False]
 
 
-def test_a_turn_over_loopback_has_three_rates() -> None:
+def test_a_turn_over_loopback_has_four_rates() -> None:
     if shutil.which("iperf3") is None:
         pytest.skip("iperf3 is not installed")
     one = transfers.turn(Place("loopback", (), (), "127.0.0.1"), 64 << 20, "cubic")
-    assert min(one.iperf3_bps, one.vmtrace_bps, one.sampled_bps) > 1e6
+    assert min(one.iperf3_bps, one.iperf3_large_bps, one.vmtrace_bps, one.sampled_bps) > 1e6
 
 
 @pytest.mark.root
