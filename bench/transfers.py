@@ -1,7 +1,8 @@
 """`python -m bench.transfers`: vmtrace's transfers beside iperf3's, over the same path, in turns, in the same run.
 
 One stream, the same congestion control, the system's socket buffers, nothing recorded. vmtrace once without TCP_INFO
-and once with it every 10 ms; iperf3 once as it is, which is what counts, and once with writes of 1 MiB (`-l 1M`). Paths: loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made
+and once with it every 10 ms; iperf3 once as it is, which is what counts, and once with writes of 1 MiB (`-l 1M`).
+Paths: loopback, and (as root) a veth pair between two network namespaces. Programs take turns, and ratios are made
 within a turn, because a machine's speed changes from minute to minute.
 """
 
@@ -198,15 +199,16 @@ def veth_pair() -> Iterator[Place]:
 
 def _told(one: Turn) -> str:
     return (
-        f"iperf3 {one.iperf3_bps / 1e9:.1f} Gbit/s, -l 1M {one.iperf3_large_bps / 1e9:.1f} Gbit/s, vmtrace {one.vmtrace_bps / 1e9:.1f} Gbit/s,"
+        f"iperf3 {one.iperf3_bps / 1e9:.1f} Gbit/s, -l 1M {one.iperf3_large_bps / 1e9:.1f} Gbit/s,"
+        f" vmtrace {one.vmtrace_bps / 1e9:.1f} Gbit/s,"
         f" with TCP_INFO {one.sampled_bps / 1e9:.1f} Gbit/s"
     )
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.transfers", description=__doc__)
-    parser.add_argument("--turns", type=int, default=7, help="turns of all programs on each path (7)")
-    parser.add_argument("--bytes", type=int, default=8 << 30, help="bytes of a transfer (8 GiB)")
+    parser.add_argument("--turns", type=int, default=21, help="turns of all programs on each path (21)")
+    parser.add_argument("--bytes", type=int, default=4 << 30, help="bytes of a transfer (4 GiB)")
     parser.add_argument("--control", default="cubic", help="congestion control of all (cubic)")
     parser.add_argument("--quick", action="store_true", help="small transfers, two turns, and no page written")
     arguments = parser.parse_args()
