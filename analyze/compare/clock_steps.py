@@ -1,0 +1,127 @@
+"""Where a clock was set: both directions' smallest delays move at the same place, by the same amount, oppositely.
+
+Looked for in the order of each capture in turn, because a step cuts the packets cleanly in the order in which the clock
+that was set stamped them, and blurred by those under way in the other's. A queue that fills or drains moves one
+direction alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyze.compare.arrays import Booleans, Integers
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 16
+"""Packets whose smallest delay is taken, at the least."""
+_MOST_BLOCKS = 4000
+_BLOCKS_AROUND = 4
+_SMALLEST_STEP_S = 0.001
+_DISAGREEMENT = 0.25
+"""The directions' moves differ by at most this share of the step."""
+_MOST_STEPS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A step, and which packets lie behind it."""
+
+    first: int
+    """Index of the first crossing behind it."""
+    step_s: float
+    clock: str
+    sender_packet: int | None
+    """The first packet behind it in the order of the sender's capture; None if the receiver's order cuts more cleanly."""
+    receiver_packet: int | None
+
+    def behind(self, sender_packet: Integers, receiver_packet: Integers) -> Booleans:
+        """True for the packets behind the step."""
+        if self.sender_packet is not None:
+            return sender_packet >= self.sender_packet
+        return receiver_packet >= (self.receiver_packet or 0)
+
+
+def find_cuts(sender_packet: Integers, receiver_packet: Integers, delay_s: Floats, forward: Booleans) -> tuple[Cut, ...]:
+    """All steps, in the order of the sender's capture. `delay_s` is forward or backward, as the clocks say."""
+    delay_s = delay_s.copy()
+    cuts: list[Cut] = []
+    while len(cuts) < _MOST_STEPS:
+        found = [
+            _largest(np.argsort(order, kind="stable"), delay_s, forward) for order in (sender_packet, receiver_packet)
+        ]
+        steps = [step for step in found if step is not None]
+        if not steps:
+            break
+        # The order in which the cut is cleaner is that of the clock that was set.
+        by_sender = found[0] is not None and (found[1] is None or found[0].misplaced_s <= found[1].misplaced_s)
+        best = found[0] if by_sender else found[1]
+        assert best is not None
+        both = found[0] is not None and found[1] is not None
+        doubtful = both and found[0].misplaced_s == found[1].misplaced_s  # type: ignore[union-attr]
+        clock = "unknown" if doubtful else "sender" if by_sender else "receiver"
+        first = int(best.first)
+        cut = Cut(
+            first,
+            best.step_s,
+            clock,
+            int(sender_packet[first]) if by_sender else None,
+            None if by_sender else int(receiver_packet[first]),
+        )
+        cuts.append(cut)
+        delay_s -= np.where(cut.behind(sender_packet, receiver_packet), np.where(forward, 1, -1) * cut.step_s, 0.0)
+    return tuple(sorted(cuts, key=lambda cut: cut.first))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    first: int
+    step_s: float
+    misplaced_s: float
+    """Sum of how far packets lie from the level of their side of the cut."""
+
+
+def _largest(order: NDArray[np.intp], delay_s: Floats, forward: Booleans) -> _Found | None:
+    """The largest step in this order of the packets."""
+    count = len(order)
+    block = max(_BLOCK, count // _MOST_BLOCKS)
+    blocks = -(-count // block)
+    if blocks < 2:
+        return None
+    number = np.arange(count) // block
+    lows = np.full((2, blocks), np.inf)
+    np.minimum.at(lows, (forward[order].astype(np.int64), number), delay_s[order])
+    before, after = _lows_before_and_after(lows)
+    with np.errstate(invalid="ignore"):
+        moved_back, moved_forth = after - before
+        step = (moved_forth - moved_back) / 2
+        fits = np.abs(moved_forth + moved_back) / 2 <= _DISAGREEMENT * np.abs(step)
+    size = np.where(fits & np.isfinite(step), np.abs(step), 0.0)
+    best = int(np.argmax(size))
+    if size[best] < _SMALLEST_STEP_S:
+        return None
+    around = slice(max(best + 1 - _BLOCKS_AROUND, 0) * block, min(best + 1 + _BLOCKS_AROUND, blocks) * block)
+    return _refined(order[around], delay_s, forward, before[:, best], float(step[best]))
+
+
+def _lows_before_and_after(lows: Floats) -> tuple[Floats, Floats]:
+    """Of each border between blocks, the lowest of the few blocks before it, and of those after it."""
+    blocks = lows.shape[1]
+    before, after = (np.full((2, blocks - 1), np.inf) for _ in range(2))
+    for away in range(_BLOCKS_AROUND):
+        before[:, away:] = np.minimum(before[:, away:], lows[:, : blocks - 1 - away])
+        after[:, : blocks - 1 - away] = np.minimum(after[:, : blocks - 1 - away], lows[:, 1 + away :])
+    return before, after
+
+
+def _refined(order: NDArray[np.intp], delay_s: Floats, forward: Booleans, level_s: Floats, step_s: float) -> _Found:
+    """The place among these packets that parts the two levels best."""
+    sign = np.where(forward[order], 1.0, -1.0)
+    above = delay_s[order] - level_s[forward[order].astype(np.int64)]
+    # Too high by a step, or too low: both are signs of being on the other side.
+    wrong_before = np.abs(above)
+    wrong_after = np.abs(above - sign * step_s)
+    cost = np.append(0.0, np.cumsum(wrong_before - wrong_after)) + wrong_after.sum()
+    place = min(int(np.argmin(cost)), len(order) - 1)
+    return _Found(int(order[place]), step_s, float(cost[place]))
