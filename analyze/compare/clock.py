@@ -73,6 +73,16 @@ class Clock:
             ahead = ahead + cut.behind(crossings.sender_packet, crossings.receiver_packet) * step.step_s
         return np.asarray(ahead, np.float64)
 
+    def straightened_ns(self, time_ns: Integers, which: Integers, *, sender: bool) -> Integers:
+        """Times of these packets of one capture as if its clock had not been set."""
+        times = time_ns[which]
+        for cut, step in zip(self.cuts, self.steps, strict=True):
+            first = cut.sender_packet if sender else cut.receiver_packet
+            if first is not None:
+                moved_ns = round(step.step_s * 1e9) * (1 if sender else -1)
+                times = times + np.where(which >= first, moved_ns, 0)
+        return times
+
 
 def measure(crossings: Crossings) -> Clock:
     """Set one clock against the other."""
