@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from analyze.compare.arrays import Booleans, Integers
 from analyze.compare.clock_steps import Cut, find_cuts
-from analyze.compare.hull import common_slope, lower_hull
+from analyze.compare.hull import common_slope, floor_slope, lower_hull
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Clock:
 
     def ahead_s(self, crossings: Crossings) -> Floats:
         """By how much the receiver's clock is ahead at each crossing, 0 where it is not known."""
-        since_s = (crossings.sender_ns - self.reference_ns) / 1e9
+        since_s = _elapsed_s(crossings, self.cuts, self.reference_ns)
         ahead = (self.offset_s or 0.0) + (self.skew_ppm or 0.0) * 1e-6 * since_s
         for cut, step in zip(self.cuts, self.steps, strict=True):
             ahead = ahead + cut.behind(crossings.sender_packet, crossings.receiver_packet) * step.step_s
@@ -92,14 +92,22 @@ def measure(crossings: Crossings) -> Clock:
     forward = crossings.forward
     if forward.all() or not forward.any():
         return _unknown(reference_ns, "packets of one direction only: a delay cannot be told from an offset")
-    time_s = (crossings.sender_ns - reference_ns) / 1e9
     delay_s = (crossings.receiver_ns - crossings.sender_ns) * np.where(forward, 1, -1) / 1e9
     cuts = find_cuts(crossings.sender_packet, crossings.receiver_packet, delay_s, forward)
-    epoch = sum(
-        (cut.behind(crossings.sender_packet, crossings.receiver_packet).astype(np.int64) for cut in cuts),
-        np.zeros(len(time_s), np.int64),
-    )
-    return _fit(crossings, time_s, delay_s, epoch, cuts, reference_ns)
+    epoch = np.zeros(len(crossings), np.int64)
+    for cut in cuts:
+        epoch += cut.behind(crossings.sender_packet, crossings.receiver_packet)
+    return _fit(crossings, _elapsed_s(crossings, cuts, reference_ns), delay_s, epoch, cuts, reference_ns)
+
+
+def _elapsed_s(crossings: Crossings, cuts: tuple[Cut, ...], reference_ns: int) -> Floats:
+    """Time since the first packet by the sender's clock; what it was set by is no time that passed."""
+    elapsed_s = (crossings.sender_ns - reference_ns) / 1e9
+    for cut in cuts:
+        if cut.sender_packet is not None:
+            behind = cut.behind(crossings.sender_packet, crossings.receiver_packet)
+            elapsed_s = elapsed_s + behind * cut.step_s
+    return np.asarray(elapsed_s, np.float64)
 
 
 def _unknown(reference_ns: int, why_not: str) -> Clock:
@@ -109,20 +117,22 @@ def _unknown(reference_ns: int, why_not: str) -> Clock:
 def _fit(
     crossings: Crossings, time_s: Floats, delay_s: Floats, epoch: Integers, cuts: tuple[Cut, ...], reference_ns: int
 ) -> Clock:
-    # A step of the sender's own clock is no time that passed.
-    lines = []
+    lines, clouds = [], []
     for number in range(len(cuts) + 1):
         for way, sign in ((True, 1.0), (False, -1.0)):
             chosen = (epoch == number) & (crossings.forward == way)
             if chosen.any():
-                lines.append((number, sign, lower_hull(time_s[chosen], delay_s[chosen])))
+                clouds.append((sign, time_s[chosen], delay_s[chosen]))
+                lines.append((number, sign, lower_hull(*clouds[-1][1:])))
     span_s = float(np.ptp(time_s))
-    why_not = None
-    skew, skew_error = 0.0, None
-    if span_s < _SHORTEST_FOR_SKEW_S or min(np.bincount(crossings.forward)) < _FEWEST_FOR_SKEW:
-        why_not = f"skew: too short ({span_s:.3g} s, {min(np.bincount(crossings.forward))} packets in one direction)"
+    fewest = int(min(np.bincount(crossings.forward)))
+    why_not, measured = None, None
+    if span_s < _SHORTEST_FOR_SKEW_S or fewest < _FEWEST_FOR_SKEW:
+        why_not = f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
     else:
-        skew, skew_error = common_slope([(sign, hull) for _, sign, hull in lines], span_s)
+        fits = floor_slope(clouds), common_slope([(sign, hull) for _, sign, hull in lines])
+        measured = min((fit for fit in fits if fit is not None), key=lambda fit: fit[1])
+    skew = 0.0 if measured is None else measured[0]
     lowest = {(number, sign): hull.lowest(sign * skew) for number, sign, hull in lines}
     offsets = [_offset(lowest.get((number, 1.0)), lowest.get((number, -1.0))) for number in range(len(cuts) + 1)]
     steps = tuple(
@@ -134,13 +144,12 @@ def _fit(
         for number, cut in enumerate(cuts)
     )
     offset, error = offsets[0] or (None, None)
-    measured = why_not is None
     return Clock(
         reference_ns,
         offset,
         error,
-        skew * 1e6 if measured else None,
-        skew_error * 1e6 if measured and skew_error is not None else None,
+        None if measured is None else measured[0] * 1e6,
+        None if measured is None else measured[1] * 1e6,
         steps,
         cuts,
         why_not,

@@ -22,6 +22,7 @@ _SMALLEST_STEP_S = 0.001
 _DISAGREEMENT = 0.25
 """The directions' moves differ by at most this share of the step."""
 _MOST_STEPS = 100
+_BELOW_COUNTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _largest(order: NDArray[np.intp], delay_s: Floats, forward: Booleans) -> _Fo
     count = len(order)
     block = max(_BLOCK, count // _MOST_BLOCKS)
     blocks = -(-count // block)
-    if blocks < 2:
+    if blocks < 3:
         return None
     number = np.arange(count) // block
     lows = np.full((2, blocks), np.inf)
@@ -101,27 +102,35 @@ def _largest(order: NDArray[np.intp], delay_s: Floats, forward: Booleans) -> _Fo
     best = int(np.argmax(size))
     if size[best] < _SMALLEST_STEP_S:
         return None
-    around = slice(max(best + 1 - _BLOCKS_AROUND, 0) * block, min(best + 1 + _BLOCKS_AROUND, blocks) * block)
-    return _refined(order[around], delay_s, forward, before[:, best], float(step[best]))
+    around = slice(max(best + 1 - _BLOCKS_AROUND, 0) * block, (best + 2 + _BLOCKS_AROUND) * block)
+    return _refined(order[around], delay_s, forward, (before[:, best], after[:, best]), float(step[best]))
 
 
 def _lows_before_and_after(lows: Floats) -> tuple[Floats, Floats]:
-    """Of each border between blocks, the lowest of the few blocks before it, and of those after it."""
-    blocks = lows.shape[1]
-    before, after = (np.full((2, blocks - 1), np.inf) for _ in range(2))
-    for away in range(_BLOCKS_AROUND):
-        before[:, away:] = np.minimum(before[:, away:], lows[:, : blocks - 1 - away])
-        after[:, : blocks - 1 - away] = np.minimum(after[:, : blocks - 1 - away], lows[:, 1 + away :])
+    """Of each block with neighbours, the lowest of the few blocks before it, and of those after it.
+
+    The block itself is left out: with a step in the midst of it, it has the lower level of each direction.
+    """
+    inner = lows.shape[1] - 2
+    before, after = (np.full((2, inner), np.inf) for _ in range(2))
+    for away in range(min(_BLOCKS_AROUND, inner)):
+        before[:, away:] = np.minimum(before[:, away:], lows[:, : inner - away])
+        after[:, : inner - away] = np.minimum(after[:, : inner - away], lows[:, 2 + away :])
     return before, after
 
 
-def _refined(order: NDArray[np.intp], delay_s: Floats, forward: Booleans, level_s: Floats, step_s: float) -> _Found:
+def _refined(
+    order: NDArray[np.intp], delay_s: Floats, forward: Booleans, floors_s: tuple[Floats, Floats], step_s: float
+) -> _Found:
     """The place among these packets that parts the two levels best."""
-    sign = np.where(forward[order], 1.0, -1.0)
-    above = delay_s[order] - level_s[forward[order].astype(np.int64)]
-    # Too high by a step, or too low: both are signs of being on the other side.
-    wrong_before = np.abs(above)
-    wrong_after = np.abs(above - sign * step_s)
+    way = forward[order].astype(np.int64)
+    wrong_before, wrong_after = (_wrong(delay_s[order] - floor_s[way]) for floor_s in floors_s)
     cost = np.append(0.0, np.cumsum(wrong_before - wrong_after)) + wrong_after.sum()
     place = min(int(np.argmin(cost)), len(order) - 1)
     return _Found(int(order[place]), step_s, float(cost[place]))
+
+
+def _wrong(above_s: Floats) -> Floats:
+    """How unlikely it is that packets so far above the smallest delay belong there: below it, very much so."""
+    wrong: Floats = np.where(above_s < 0, -_BELOW_COUNTS * above_s, above_s)
+    return wrong

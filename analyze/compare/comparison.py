@@ -184,7 +184,8 @@ class _Work:
         self.crossings, self._crossing_pair = delays.crossings(
             paired.sender, self._ours, paired.receiver, self._theirs, self._matching, outward
         )
-        self._limits = [self._spacing_limits(trace) for trace in self._traces]
+        self._limits = [self._columns(trace, "spacing_oversize_threshold_s") for trace in self._traces]
+        self._copies = [self._columns(trace, "loss_network_duplicates") for trace in self._traces]
 
     def _columns(self, trace: Trace, name: str) -> NDArray[np.float64]:
         """A number of each direction of each connection of a trace, client's first; NaN where there is none."""
@@ -199,9 +200,6 @@ class _Work:
             for trace, which in zip(self._traces, numbers, strict=True)
         ]
         return np.stack(sizes).astype(np.int64)
-
-    def _spacing_limits(self, trace: Trace) -> NDArray[np.float64]:
-        return self._columns(trace, "spacing_oversize_threshold_s")
 
     def connections(self, clock: Clock) -> tuple[ConnectionResult, ...]:
         paired, matching = self.paired, self._matching
@@ -237,9 +235,15 @@ class _Work:
         ends = shared.ends(our_packets, their_packets, crossings, client_here, (forward, backward))
         side = 0 if client_here else 1
         limits = [self._limits[0][here - 1], self._limits[1][there - 1]]
+        # Copies that came at once are not among the engine's packets: it counted them.
+        copies = self._copies[1][there - 1][side], self._copies[0][here - 1][1 - side]
+        gaps = (
+            _gaps(*ends[0], limits[0][side], limits[1][side]),
+            _gaps(*ends[1], limits[1][1 - side], limits[0][1 - side]),
+        )
         directions = (
-            shared.result(forward, True, crossings, _gaps(*ends[0], limits[0][side], limits[1][side])),
-            shared.result(backward, False, crossings, _gaps(*ends[1], limits[1][1 - side], limits[0][1 - side])),
+            shared.result(forward, True, crossings, int(copies[0]), gaps[0]),
+            shared.result(backward, False, crossings, int(copies[1]), gaps[1]),
         )
         names = [
             (trace.values("client")[which - 1], trace.values("server")[which - 1])
@@ -280,7 +284,7 @@ class _Shared:
     delay_s: Floats
 
     def result(
-        self, judged: Direction, forward: bool, crossings: Integers, gaps: tuple[Gap, ...]
+        self, judged: Direction, forward: bool, crossings: Integers, copies: int, gaps: tuple[Gap, ...]
     ) -> DirectionResult:
         """Counts and delays of one direction."""
         near, far = (self.near, self.far) if forward else (self.far, self.near)
@@ -300,7 +304,7 @@ class _Shared:
             not_captured_by_receiver=int((judged.fates == Fate.NOT_CAPTURED).sum()),
             undecided_segments=int((judged.fates == Fate.UNKNOWN).sum()),
             outside_capture=int((judged.fates == Fate.OUTSIDE).sum() + judged.outside.sum()),
-            network_duplicates=int(far.copies[judged.arrived].sum()),
+            network_duplicates=max(int(far.copies[judged.arrived].sum()), copies),
             one_way_delay=delays.summary(self.delay_s[way] if self.clock.offset_s is not None else self.delay_s[:0]),
             gaps=gaps,
             delay_time_s=(self.crossings.sender_ns[way] - origin_ns) / 1e9,

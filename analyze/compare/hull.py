@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _BINS = 20_000
+_HOST_JITTER_S = 100e-6
+"""A few packets say no more: hosts are slower by so much when they wake up."""
+_POINTS_OF_A_STRETCH = 16
+_FEWEST_STRETCHES = 6
+_MOST_STRETCHES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> Hull:
     return Hull(hull_x, hull_y, float(x.mean()), float(y.mean()), noise)
 
 
-def common_slope(clouds: Sequence[tuple[float, Hull]], span: float) -> tuple[float, float]:
+def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | None:
     """The slope b for which lines of slope sign * b lie closest under their clouds, and how uncertain it is.
 
     The sum of the distances is convex in b and bends only at slopes of the hulls' edges, so that its least value is there.
@@ -59,11 +64,50 @@ def common_slope(clouds: Sequence[tuple[float, Hull]], span: float) -> tuple[flo
     """
     useful = [(sign, hull) for sign, hull in clouds if len(hull.x) > 1]
     if not useful:
-        return 0.0, float("inf")
+        return None
     slopes = np.unique(np.concatenate([sign * hull.slopes() for sign, hull in useful]))
+    span = max(float(np.ptp(hull.x)) for _, hull in useful)
     total = sum(hull.above(sign * slopes) / max(hull.noise, 1e-6) * np.ptp(hull.x) / span for sign, hull in useful)
-    best = float(slopes[np.argmin(total)])
-    return best, min(hull.noise for _, hull in useful) / span
+    noise = max(4 * min(hull.noise for _, hull in useful), _HOST_JITTER_S)
+    return float(slopes[np.argmin(total)]), noise / span
+
+
+def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, float] | None:
+    """The same from the smallest delays of many stretches of time: the median of all slopes between two of them.
+
+    Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to microseconds,
+    and one packet that was quicker than the rest does not count. None if there are too few.
+    """
+    found = [(sign, fit) for sign, x, y in clouds if (fit := _median_slope(*_floor(x, y))) is not None]
+    if not found:
+        return None
+    weights = np.array([1 / error**2 for _, (_, error) in found])
+    slopes = np.array([sign * slope for sign, (slope, _) in found])
+    return float((slopes * weights).sum() / weights.sum()), float(1 / np.sqrt(weights.sum()))
+
+
+def _floor(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The lowest point of each stretch of the same number of points."""
+    count = min(len(x) // _POINTS_OF_A_STRETCH, _MOST_STRETCHES)
+    if count < _FEWEST_STRETCHES:
+        return np.empty(0), np.empty(0)
+    order = np.argsort(x, kind="stable")
+    stretch = np.empty(len(x), np.int64)
+    stretch[order] = np.arange(len(x)) * count // len(x)
+    by_height = np.lexsort((y, stretch))
+    first = by_height[np.append(True, np.diff(stretch[by_height]) > 0)]
+    return x[first], y[first]
+
+
+def _median_slope(x: Floats, y: Floats) -> tuple[float, float] | None:
+    """Theil's slope, and about four times its standard error (from the residuals' median deviation)."""
+    if len(x) < _FEWEST_STRETCHES:
+        return None
+    one, other = np.triu_indices(len(x), 1)
+    slope = float(np.median((y[other] - y[one]) / (x[other] - x[one])))
+    rest = y - slope * x
+    deviation = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
+    return slope, max(4 * deviation, 1e-7) / (float(x.std()) * float(np.sqrt(len(x))))
 
 
 def _lowest_of_bins(x: Floats, y: Floats) -> tuple[Floats, Floats]:

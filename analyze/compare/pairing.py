@@ -74,9 +74,19 @@ def _sequence_key(packets: Packets) -> Integers:
 
 
 def _by_echo(sender: Packets, receiver: Packets) -> _Pairs:
-    ours, theirs = (part.select((part.tsval > 0) & (part.tsecr > 0)) for part in (sender, receiver))
-    keys = (mixed(part.tsval, part.tsecr, part.payload_bytes == 0) for part in (ours, theirs))
-    return _most_common(ours, next(keys), theirs, next(keys), _SHARE_OF_ECHOES, _FEWEST_ECHOES)
+    ours, theirs = _first_echoes(sender), _first_echoes(receiver)
+    return _most_common(ours, _echo_key(ours), theirs, _echo_key(theirs), _SHARE_OF_ECHOES, _FEWEST_ECHOES)
+
+
+def _echo_key(packets: Packets) -> Integers:
+    return mixed(packets.tsval, packets.tsecr)
+
+
+def _first_echoes(packets: Packets) -> Packets:
+    """The first packet of each pair of timestamps in each connection: a clock's tick takes many packets."""
+    stamped = packets.select((packets.tsval > 0) & (packets.tsecr > 0))
+    _, first = np.unique(mixed(stamped.connection, _echo_key(stamped)), return_index=True)
+    return stamped.select(np.sort(first))
 
 
 def _most_common(
@@ -134,8 +144,8 @@ def _shifts(sender: Packets, receiver: Packets, rewritten: Booleans) -> Integers
 
 
 def _client_ends(sender: Packets, receiver: Packets, pairs: int) -> Booleans:
-    """A packet takes time to get to the other end, so that the sums of both directions' times tell who is where, whatever
-    the clocks are; with one direction alone the client is thought to be the sender.
+    """A packet takes time to get to the other end: a packet of the client's and one of the server's that stand side by side
+    in a capture tell who is where, whatever the clocks are. With one direction alone the client is thought to be the sender.
     """
     ours, theirs = common(
         *(
@@ -143,16 +153,15 @@ def _client_ends(sender: Packets, receiver: Packets, pairs: int) -> Booleans:
             for part in (sender, receiver)
         )
     )
-    later_ns = receiver.time_ns[theirs] - sender.time_ns[ours]
-    group = sender.connection[ours] * 2 + sender.from_client[ours]
-    order = np.lexsort((later_ns, group))
-    first = np.searchsorted(group[order], np.arange(2 * pairs))
-    count = np.append(first[1:], len(group)) - first
-    middle = np.minimum(first + count // 2, max(len(group) - 1, 0))
-    median_ns = (later_ns[order][middle] if len(group) else np.zeros(2 * pairs, np.int64)).reshape(pairs, 2)
-    both = (count.reshape(pairs, 2) > 0).all(axis=1)
-    # Packets of the server first. Client's packets later at the receiver by D + o, the server's by o - D.
-    ends: Booleans = ~both | (median_ns[:, 1] >= median_ns[:, 0])
+    order = np.lexsort((ours, sender.connection[ours]))
+    ours, theirs = ours[order], theirs[order]
+    later_ns, client = receiver.time_ns[theirs] - sender.time_ns[ours], sender.from_client[ours]
+    connection = sender.connection[ours]
+    beside = np.flatnonzero((connection[1:] == connection[:-1]) & (client[1:] != client[:-1]))
+    # The client's packet is later at the receiver by delay and offset, the server's by offset less delay.
+    round_trip_ns = (later_ns[1:] - later_ns[:-1])[beside] * np.where(client[1:][beside], 1, -1)
+    positive = np.bincount(connection[beside], weights=np.sign(round_trip_ns), minlength=pairs)
+    ends: Booleans = positive >= 0
     return ends
 
 

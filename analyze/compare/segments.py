@@ -12,6 +12,10 @@ from analyze.compare.arrays import expanded
 from analyze.compare.packets import ABSENT, FIN, Booleans, Integers, Packets
 
 _IDENTIFICATIONS = 65_536
+_NO_LIMIT = np.iinfo(np.int64).max
+_LARGEST = 1 << 32
+_LEAST_SHARE = 0.9
+"""A packet of this share of the size offered may be a full one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +38,26 @@ class Segments:
 
 
 def segment_sizes(sender: Packets, receiver: Packets, offered: Integers) -> Integers:
-    """Payload of a full segment by pair and direction. `offered`: what each end's handshake or traffic says, stacked.
+    """Payload of a full segment by pair and direction. `offered`: what each end's capture makes of the handshake, stacked.
 
-    The end that saw segments as they were on the wire shows the size by its largest packet; where both saw superpackets it
-    is what the handshake allows.
+    Where packets of about that size were seen at either end, it is that of most of them: options and firewalls make it a
+    little smaller than what is offered. Where only superpackets were seen, it is what is offered.
     """
-    largest = np.stack([_largest(part, offered.shape[1]) for part in (sender, receiver)])
-    smaller = np.where((largest > 0).all(axis=0), largest.min(axis=0), 0)
-    known = np.where(offered > 0, offered, np.iinfo(np.int64).max).min(axis=0)
-    sizes = np.where(smaller > 0, np.minimum(smaller, known), known)
-    return np.maximum(np.where(sizes == np.iinfo(np.int64).max, largest.max(axis=0), sizes), 1)
-
-
-def _largest(packets: Packets, pairs: int) -> Integers:
+    pairs = offered.shape[1]
+    limit = np.where(offered > 0, offered, _NO_LIMIT).min(axis=0)
     largest = np.zeros((pairs, 2), np.int64)
-    np.maximum.at(largest, (packets.connection, 1 - packets.from_client), packets.payload_bytes)
-    return largest
+    group, payload = (
+        np.concatenate([values(part) for part in (sender, receiver)])
+        for values in (lambda part: part.connection * 2 + 1 - part.from_client, lambda part: part.payload_bytes)
+    )
+    np.maximum.at(largest.reshape(-1), group, payload)
+    limit = np.where(limit == _NO_LIMIT, largest, limit)
+    whole = (payload <= limit.reshape(-1)[group]) & (payload > _LEAST_SHARE * limit.reshape(-1)[group])
+    kinds, counts = np.unique(group[whole] * _LARGEST + payload[whole], return_counts=True)
+    sizes = limit.reshape(-1).copy()
+    order = np.argsort(counts, kind="stable")
+    sizes[kinds[order] // _LARGEST] = kinds[order] % _LARGEST
+    return np.maximum(sizes, 1).reshape(pairs, 2)
 
 
 def cut(packets: Packets, sizes: Integers) -> Segments:
