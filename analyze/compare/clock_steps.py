@@ -23,6 +23,8 @@ _DISAGREEMENT = 0.25
 """The directions' moves differ by at most this share of the step."""
 _MOST_STEPS = 100
 _BELOW_COUNTS = 10
+_PLAIN_SHARE = 0.5
+"""An order is cleaner if less of it is misplaced, by this share of the step and of what is misplaced in it itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,11 @@ def find_cuts(sender_packet: Integers, receiver_packet: Integers, delay_s: Float
         if not steps:
             break
         # The order in which the cut is cleaner is that of the clock that was set.
-        by_sender = found[0] is not None and (found[1] is None or found[0].misplaced_s <= found[1].misplaced_s)
-        best = found[0] if by_sender else found[1]
-        assert best is not None
-        both = found[0] is not None and found[1] is not None
-        doubtful = both and found[0].misplaced_s == found[1].misplaced_s  # type: ignore[union-attr]
+        best = min(steps, key=lambda step: step.misplaced_s)
+        by_sender = best is found[0]
+        others = [step.misplaced_s for step in steps if step is not best]
+        plain_s = max(_PLAIN_SHARE * abs(best.step_s), _PLAIN_SHARE * best.misplaced_s)
+        doubtful = bool(others) and others[0] - best.misplaced_s < plain_s
         clock = "unknown" if doubtful else "sender" if by_sender else "receiver"
         first = int(best.first)
         cut = Cut(
@@ -80,7 +82,7 @@ class _Found:
     first: int
     step_s: float
     misplaced_s: float
-    """Sum of how far packets lie from the level of their side of the cut."""
+    """Sum of by how much packets would fit better on the other side of the cut."""
 
 
 def _largest(order: NDArray[np.intp], delay_s: Floats, forward: Booleans) -> _Found | None:
@@ -127,7 +129,9 @@ def _refined(
     wrong_before, wrong_after = (_wrong(delay_s[order] - floor_s[way]) for floor_s in floors_s)
     cost = np.append(0.0, np.cumsum(wrong_before - wrong_after)) + wrong_after.sum()
     place = min(int(np.argmin(cost)), len(order) - 1)
-    return _Found(int(order[place]), step_s, float(cost[place]))
+    better_after, better_before = wrong_before[:place] - wrong_after[:place], wrong_after[place:] - wrong_before[place:]
+    misplaced = np.clip(np.append(better_after, better_before), 0.0, abs(step_s))
+    return _Found(int(order[place]), step_s, float(misplaced.sum()))
 
 
 def _wrong(above_s: Floats) -> Floats:

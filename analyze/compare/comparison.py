@@ -322,9 +322,9 @@ class _Shared:
         judged: tuple[Direction, Direction],
     ) -> tuple[tuple[End, End], tuple[End, End]]:
         """A connection's packets at both ends, for the pauses of either direction."""
-        place = _places(our_packets, len(self.near.packets)), _places(their_packets, len(self.far.packets))
         found = self.crossings
-        here, there = place[0][found.sender_packet[crossings]], place[1][found.receiver_packet[crossings]]
+        here = np.searchsorted(our_packets, found.sender_packet[crossings])
+        there = np.searchsorted(their_packets, found.receiver_packet[crossings])
         sides = []
         for number, (side, which, own, other) in enumerate(
             ((self.near, our_packets, here, there), (self.far, their_packets, there, here))
@@ -334,7 +334,7 @@ class _Shared:
             elsewhere[own], delay_s[own] = other, self.delay_s[crossings]
             lost = np.zeros(len(which), np.bool_)
             gone = judged[number].sent[judged[number].fates == Fate.LOST]
-            lost[place[number][side.segments.packet[gone]]] = True
+            lost[np.searchsorted(which, side.segments.packet[gone])] = True
             sides.append(
                 End(
                     self.clock.straightened_ns(side.packets.time_ns, which, sender=number == 0),
@@ -349,12 +349,6 @@ class _Shared:
             )
         back = [replace(end, outward=~end.outward) for end in sides]
         return (sides[0], sides[1]), (back[1], back[0])
-
-
-def _places(packets: Integers, count: int) -> Integers:
-    places = np.full(count, NOWHERE)
-    places[packets] = np.arange(len(packets))
-    return places
 
 
 def _data_times(side: Side, segments: Integers, origin_ns: int) -> Floats:

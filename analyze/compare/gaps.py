@@ -25,6 +25,7 @@ _PROMPT_S = 0.002
 """What follows an acknowledgement so soon waited for it."""
 _FEWEST_HELD = 8
 _MUCH_FASTER = 3.0
+_MUCH_SLOWER = 2.0
 _ABOUT_AS_FAST = 1.5
 
 
@@ -106,6 +107,8 @@ class _View:
     """Smallest delay there and back."""
     usual_rate: float | None
     """Payload bytes per second of quick arrivals."""
+    rate_is_of_path: bool
+    """They came more slowly than they were sent: the path gives no more."""
 
 
 def locate(near: End, far: End, near_limit_s: float | None, far_limit_s: float | None) -> list[Gap]:
@@ -113,8 +116,12 @@ def locate(near: End, far: End, near_limit_s: float | None, far_limit_s: float |
     data = np.flatnonzero(near.outward & (near.payload_bytes > 0))
     arrivals = np.flatnonzero(far.outward & (far.payload_bytes > 0))
     base_s = (_least(near.delay_s[near.outward]), _least(near.delay_s[~near.outward]))
-    view = _View(near, far, data, arrivals, base_s, _usual_rate(far, arrivals))
-    gaps = [_of_arrival(view, int(place)) for place in _long_ones(far.time_ns[arrivals], far_limit_s)]
+    far_gaps = _long_ones(far.time_ns[arrivals], far_limit_s)
+    usual_rate = _usual_rate(far, arrivals, far_gaps)
+    sent_rate = _usual_rate(near, data, np.empty(0, np.intp))
+    spread = usual_rate is not None and sent_rate is not None and sent_rate > _MUCH_SLOWER * usual_rate
+    view = _View(near, far, data, arrivals, base_s, usual_rate, spread)
+    gaps = [_of_arrival(view, int(place)) for place in far_gaps]
     told = {gap.sender_frames for gap in gaps if gap.sender_frames}
     for place in _long_ones(near.time_ns[data], near_limit_s):
         gap = _of_sender(view, int(place))
@@ -137,21 +144,27 @@ def _long_ones(time_ns: Integers, limit_s: float | None) -> NDArray[np.intp]:
     return np.sort(places[np.argsort(-gap_s[places], kind="stable")[:MOST_GAPS]])
 
 
-def _usual_rate(far: End, arrivals: Integers) -> float | None:
-    """Bytes per second of the quickest arrivals of a few packets (95th percentile): about the path's own rate."""
-    if len(arrivals) < 20 * _FEWEST_HELD:
+def _usual_rate(end: End, data: Integers, gaps: NDArray[np.intp]) -> float | None:
+    """Bytes per second of the quickest few packets in a row (95th percentile), without what came in a rush behind a gap."""
+    time_ns = end.time_ns[data]
+    usual = np.ones(len(data), np.bool_)
+    for place in gaps:
+        rush = np.searchsorted(time_ns, 2 * time_ns[place + 1] - time_ns[place])
+        usual[place + 1 : rush] = False
+    if usual.sum() < 20 * _FEWEST_HELD:
         return None
-    size = np.append(0, np.cumsum(far.payload_bytes[arrivals]))
-    span_s = (far.time_ns[arrivals][_FEWEST_HELD:] - far.time_ns[arrivals][:-_FEWEST_HELD]) / 1e9
+    size = np.append(0, np.cumsum(end.payload_bytes[data]))
+    span_s = (time_ns[_FEWEST_HELD:] - time_ns[:-_FEWEST_HELD]) / 1e9
     rates = (size[_FEWEST_HELD + 1 :] - size[1:-_FEWEST_HELD]) / np.maximum(span_s, 1e-9)
-    return float(np.quantile(rates, 0.95))
+    rates = rates[usual[_FEWEST_HELD:] & usual[:-_FEWEST_HELD]]
+    return float(np.quantile(rates, 0.95)) if len(rates) else None
 
 
 def _of_arrival(view: _View, place: int) -> Gap:
     """A pause of the arrivals behind `place`."""
     far, near = view.far, view.near
     before, after = (int(view.arrivals[index]) for index in (place, place + 1))
-    length_s = (far.time_ns[after] - far.time_ns[before]) / 1e9
+    length_s = float(far.time_ns[after] - far.time_ns[before]) / 1e9
     frames = (int(far.frame[before]), int(far.frame[after]))
     sent_before, sent_after = int(far.elsewhere[before]), int(far.elsewhere[after])
     if sent_before < 0 or sent_after < 0:
@@ -176,14 +189,14 @@ def _of_sender(view: _View, place: int) -> Gap:
     """A pause of the sender behind `place` that no pause of the arrivals shows."""
     near, far = view.near, view.far
     before, after = (int(view.data[index]) for index in (place, place + 1))
-    length_s = (near.time_ns[after] - near.time_ns[before]) / 1e9
+    length_s = float(near.time_ns[after] - near.time_ns[before]) / 1e9
     there = int(near.elsewhere[before]), int(near.elsewhere[after])
     known = min(there) >= 0
     location, reason = _why_sender_paused(view, before, after)
     return Gap(
         int(near.time_ns[before]),
         length_s,
-        (far.time_ns[there[1]] - far.time_ns[there[0]]) / 1e9 if known else None,
+        float(far.time_ns[there[1]] - far.time_ns[there[0]]) / 1e9 if known else None,
         location,
         reason,
         (int(near.frame[before]), int(near.frame[after])),
@@ -252,7 +265,7 @@ def _who_held(view: _View, before: int, after: int, place: int) -> tuple[Locatio
         return Location.PATH_OR_RECEIVER, Reason.HELD
     span_s = max(float(far.time_ns[held[-1]] - far.time_ns[held[0]]) / 1e9, 1e-9)
     rate = float(far.payload_bytes[held[1:]].sum()) / span_s
-    if rate > _MUCH_FASTER * view.usual_rate:
+    if rate > _MUCH_FASTER * view.usual_rate and view.rate_is_of_path:
         return Location.RECEIVER, Reason.HELD_AT_ONCE
     if rate <= _ABOUT_AS_FAST * view.usual_rate:
         return Location.PATH, Reason.HELD_PATH_RATE

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analyze.compare.arrays import Booleans, Integers, common, counts_in, mixed, ranks
-from analyze.compare.packets import ABSENT, Packets
+from analyze.compare.packets import ABSENT, SYN, Packets
 from analyze.compare.segments import Segments
 
 NOWHERE = -1
@@ -64,10 +64,12 @@ def _fields(packets: Packets, segments: Segments) -> _Fields:
         segments.end,
         segments.control,
         packets.acknowledgement[segments.packet],
-        # Window updates and repeated acknowledgements differ in nothing else.
-        np.where(empty, packets.tsecr[segments.packet], 0),
+        # Acknowledgements without data may differ in nothing else.
+        np.where(empty & (segments.control == 0), packets.tsecr[segments.packet], 0),
     )
-    return _Fields(base, packets.tsval[segments.packet], segments.identification)
+    # A SYN is known by its initial sequence number; its options may go beyond what was captured.
+    tsval = np.where((segments.control & SYN) != 0, ABSENT, packets.tsval[segments.packet])
+    return _Fields(base, tsval, segments.identification)
 
 
 def _trusted(
