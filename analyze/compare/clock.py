@@ -1,11 +1,11 @@
 """The receiver's clock against the sender's: offset with error bar, skew, steps.
 
 One-way delays measured with two clocks are wrong by the offset between them, forward (sender to receiver) by as much as
-backward, with the other sign. So the offset lies between the smallest forward delay and minus the smallest backward one:
-`offset = (min forward - min backward) / 2`, give or take `(min forward + min backward) / 2`, which no method can better
-without knowing how the path's delay is shared between its directions. Skew is the common slope of the lines that lie under
-all delays and as close to them as can be (Moon, Skelly, Towsley 1999; by convex hulls, Zhang, Liu, Xia 2002); a step moves
-both directions by the same amount, with opposite signs, at the same place.
+backward, with the other sign. So the offset lies between the smallest forward delay and minus the smallest backward
+one: `offset = (min forward - min backward) / 2`, give or take `(min forward + min backward) / 2`, which no method can
+better without knowing how the path's delay is shared between its directions. Skew is the common slope of the lines that
+lie under all delays and as close to them as can be (Moon, Skelly, Towsley 1999; by convex hulls, Zhang, Liu, Xia 2002);
+a step moves both directions by the same amount, with opposite signs, at the same place.
 """
 
 from dataclasses import dataclass
@@ -124,21 +124,19 @@ def _fit(
             if chosen.any():
                 clouds.append((sign, time_s[chosen], delay_s[chosen]))
                 lines.append((number, sign, lower_hull(*clouds[-1][1:])))
-    span_s = float(np.ptp(time_s))
-    fewest = int(min(np.bincount(crossings.forward)))
-    why_not, measured = None, None
-    if span_s < _SHORTEST_FOR_SKEW_S or fewest < _FEWEST_FOR_SKEW:
-        why_not = f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
-    else:
+    span_s, fewest = float(np.ptp(time_s)), int(np.bincount(crossings.forward, minlength=2).min())
+    measured = None
+    if span_s >= _SHORTEST_FOR_SKEW_S and fewest >= _FEWEST_FOR_SKEW:
         fits = floor_slope(clouds), common_slope([(sign, hull) for _, sign, hull in lines])
-        measured = min((fit for fit in fits if fit is not None), key=lambda fit: fit[1])
-    skew = 0.0 if measured is None else measured[0]
+        measured = min((fit for fit in fits if fit is not None), key=lambda fit: fit[1], default=None)
+    why_not = None if measured else f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
+    skew = measured[0] if measured else 0.0
     lowest = {(number, sign): hull.lowest(sign * skew) for number, sign, hull in lines}
     offsets = [_offset(lowest.get((number, 1.0)), lowest.get((number, -1.0))) for number in range(len(cuts) + 1)]
     steps = tuple(
         Step(
             int(crossings.sender_ns[cut.first]),
-            offsets[number + 1][0] - offsets[number][0] if offsets[number + 1] and offsets[number] else cut.step_s,
+            _step_s(offsets[number], offsets[number + 1], cut),
             cut.clock,
         )
         for number, cut in enumerate(cuts)
@@ -154,6 +152,10 @@ def _fit(
         cuts,
         why_not,
     )
+
+
+def _step_s(before: tuple[float, float] | None, after: tuple[float, float] | None, cut: Cut) -> float:
+    return cut.step_s if before is None or after is None else after[0] - before[0]
 
 
 def _offset(forward: float | None, backward: float | None) -> tuple[float, float] | None:

@@ -36,7 +36,7 @@ class Cut:
     step_s: float
     clock: str
     sender_packet: int | None
-    """The first packet behind it in the order of the sender's capture; None if the receiver's order cuts more cleanly."""
+    """The first packet behind it in the order of the sender's capture; None if it is cut in the receiver's order."""
     receiver_packet: int | None
 
     def behind(self, sender_packet: Integers, receiver_packet: Integers) -> Booleans:
@@ -46,7 +46,9 @@ class Cut:
         return receiver_packet >= (self.receiver_packet or 0)
 
 
-def find_cuts(sender_packet: Integers, receiver_packet: Integers, delay_s: Floats, forward: Booleans) -> tuple[Cut, ...]:
+def find_cuts(
+    sender_packet: Integers, receiver_packet: Integers, delay_s: Floats, forward: Booleans
+) -> tuple[Cut, ...]:
     """All steps, in the order of the sender's capture. `delay_s` is forward or backward, as the clocks say."""
     delay_s = delay_s.copy()
     cuts: list[Cut] = []

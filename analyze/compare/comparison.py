@@ -6,12 +6,13 @@ made from that by the other modules.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyze.compare import delays
-from analyze.compare.arrays import Booleans, Integers
+from analyze.compare.arrays import Integers
 from analyze.compare.clock import Clock, Crossings, measure
 from analyze.compare.delays import Delays
 from analyze.compare.gaps import End, Gap, locate
@@ -19,7 +20,7 @@ from analyze.compare.losses import Direction, Fate, Side, judge_pair
 from analyze.compare.matching import NOWHERE, Matching, match
 from analyze.compare.packets import read_packets
 from analyze.compare.pairing import Paired, pair
-from analyze.compare.segments import Segments, cut, segment_sizes
+from analyze.compare.segments import cut, segment_sizes
 from analyze.trace import Trace
 
 Floats = NDArray[np.float64]
@@ -44,7 +45,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class DirectionResult:
-    """What happened to the segments that one end sent. Counts are wire segments of all kinds, if nothing else is said."""
+    """What happened to the segments that one end sent: wire segments of all kinds, if nothing else is said."""
 
     sent_segments: int
     matched_segments: int
@@ -207,32 +208,23 @@ class _Work:
         far = Side(paired.receiver, self._theirs, matching.at_sender, matching.copies_at_receiver)
         ahead_s = clock.ahead_s(self.crossings)
         shared = _Shared(near, far, clock, self.crossings, delays.true_delays(self.crossings, ahead_s))
-        groups = zip(
-            _grouped(self._ours.pair, len(paired)),
-            _grouped(self._theirs.pair, len(paired)),
-            _grouped(paired.sender.connection, len(paired)),
-            _grouped(paired.receiver.connection, len(paired)),
-            _grouped(self._crossing_pair, len(paired)),
-            strict=True,
+        numbers = (
+            self._ours.pair,
+            self._theirs.pair,
+            paired.sender.connection,
+            paired.receiver.connection,
+            self._crossing_pair,
         )
-        return tuple(self._connection(number, shared, *group) for number, group in enumerate(groups))
+        parts = (_Part(*arrays) for arrays in zip(*(_grouped(one, len(paired)) for one in numbers), strict=True))
+        return tuple(self._connection(number, shared, part) for number, part in enumerate(parts))
 
-    def _connection(
-        self,
-        number: int,
-        shared: "_Shared",
-        ours: Integers,
-        theirs: Integers,
-        our_packets: Integers,
-        their_packets: Integers,
-        crossings: Integers,
-    ) -> ConnectionResult:
-        paired = self.paired
+    def _connection(self, number: int, shared: "_Shared", part: "_Part") -> ConnectionResult:
+        paired, crossings = self.paired, part.crossings
         client_here = bool(paired.client_at_sender[number])
         here, there = int(paired.sender_connections[number]), int(paired.receiver_connections[number])
-        forward = judge_pair(shared.near, shared.far, ours, theirs, client_here)
-        backward = judge_pair(shared.far, shared.near, theirs, ours, not client_here)
-        ends = shared.ends(our_packets, their_packets, crossings, client_here, (forward, backward))
+        forward = judge_pair(shared.near, shared.far, part.ours, part.theirs, client_here)
+        backward = judge_pair(shared.far, shared.near, part.theirs, part.ours, not client_here)
+        ends = shared.ends(part, client_here, (forward, backward))
         side = 0 if client_here else 1
         limits = [self._limits[0][here - 1], self._limits[1][there - 1]]
         # Copies that came at once are not among the engine's packets: it counted them.
@@ -260,6 +252,16 @@ class _Work:
             directions[0].matched_segments + directions[1].matched_segments,
             *directions,
         )
+
+
+class _Part(NamedTuple):
+    """What of the shared arrays is of one connection: places of its segments, packets and crossings."""
+
+    ours: Integers
+    theirs: Integers
+    our_packets: Integers
+    their_packets: Integers
+    crossings: Integers
 
 
 def _grouped(numbers: Integers, count: int) -> list[Integers]:
@@ -314,15 +316,11 @@ class _Shared:
         )
 
     def ends(
-        self,
-        our_packets: Integers,
-        their_packets: Integers,
-        crossings: Integers,
-        client_here: bool,
-        judged: tuple[Direction, Direction],
+        self, part: "_Part", client_here: bool, judged: tuple[Direction, Direction]
     ) -> tuple[tuple[End, End], tuple[End, End]]:
         """A connection's packets at both ends, for the pauses of either direction."""
-        found = self.crossings
+        found, crossings = self.crossings, part.crossings
+        our_packets, their_packets = part.our_packets, part.their_packets
         here = np.searchsorted(our_packets, found.sender_packet[crossings])
         there = np.searchsorted(their_packets, found.receiver_packet[crossings])
         sides = []

@@ -1,8 +1,8 @@
 """Which pairs of packets a one-way delay is taken from, and what the delays are.
 
-With segmentation offload a packet's time is that of the whole: the sender's superpacket is stamped before its first segment
-leaves, the receiver's after its last one came. So of each superpacket at the sender the first segment counts, of each at the
-receiver the last one.
+With segmentation offload a packet's time is that of the whole: the sender's superpacket is stamped before its first
+segment leaves, the receiver's after its last one came. So of each superpacket at the sender the first segment counts,
+of each at the receiver the last one.
 """
 
 from dataclasses import dataclass

@@ -23,9 +23,9 @@ DELAY_MEANING = (
     " within clock.offset_error_s, because the smallest delays of both directions are taken to be equal"
 )
 _GAP_COLUMNS = (
-    "connection direction start_ns sender_gap_s receiver_gap_s location reason sender_frames_before sender_frames_after"
-    " receiver_frames_before receiver_frames_after"
-).split()
+    *("connection", "direction", "start_ns", "sender_gap_s", "receiver_gap_s", "location", "reason"),
+    *("sender_frames_before", "sender_frames_after", "receiver_frames_before", "receiver_frames_after"),
+)
 _STEP_COLUMNS = ("at_ns", "step_s", "clock")
 
 Record = dict[str, Any]
@@ -41,10 +41,7 @@ def document(comparison: Comparison) -> Record:
         "matched_packets": comparison.matched_packets,
         "clock": _clock(comparison.clock),
         "one_way_delay_meaning": DELAY_MEANING,
-        **{
-            name: _direction(part, comparison.clock)
-            for name, part in zip(DIRECTIONS, comparison.total, strict=True)
-        },
+        **{name: _direction(part, comparison.clock) for name, part in zip(DIRECTIONS, comparison.total, strict=True)},
         "connections": [_connection(one, comparison.clock) for one in comparison.connections],
         "warnings": list(comparison.warnings),
     }
@@ -131,7 +128,7 @@ def as_bytes(content: Record) -> bytes:
 
 
 def write_csv(comparison: Comparison, folder: Path) -> None:
-    """Write connections.csv (a row for each connection and direction), gaps.csv, clock-steps.csv and provenance.json."""
+    """Write connections.csv (a row for each direction of each), gaps.csv, clock-steps.csv and provenance.json."""
     from pyarrow.csv import write_csv as write
 
     make_folder(folder)

@@ -28,7 +28,7 @@ def _delay(one: ConnectionResult, comparison: Comparison) -> Chart:
         Panel(way, Axis("one-way delay", "s"), (_delays(part),), unknown if len(part.delay_s) else "no packet matched")
         for way, part in zip(_WAYS, one.directions(), strict=True)
     )
-    caption = "Delays between the captures, clock corrected; the split between both ways is known to the offset's error."
+    caption = "Delays between the captures, clock corrected; known to within the offset's error, their changes exactly."
     name = f"connection-{one.id}-one-way-delay"
     return Chart(name, f"One-way delay, connection {one.id}", caption, _TIME, panels, shared_x=True)
 

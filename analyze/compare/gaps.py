@@ -1,9 +1,9 @@
 """Pauses between data packets, seen from both ends: did the sender make them, the path, or the receiving host?
 
-A pause that the sender's own packets have is the sender's, unless it waited for an acknowledgement that was late: then what
-made it late did it. One that only arrivals have was made on the way: packets were lost, or held. Whether a path or a
-receiving host that stood still held them shows in what that host did meanwhile, and in how fast they came then: a path
-lets them out at its own rate, a host that wakes up finds them all at once. Where neither tells, neither is named.
+A pause that the sender's own packets have is the sender's, unless it waited for an acknowledgement that was late: then
+what made it late did it. One that only arrivals have was made on the way: packets were lost, or held. Whether a path or
+a receiving host that stood still held them shows in what that host did meanwhile, and in how fast they came then: a
+path lets them out at its own rate, a host that wakes up finds them all at once. Where neither tells, neither is named.
 """
 
 from dataclasses import dataclass
@@ -145,7 +145,7 @@ def _long_ones(time_ns: Integers, limit_s: float | None) -> NDArray[np.intp]:
 
 
 def _usual_rate(end: End, data: Integers, gaps: NDArray[np.intp]) -> float | None:
-    """Bytes per second of the quickest few packets in a row (95th percentile), without what came in a rush behind a gap."""
+    """Bytes per second of the quickest few packets in a row (95th percentile), but for the rush behind a gap."""
     time_ns = end.time_ns[data]
     usual = np.ones(len(data), np.bool_)
     for place in gaps:
@@ -232,7 +232,7 @@ def _why_sender_paused(view: _View, before: int, after: int) -> tuple[Location, 
 
 
 def _why_unprompted(view: _View, before: int, after: int, length_s: float) -> tuple[Location, Reason]:
-    """No acknowledgement ended the pause: a timer did, if what follows repeats data; or the sender had its own reasons."""
+    """No acknowledgement ended the pause: a timer did, if what follows repeats data; or it was the sender's own."""
     near = view.near
     earlier = view.data[: np.searchsorted(view.data, after)]
     same = earlier[near.start[earlier] == near.start[after]]

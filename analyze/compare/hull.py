@@ -44,7 +44,7 @@ class Hull:
 
 
 def lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> Hull:
-    """The lower convex hull (Andrew's monotone chain) of the lowest points of many narrow bins, which lie on it or above."""
+    """The lower convex hull (Andrew's monotone chain), of the lowest points of many narrow bins."""
     keep_x, keep_y = _lowest_of_bins(x, y)
     corners: list[tuple[float, float]] = []
     for point in zip(keep_x.tolist(), keep_y.tolist(), strict=True):
@@ -59,8 +59,8 @@ def lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> Hull:
 def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | None:
     """The slope b for which lines of slope sign * b lie closest under their clouds, and how uncertain it is.
 
-    The sum of the distances is convex in b and bends only at slopes of the hulls' edges, so that its least value is there.
-    A cloud counts by how close its points lie to its hull: a queue that stands tells little of the clock.
+    The sum of the distances is convex in b and bends only at slopes of the hulls' edges, so that its least value is
+    there. A cloud counts by how close its points lie to its hull: a queue that stands tells little of the clock.
     """
     useful = [(sign, hull) for sign, hull in clouds if len(hull.x) > 1]
     if not useful:
@@ -75,8 +75,8 @@ def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | 
 def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, float] | None:
     """The same from the smallest delays of many stretches of time: the median of all slopes between two of them.
 
-    Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to microseconds,
-    and one packet that was quicker than the rest does not count. None if there are too few.
+    Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to
+    microseconds, and one packet that was quicker than the rest does not count. None if there are too few.
     """
     found = [(sign, fit) for sign, x, y in clouds if (fit := _median_slope(*_floor(x, y))) is not None]
     if not found:

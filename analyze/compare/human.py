@@ -102,7 +102,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"{plural(outside, 'segment')} passed while one end was not captured: not judged"
     duplicates = sum(part.network_duplicates for part in comparison.total)
     if duplicates:
-        yield f"the network made {plural(duplicates, 'copy') if duplicates == 1 else f'{duplicates:,} copies'} of packets"
+        yield f"copies that the network made: {duplicates:,}"
     yield from _longest(comparison.connections)
 
 

@@ -1,9 +1,10 @@
 """What became of the segments that only one capture holds: lost on the way, not captured, or not to be known.
 
 A segment that was sent and is not in the receiver's capture was lost, unless the receiver acknowledged its bytes before
-another transmission brought them: then it arrived, and the capture missed it. A pure acknowledgement leaves no such trace:
-if the capture that should hold it is known to have missed frames, nobody can say. A capture that began later or ended earlier
-than the transfer shows in its own host's packets, which the other end saw: what was sent then is not judged.
+another transmission brought them: then it arrived, and the capture missed it. A pure acknowledgement leaves no such
+trace: if the capture that should hold it is known to have missed frames, nobody can say. A capture that began later or
+ended earlier than the transfer shows in its own host's packets, which the other end saw: what was sent then is not
+judged.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 
 from analyze.compare.arrays import Booleans, Integers, expanded
-from analyze.compare.matching import NOWHERE, Matching
+from analyze.compare.matching import NOWHERE
 from analyze.compare.packets import NOTHING_ACKNOWLEDGED, Packets
 from analyze.compare.segments import Segments
 
@@ -65,7 +66,7 @@ def judge_pair(near: Side, far: Side, ours: Integers, theirs: Integers, from_cli
     fates[missing] = Fate.LOST
     if missing.any():
         held = near.segments.end[sent] > near.segments.start[sent]
-        proven = _captured_nowhere(near, sent, missing & held, back, far, arrived, back_there)
+        proven = _captured_nowhere((near, sent, back), (far, arrived, back_there), missing & held)
         fates[proven] = Fate.NOT_CAPTURED
         outside = _outside(near, sent, back)
         fates[missing & outside] = Fate.OUTSIDE
@@ -100,9 +101,13 @@ def _outside(near: Side, judged: Integers, back: Integers) -> Booleans:
 
 
 def _captured_nowhere(
-    near: Side, sent: Integers, missing: Booleans, back: Integers, far: Side, arrived: Integers, back_there: Integers
+    here: tuple[Side, Integers, Integers], there: tuple[Side, Integers, Integers], missing: Booleans
 ) -> Booleans:
-    """Of the segments that are missing, those that the far end acknowledged before it was seen to have them."""
+    """Of the segments that are missing, those that the far end acknowledged before it was seen to have them.
+
+    `here`, `there`: each end with its segments of the direction, and those that come back.
+    """
+    (near, sent, back), (far, arrived, back_there) = here, there
     proven = np.zeros(len(sent), np.bool_)
     which = np.flatnonzero(missing)
     start, end = near.segments.start[sent[which]], near.segments.end[sent[which]]

@@ -45,9 +45,7 @@ class _Fields:
         return mixed(self.base, self.tsval, self.identification)
 
 
-def match(
-    sender: Packets, ours: Segments, receiver: Packets, theirs: Segments, client_at_sender: Booleans
-) -> Matching:
+def match(sender: Packets, ours: Segments, receiver: Packets, theirs: Segments, client_at_sender: Booleans) -> Matching:
     """Match all segments at once; `client_at_sender` tells for each pair which way they go."""
     left, right = _trusted(_fields(sender, ours), ours, _fields(receiver, theirs), theirs)
     outward = [part.from_client == client_at_sender[part.pair] for part in (ours, theirs)]
@@ -72,9 +70,7 @@ def _fields(packets: Packets, segments: Segments) -> _Fields:
     return _Fields(base, tsval, segments.identification)
 
 
-def _trusted(
-    left: _Fields, ours: Segments, right: _Fields, theirs: Segments
-) -> tuple[_Fields, _Fields]:
+def _trusted(left: _Fields, ours: Segments, right: _Fields, theirs: Segments) -> tuple[_Fields, _Fields]:
     """Without the fields that the path changes, by pair and direction."""
     for name, other in (("identification", "tsval"), ("tsval", "identification")):
         places = common(mixed(left.base, getattr(left, other)), mixed(right.base, getattr(right, other)))
@@ -112,9 +108,7 @@ def _by_key(ours: Integers, sent_here: Booleans, theirs: Integers, arrived_there
     )
 
 
-def _by_range(
-    matching: Matching, tsval: Integers, ours: Segments, their_tsval: Integers, theirs: Segments
-) -> Matching:
+def _by_range(matching: Matching, tsval: Integers, ours: Segments, their_tsval: Integers, theirs: Segments) -> Matching:
     """Segments that were cut elsewhere than we thought: those left that begin or end at the same place."""
     at_receiver, at_sender = matching.at_receiver.copy(), matching.at_sender.copy()
     for end in ("start", "end"):

@@ -1,7 +1,7 @@
 """The packets of one capture as arrays, in the order of capture. Reads them by the engine; finds out nothing.
 
-Positions are bytes from the beginning of each direction, as the engine unwraps them; a SYN lies before the first byte and a
-FIN behind the last, so that each takes a position of its own (RFC 9293 section 3.4).
+Positions are bytes from the beginning of each direction, as the engine unwraps them; a SYN lies before the first byte
+and a FIN behind the last, so that each takes a position of its own (RFC 9293 section 3.4).
 """
 
 from dataclasses import dataclass
@@ -56,12 +56,13 @@ class Packets:
     @property
     def acknowledges(self) -> Booleans:
         """True where a packet acknowledges something."""
-        return self.acknowledgement != NOTHING_ACKNOWLEDGED
+        there: Booleans = self.acknowledgement != NOTHING_ACKNOWLEDGED
+        return there
 
     def first_raw(self) -> Integers:
         """Raw sequence number of position 0 of each packet's direction."""
-        syn = (self.control & SYN) != 0
-        return (self.raw_sequence + syn - (self.start + syn)) % _WRAP
+        first: Integers = (self.raw_sequence - self.start) % _WRAP
+        return first
 
 
 NOTHING_ACKNOWLEDGED = -(2**62)

@@ -1,14 +1,14 @@
 """Which connection of one capture is which of the other, whatever a NAT on the way made of addresses and ports.
 
 What a NAT leaves alone pairs them: sequence numbers with timestamp values (with acknowledgement numbers where there are
-no timestamps), the initial ones of the SYN among them. Where a firewall rewrites sequence numbers, too, timestamp values
-and echoes alone do. Each end may call the other side the client if it did not see the opening: the sender's view counts.
+no timestamps), the initial ones of the SYN among them. Where a firewall rewrites sequence numbers, too, timestamp
+values and echoes alone do. Each end may call the other side the client if it did not see the opening: the sender's view
+counts.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyze.compare.arrays import common, mixed
 from analyze.compare.packets import ABSENT, NOTHING_ACKNOWLEDGED, Booleans, Integers, Packets
@@ -43,10 +43,13 @@ def pair(sender: Packets, receiver: Packets) -> Paired:
     """Find the pairs and bring the receiver's packets into the sender's terms: sides, and positions."""
     found = _by_sequence(sender, receiver)
     rest = _by_echo(_without(sender, found.sender), _without(receiver, found.receiver))
-    pairs = _Pairs(*(np.concatenate(both) for both in zip(found.arrays(), rest.arrays(), strict=True)))
-    order = np.argsort(pairs.sender, kind="stable")
-    pairs = _Pairs(*(values[order] for values in pairs.arrays()))
-    rewritten = np.concatenate((np.zeros(len(found.sender), bool), np.ones(len(rest.sender), bool)))[order]
+    order = np.argsort(np.concatenate((found.sender, rest.sender)), kind="stable")
+    pairs = _Pairs(
+        np.concatenate((found.sender, rest.sender))[order],
+        np.concatenate((found.receiver, rest.receiver))[order],
+        np.concatenate((found.swapped, rest.swapped))[order],
+    )
+    rewritten: Booleans = order >= len(found.sender)
     ours, theirs = _numbered(sender, pairs.sender), _numbered(receiver, pairs.receiver)
     theirs = replace(theirs, from_client=theirs.from_client ^ pairs.swapped[theirs.connection])
     theirs = _shifted(theirs, _shifts(ours, theirs, rewritten))
@@ -59,9 +62,6 @@ class _Pairs:
     receiver: Integers
     swapped: Booleans
     """The ends do not call the same side the client."""
-
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        return self.sender, self.receiver, self.swapped
 
 
 def _by_sequence(sender: Packets, receiver: Packets) -> _Pairs:
@@ -137,15 +137,15 @@ def _shifts(sender: Packets, receiver: Packets, rewritten: Booleans) -> Integers
         both = (ours >= 0) & (theirs >= 0)
         apart = (receiver.first_raw()[theirs] - sender.first_raw()[ours] + _WRAP // 2) % _WRAP - _WRAP // 2
         shifts = np.where(both & ~rewritten[:, None], apart, 0)
-    for number in np.flatnonzero(rewritten):
+    for number in np.flatnonzero(rewritten).tolist():
         for side in (0, 1):
             shifts[number, side] = _shift_by_echo(*(_one_side(part, number, side) for part in (sender, receiver)))
     return shifts
 
 
 def _client_ends(sender: Packets, receiver: Packets, pairs: int) -> Booleans:
-    """A packet takes time to get to the other end: a packet of the client's and one of the server's that stand side by side
-    in a capture tell who is where, whatever the clocks are. With one direction alone the client is thought to be the sender.
+    """A packet takes time to get to the other end: two that stand side by side in a capture, one of the client's and one
+    of the server's, tell who is where, whatever the clocks are. With one direction alone the client is the sender.
     """
     ours, theirs = common(
         *(

@@ -1,7 +1,7 @@
 """Segments as they were on the wire: a superpacket of segmentation offload is cut into those it stood for.
 
-The n-th segment of a superpacket has the n-th identification behind the superpacket's (Linux, and the NICs that do it in
-hardware); the last one carries its FIN. All of them have the superpacket's time.
+The n-th segment of a superpacket has the n-th identification behind the superpacket's (Linux, and the NICs that do it
+in hardware); the last one carries its FIN. All of them have the superpacket's time.
 """
 
 from dataclasses import dataclass
@@ -38,18 +38,16 @@ class Segments:
 
 
 def segment_sizes(sender: Packets, receiver: Packets, offered: Integers) -> Integers:
-    """Payload of a full segment by pair and direction. `offered`: what each end's capture makes of the handshake, stacked.
+    """Payload of a full segment by pair and direction. `offered`: what the captures make of the handshake, stacked.
 
-    Where packets of about that size were seen at either end, it is that of most of them: options and firewalls make it a
-    little smaller than what is offered. Where only superpackets were seen, it is what is offered.
+    Where packets of about that size were seen at either end, it is that of most of them: options and firewalls make it
+    a little smaller than what is offered. Where only superpackets were seen, it is what is offered.
     """
     pairs = offered.shape[1]
     limit = np.where(offered > 0, offered, _NO_LIMIT).min(axis=0)
     largest = np.zeros((pairs, 2), np.int64)
-    group, payload = (
-        np.concatenate([values(part) for part in (sender, receiver)])
-        for values in (lambda part: part.connection * 2 + 1 - part.from_client, lambda part: part.payload_bytes)
-    )
+    group = np.concatenate([part.connection * 2 + 1 - part.from_client for part in (sender, receiver)])
+    payload = np.concatenate([part.payload_bytes for part in (sender, receiver)])
     np.maximum.at(largest.reshape(-1), group, payload)
     limit = np.where(limit == _NO_LIMIT, largest, limit)
     whole = (payload <= limit.reshape(-1)[group]) & (payload > _LEAST_SHARE * limit.reshape(-1)[group])
@@ -80,7 +78,5 @@ def cut(packets: Packets, sizes: Integers) -> Segments:
         end=end,
         payload_bytes=payload,
         control=np.where(last, packets.control[packet], packets.control[packet] & ~FIN),
-        identification=np.where(
-            identification == ABSENT, ABSENT, (identification + place) % _IDENTIFICATIONS
-        ),
+        identification=np.where(identification == ABSENT, ABSENT, (identification + place) % _IDENTIFICATIONS),
     )

@@ -1,4 +1,4 @@
-"""Two captures of one transfer against what is known of it: loss, delay, clock, through NAT, offload and bad captures."""
+"""Two captures of one transfer against what is known of it: loss, delay, clock, through NAT and bad captures."""
 
 import struct
 from collections.abc import Callable
@@ -98,8 +98,8 @@ def test_loss_is_exact_whatever_is_rewritten_on_the_way(change: Change) -> None:
     made = transfer(LOSSY)
     sender, receiver = captures(made)
     done = compared(sender, change(receiver))
-    gone = len(receiver.frames) - len(change(receiver).frames)
-    assert [part.sent_segments for part in done.total] == [made.sent[True] - (2 if gone else 0), made.sent[False] - (gone > 0)]
+    unseen = (2, 1) if len(change(receiver).frames) < len(receiver.frames) else (0, 0)
+    assert [part.sent_segments for part in done.total] == [made.sent[True] - unseen[0], made.sent[False] - unseen[1]]
     assert [part.lost_in_network for part in done.total] == [4, 3]
     assert [part.not_captured for part in done.total] == [0, 0]
     assert done.total[0].lost_data_bytes == 4000
@@ -119,11 +119,8 @@ def test_delays_are_those_of_the_path() -> None:
     made = transfer(replace(LOSSY, delay_s=0.0312, delay_back_s=0.0312))
     for part, truth in zip(compared(*captures(made)).total, (made.delays_s[True], made.delays_s[False]), strict=True):
         delay = part.one_way_delay
-        assert (delay.min_s, delay.max_s) == (pytest.approx(min(truth), abs=1e-5), pytest.approx(max(truth), abs=1e-5))
-        assert (delay.mean_s, delay.median_s) == (
-            pytest.approx(np.mean(truth), abs=1e-5),
-            pytest.approx(np.median(truth), abs=1e-5),
-        )
+        expected = [min(truth), float(np.mean(truth)), float(np.median(truth)), max(truth)]
+        assert [delay.min_s, delay.mean_s, delay.median_s, delay.max_s] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("offset_s", [0.0, 3600.5, -7.25])
@@ -135,7 +132,7 @@ def test_the_offset_is_within_its_error_and_the_rest_is_as_without_it(offset_s: 
     done = compared(sender, shifted)
     assert done.clock.offset_s is not None
     assert done.clock.offset_error_s == pytest.approx(0.02, abs=1e-4)
-    assert abs(done.clock.offset_s - offset_s) <= done.clock.offset_error_s
+    assert done.clock.offset_s == pytest.approx(offset_s, abs=0.0202)
     assert [counts(part) for part in done.total] == [counts(part) for part in compared(sender, receiver).total]
 
 
@@ -148,7 +145,8 @@ def test_a_clock_that_was_set_is_found(whose: str, step_s: float) -> None:
     ends[whose] = edit(ends[whose], fault).capture
     done = compared(ends["sender"], ends["receiver"])
     (step,) = done.clock.steps
-    assert (step.clock, step.step_s) == (whose, pytest.approx(step_s if whose == "receiver" else -step_s, abs=2e-4))
+    assert step.clock == whose
+    assert step.step_s == pytest.approx(step_s if whose == "receiver" else -step_s, abs=2e-4)
     assert step.at_ns == pytest.approx(at_ns, abs=6e8)
     assert [part.lost_in_network for part in done.total] == [4, 3]
     assert done.total[0].one_way_delay.max_s == pytest.approx(0.0201, abs=5e-4)
@@ -245,7 +243,9 @@ def test_recorded_transfers_have_the_loss_that_the_path_made(run: str) -> None:
 
 def test_captures_of_different_transfers_have_nothing_in_common() -> None:
     lossy, offload = SAMPLES / "lossy-sender.pcap", SAMPLES / "offload-receiver.pcap"
-    with pytest.raises(NothingInCommonError, match=r"no connection is in both captures \(.*lossy-sender.pcap has 1, .* s apart"):
+    with pytest.raises(
+        NothingInCommonError, match=r"no connection is in both captures \(.*lossy-sender.pcap has 1, .* s apart"
+    ):
         compare(read(lossy), read(offload))
 
 

@@ -27,7 +27,7 @@ def test_a_pause_of_the_sender_is_the_senders() -> None:
 def test_a_gap_tells_how_long_it_was_at_both_ends_and_where_to_look() -> None:
     made = transfer(Path(pauses=((100, 0.3),)))
     (gap,) = compare(read(pcap(made.sender)), read(pcap(made.receiver))).total[0].gaps
-    assert (gap.sender_gap_s, gap.receiver_gap_s) == (pytest.approx(0.301), pytest.approx(0.301))
+    assert [gap.sender_gap_s, gap.receiver_gap_s] == pytest.approx([0.301, 0.301])
     assert gap.sender_frames is not None
     before, after = (made.sender[frame - 1][0] for frame in gap.sender_frames)
     assert (gap.start_ns, after - before) == (before, 301_000_000)

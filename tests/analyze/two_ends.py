@@ -1,7 +1,7 @@
 """A transfer as both ends see it, made packet by packet, with everything known: an open loop of data and its ACKs.
 
-The sender's end has 10.0.0.1:40000, the receiver's 10.0.0.2:5001. Each packet is built once and stored in both captures, at the
-times at which it passed each, so that what differs between them is what the path did.
+The sender's end has 10.0.0.1:40000, the receiver's 10.0.0.2:5001. Each packet is built once and stored in both
+captures, at the times at which it passed each, so that what differs between them is what the path did.
 """
 
 import heapq
@@ -104,7 +104,15 @@ class _Making:
         return self._made
 
     def _pass(
-        self, at_s: float, forward: bool, flags: int, sequence: int, acknowledged: int, payload: int, *, lost: bool = False
+        self,
+        at_s: float,
+        forward: bool,
+        flags: int,
+        sequence: int,
+        acknowledged: int,
+        payload: int,
+        *,
+        lost: bool = False,
     ) -> float:
         """One packet on its way; returns when it arrives."""
         number = self._numbers[forward]

@@ -19,21 +19,24 @@ EXAMPLES = """Examples:
 
 
 def compare(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
-    sender: Annotated[Path, typer.Argument(metavar="SENDER", help="Capture taken at one end, usually the sender's.")],
-    receiver: Annotated[Path, typer.Argument(metavar="RECEIVER", help="Capture of the same transfers at the other end.")],
+    sender: Annotated[Path, typer.Argument(metavar="SENDER", help="Capture of one end, usually the sender's.")],
+    receiver: Annotated[
+        Path, typer.Argument(metavar="RECEIVER", help="Capture of the other end, of the same transfers.")
+    ],
     json: Annotated[
         str | None,
         typer.Option(metavar="OUT|-", help="Write everything as JSON (- is standard output), and print no table."),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write connections, gaps and clock steps as CSV into this folder.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write connections, gaps, clock steps as CSV into this folder."),
     ] = None,
     figures: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write figures (PNG, SVG) of one-way delay and of spacing at both ends, and their data (CSV), into this"
-            " folder.",
+            help="Write figures (PNG, SVG) of one-way delay and of spacing at both ends, with their data (CSV), into"
+            " this folder.",
         ),
     ] = None,
     oversize_abs: Annotated[
