@@ -57,13 +57,6 @@ def starts_of_runs(values: Integers) -> Integers:
     return starts
 
 
-def counts_in(values: Integers, wanted: Integers) -> Integers:
-    """How often each wanted value stands in `values`."""
-    ordered = np.sort(values)
-    counts: Integers = np.searchsorted(ordered, wanted, "right") - np.searchsorted(ordered, wanted, "left")
-    return counts
-
-
 def expanded(first: Integers, counts: Integers) -> Integers:
     """The numbers `first[i]`, `first[i] + 1`, ... (`counts[i]` of them), one row after the other."""
     ends = np.cumsum(counts)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyze.compare.arrays import Booleans, Integers, common, counts_in, mixed, ranks
+from analyze.compare.arrays import Booleans, Integers, common, mixed, ranks
 from analyze.compare.packets import ABSENT, SYN, Packets
 from analyze.compare.segments import Segments
 
@@ -90,13 +90,15 @@ def _group(segments: Segments) -> Integers:
 
 def _by_key(ours: Integers, sent_here: Booleans, theirs: Integers, arrived_there: Booleans) -> Matching:
     """Segments with the same key in their order; of those sent more often than they arrived, the last ones."""
-    counts, there = counts_in(ours, ours), counts_in(theirs, ours)
-    their_counts, here = counts_in(theirs, theirs), counts_in(ours, theirs)
-    rank = ranks(ours) - np.where(sent_here, np.maximum(counts - there, 0), 0)
-    their_rank = ranks(theirs) - np.where(arrived_there, 0, np.maximum(their_counts - here, 0))
-    _, left, right = np.intersect1d(
-        mixed(ours, rank), mixed(theirs, their_rank), assume_unique=True, return_indices=True
-    )
+    # Small numbers in place of keys: everything else is then counting.
+    _, number = np.unique(np.concatenate((ours, theirs)), return_inverse=True)
+    mine, other = number[: len(ours)], number[len(ours) :]
+    size = len(number)
+    sent, arrived = np.bincount(mine, minlength=size), np.bincount(other, minlength=size)
+    counts, there, their_counts, here = sent[mine], arrived[mine], arrived[other], sent[other]
+    rank = ranks(mine) - np.where(sent_here, np.maximum(counts - there, 0), 0)
+    their_rank = ranks(other) - np.where(arrived_there, 0, np.maximum(their_counts - here, 0))
+    left, right = common(mine * size + rank, other * size + their_rank)
     at_receiver, at_sender = np.full(len(ours), NOWHERE), np.full(len(theirs), NOWHERE)
     at_receiver[left], at_sender[right] = right, left
     return Matching(

@@ -16,6 +16,7 @@ from analyze.compare.packets import ABSENT, NOTHING_ACKNOWLEDGED, Booleans, Inte
 _WRAP = 2**32
 _FEWEST_COMMON = 2
 """Packets that must be alike: one may be by chance, or the stray SYN of another attempt."""
+_LARGE, _ONE_OF = 2000, 16
 _FEWEST_ECHOES = 4
 _SHARE_OF_ECHOES = 0.5
 
@@ -65,7 +66,15 @@ class _Pairs:
 
 
 def _by_sequence(sender: Packets, receiver: Packets) -> _Pairs:
-    return _most_common(sender, _sequence_key(sender), receiver, _sequence_key(receiver), 0.0, _FEWEST_COMMON)
+    ours, theirs = (part.select(_sample(part, _sequence_key(part))) for part in (sender, receiver))
+    return _most_common(ours, _sequence_key(ours), theirs, _sequence_key(theirs), 0.0, _FEWEST_COMMON)
+
+
+def _sample(packets: Packets, key: Integers) -> Booleans:
+    """Of large connections a part is enough: the same part in both captures, because the key decides."""
+    large = np.bincount(packets.connection)[packets.connection] > _LARGE
+    part: Booleans = ~large | (key % _ONE_OF == 0)
+    return part
 
 
 def _sequence_key(packets: Packets) -> Integers:
@@ -144,15 +153,16 @@ def _shifts(sender: Packets, receiver: Packets, rewritten: Booleans) -> Integers
 
 
 def _client_ends(sender: Packets, receiver: Packets, pairs: int) -> Booleans:
-    """A packet takes time to get to the other end: two that stand side by side in a capture, one of the client's and one
-    of the server's, tell who is where, whatever the clocks are. With one direction alone the client is the sender.
+    """A packet takes time to get to the other end: of two side by side in a capture, one of the client's and one of
+    the server's, the times tell who is where, whatever the clocks are. With one direction alone the client is here.
     """
-    ours, theirs = common(
-        *(
-            mixed(part.connection, part.from_client, part.start, part.tsval, part.acknowledgement, part.control)
-            for part in (sender, receiver)
-        )
-    )
+    keys = [
+        mixed(part.connection, part.from_client, part.start, part.tsval, part.acknowledgement, part.control)
+        for part in (sender, receiver)
+    ]
+    here, there = (np.flatnonzero(_sample(part, key)) for part, key in zip((sender, receiver), keys, strict=True))
+    ours, theirs = common(keys[0][here], keys[1][there])
+    ours, theirs = here[ours], there[theirs]
     order = np.lexsort((ours, sender.connection[ours]))
     ours, theirs = ours[order], theirs[order]
     later_ns, client = receiver.time_ns[theirs] - sender.time_ns[ours], sender.from_client[ours]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.compare.arrays import common, counts_in, expanded, mixed, ranks, starts_of_runs
+from analyze.compare.arrays import common, expanded, mixed, ranks, starts_of_runs
 
 numbers = st.lists(st.integers(-3, 5), max_size=30).map(lambda values: np.array(values, np.int64))
 
@@ -23,11 +23,6 @@ def test_values_that_stand_once_in_each_are_joined(left: np.ndarray, right: np.n
 def test_ranks_count_the_equal_values_before(values: np.ndarray) -> None:
     listed = values.tolist()
     assert ranks(values).tolist() == [listed[:place].count(value) for place, value in enumerate(listed)]
-
-
-@given(numbers, numbers)
-def test_wanted_values_are_counted(values: np.ndarray, wanted: np.ndarray) -> None:
-    assert counts_in(values, wanted).tolist() == [values.tolist().count(value) for value in wanted.tolist()]
 
 
 @given(numbers)

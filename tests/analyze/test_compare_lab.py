@@ -27,9 +27,9 @@ NAMES = (
 )
 
 
-def compared(name: str, folder: Path, **transfer: object) -> tuple[Run, Comparison]:
+def compared(name: str, folder: Path, payload_bytes: int = 8_000_000) -> tuple[Run, Comparison]:
     scenario = SCENARIOS[name]
-    done = run(replace(scenario, transfer=replace(scenario.transfer, **transfer)), folder, attempts=3)
+    done = run(replace(scenario, transfer=replace(scenario.transfer, payload_bytes=payload_bytes)), folder, attempts=3)
     return done, compare(read(done.sender_pcap), read(done.receiver_pcap))
 
 

@@ -10,8 +10,8 @@ from analyze.trace import read
 from tests.analyze.two_ends import Path, pcap, transfer
 
 
-def packets_of(path: Path = Path()) -> Packets:
-    return read_packets(read(pcap(transfer(path, segments=3).sender)))
+def packets_of(path: Path | None = None) -> Packets:
+    return read_packets(read(pcap(transfer(path or Path(), segments=3).sender)))
 
 
 def test_packets_have_the_fields_of_their_headers() -> None:
