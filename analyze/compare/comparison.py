@@ -311,9 +311,18 @@ class _Shared:
             gaps=gaps,
             delay_time_s=(self.crossings.sender_ns[way] - origin_ns) / 1e9,
             delay_s=self.delay_s[way],
-            sent_time_s=_data_times(near, judged.sent, origin_ns),
-            arrived_time_s=_data_times(far, judged.arrived, origin_ns),
+            sent_time_s=self._data_times_s(judged.sent, at_sender=forward),
+            arrived_time_s=self._data_times_s(judged.arrived, at_sender=not forward),
         )
+
+    def _data_times_s(self, segments: Integers, *, at_sender: bool) -> Floats:
+        """Times of data packets, each once, by the sender's clock (to within skew)."""
+        side = self.near if at_sender else self.far
+        packets = np.unique(side.segments.packet[segments[side.segments.payload_bytes[segments] > 0]])
+        time_ns = self.clock.straightened_ns(side.packets.time_ns, packets, sender=at_sender)
+        ahead_s = 0.0 if at_sender else self.clock.offset_s or 0.0
+        times: Floats = (time_ns - self.clock.reference_ns) / 1e9 - ahead_s
+        return times
 
     def ends(
         self, part: "_Part", client_here: bool, judged: tuple[Direction, Direction]
@@ -347,13 +356,6 @@ class _Shared:
             )
         back = [replace(end, outward=~end.outward) for end in sides]
         return (sides[0], sides[1]), (back[1], back[0])
-
-
-def _data_times(side: Side, segments: Integers, origin_ns: int) -> Floats:
-    """Times of data packets, each once."""
-    packets = side.segments.packet[segments[side.segments.payload_bytes[segments] > 0]]
-    times: Floats = (side.packets.time_ns[np.unique(packets)] - origin_ns) / 1e9
-    return times
 
 
 def _totals(connections: Sequence[ConnectionResult]) -> tuple[DirectionResult, DirectionResult]:

@@ -134,6 +134,8 @@ def test_the_offset_is_within_its_error_and_the_rest_is_as_without_it(offset_s: 
     assert done.clock.offset_error_s == pytest.approx(0.02, abs=1e-4)
     assert done.clock.offset_s == pytest.approx(offset_s, abs=0.0202)
     assert [counts(part) for part in done.total] == [counts(part) for part in compared(sender, receiver).total]
+    arrived_s = done.total[0].arrived_time_s
+    assert 0 < arrived_s.min() < arrived_s.max() < 1, "figures have one time axis"
 
 
 @pytest.mark.parametrize("whose", ["sender", "receiver"])
