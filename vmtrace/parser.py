@@ -8,6 +8,8 @@ import typer
 
 from vmtrace.commands import rooms
 from vmtrace.commands.analyze import analyze
+from vmtrace.commands.compare import EXAMPLES as COMPARE_EXAMPLES
+from vmtrace.commands.compare import compare
 from vmtrace.commands.report import EXAMPLES as REPORT_EXAMPLES
 from vmtrace.commands.report import report
 from vmtrace.errors import Exit, complain
@@ -19,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(no_args_is_help=True)(analyze)
+app.command(no_args_is_help=True, epilog=COMPARE_EXAMPLES)(compare)
 app.command(no_args_is_help=True, epilog=REPORT_EXAMPLES)(report)
 
 # Wrong usage, by the name that every typer has for it (its base class moved between versions).

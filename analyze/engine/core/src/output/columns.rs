@@ -108,6 +108,10 @@ impl Analysis {
             Column::new("rtt_frame", ColumnValues::U64(rows.rtt_frame.clone())),
             Column::new("spacing_s", seconds(&rows.spacing_ns)),
             Column::new("sacked_bytes", unsigned(&rows.sacked_bytes)),
+            Column::new("raw_sequence", unsigned(&rows.raw_sequence)),
+            Column::new("tsval", ColumnValues::U64(rows.tsval.clone())),
+            Column::new("tsecr", ColumnValues::U64(rows.tsecr.clone())),
+            Column::new("identification", ColumnValues::U64(rows.identification.clone())),
         ]
     }
 

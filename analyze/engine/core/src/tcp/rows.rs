@@ -3,7 +3,7 @@
 use super::arrival::Kind;
 use super::connection::{Connection, Seen};
 use super::sequence::unwrap;
-use crate::packet::{Packet, tcp_flags};
+use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Columns with one value for each packet. Positions are relative to the first byte of their direction.
 #[derive(Debug, Default)]
@@ -44,6 +44,14 @@ pub struct Rows {
     pub spacing_ns: Vec<Option<u64>>,
     /// Bytes the receiver holds above a hole, of the direction it acknowledges.
     pub sacked_bytes: Vec<u64>,
+    /// Sequence number as in the header.
+    pub raw_sequence: Vec<u64>,
+    /// Timestamp value and echo reply as in the options (RFC 7323).
+    pub tsval: Vec<Option<u64>>,
+    /// See above.
+    pub tsecr: Vec<Option<u64>>,
+    /// Identification as in the IPv4 header.
+    pub identification: Vec<Option<u64>>,
 }
 
 impl Rows {
@@ -67,6 +75,10 @@ impl Rows {
         self.rtt_frame.append(&mut next.rtt_frame);
         self.spacing_ns.append(&mut next.spacing_ns);
         self.sacked_bytes.append(&mut next.sacked_bytes);
+        self.raw_sequence.append(&mut next.raw_sequence);
+        self.tsval.append(&mut next.tsval);
+        self.tsecr.append(&mut next.tsecr);
+        self.identification.append(&mut next.identification);
     }
 
     /// Adds a packet of `connection`, sent by `side`.
@@ -95,5 +107,10 @@ impl Rows {
         self.rtt_frame.push(seen.round_trip.map(|(_, frame)| u64::from(frame)));
         self.spacing_ns.push(seen.arrived.spacing_ns);
         self.sacked_bytes.push(peer.live.as_ref().map_or(0, |live| live.scoreboard.total()));
+        let stamped = packet.options & option_bits::TIMESTAMPS != 0;
+        self.raw_sequence.push(u64::from(packet.sequence));
+        self.tsval.push(stamped.then(|| u64::from(packet.tsval)));
+        self.tsecr.push((stamped && packet.has(tcp_flags::ACK)).then(|| u64::from(packet.tsecr)));
+        self.identification.push((packet.ip_version == 4).then(|| u64::from(packet.ip_id)));
     }
 }

@@ -1,0 +1,164 @@
+"""The receiver's clock against the sender's: offset with error bar, skew, steps.
+
+One-way delays measured with two clocks are wrong by the offset between them, forward (sender to receiver) by as much as
+backward, with the other sign. So the offset lies between the smallest forward delay and minus the smallest backward
+one: `offset = (min forward - min backward) / 2`, give or take `(min forward + min backward) / 2`, which no method can
+better without knowing how the path's delay is shared between its directions. Skew is the common slope of the lines that
+lie under all delays and as close to them as can be (Moon, Skelly, Towsley 1999; by convex hulls, Zhang, Liu, Xia 2002);
+a step moves both directions by the same amount, with opposite signs, at the same place.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyze.compare.arrays import Booleans, Integers
+from analyze.compare.clock_steps import Cut, find_cuts
+from analyze.compare.hull import common_slope, floor_slope, lower_hull
+
+Floats = NDArray[np.float64]
+
+_SHORTEST_FOR_SKEW_S = 1.0
+_FEWEST_FOR_SKEW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Crossings:
+    """Packets that both captures saw, in the order of the sender's capture."""
+
+    sender_packet: Integers
+    receiver_packet: Integers
+    sender_ns: Integers
+    receiver_ns: Integers
+    forward: Booleans
+    """Sent by the sender's end."""
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.forward)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A clock was set."""
+
+    at_ns: int
+    """Sender's clock, at the first packet behind the step."""
+    step_s: float
+    """By how much the receiver's clock is more ahead of the sender's than before."""
+    clock: str
+    """Whose clock it was: `sender`, `receiver`, or `unknown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How the receiver's clock goes. `ahead_s` is the whole of it."""
+
+    reference_ns: int
+    offset_s: float | None
+    offset_error_s: float | None
+    skew_ppm: float | None
+    skew_error_ppm: float | None
+    steps: tuple[Step, ...]
+    cuts: tuple[Cut, ...]
+    why_not: str | None
+    """Why something of this is not known."""
+
+    def ahead_s(self, crossings: Crossings) -> Floats:
+        """By how much the receiver's clock is ahead at each crossing, 0 where it is not known."""
+        since_s = _elapsed_s(crossings, self.cuts, self.reference_ns)
+        ahead = (self.offset_s or 0.0) + (self.skew_ppm or 0.0) * 1e-6 * since_s
+        for cut, step in zip(self.cuts, self.steps, strict=True):
+            ahead = ahead + cut.behind(crossings.sender_packet, crossings.receiver_packet) * step.step_s
+        return np.asarray(ahead, np.float64)
+
+    def straightened_ns(self, time_ns: Integers, which: Integers, *, sender: bool) -> Integers:
+        """Times of these packets of one capture as if its clock had not been set."""
+        times = time_ns[which]
+        for cut, step in zip(self.cuts, self.steps, strict=True):
+            first = cut.sender_packet if sender else cut.receiver_packet
+            if first is not None:
+                moved_ns = round(step.step_s * 1e9) * (1 if sender else -1)
+                times = times + np.where(which >= first, moved_ns, 0)
+        return times
+
+
+def measure(crossings: Crossings) -> Clock:
+    """Set one clock against the other."""
+    if not len(crossings):
+        return _unknown(0, "no packet was captured at both ends")
+    reference_ns = int(crossings.sender_ns[0])
+    forward = crossings.forward
+    if forward.all() or not forward.any():
+        return _unknown(reference_ns, "packets of one direction only: a delay cannot be told from an offset")
+    delay_s = (crossings.receiver_ns - crossings.sender_ns) * np.where(forward, 1, -1) / 1e9
+    cuts = find_cuts(crossings.sender_packet, crossings.receiver_packet, delay_s, forward)
+    epoch = np.zeros(len(crossings), np.int64)
+    for cut in cuts:
+        epoch += cut.behind(crossings.sender_packet, crossings.receiver_packet)
+    return _fit(crossings, _elapsed_s(crossings, cuts, reference_ns), delay_s, epoch, cuts, reference_ns)
+
+
+def _elapsed_s(crossings: Crossings, cuts: tuple[Cut, ...], reference_ns: int) -> Floats:
+    """Time since the first packet by the sender's clock; what it was set by is no time that passed."""
+    elapsed_s = (crossings.sender_ns - reference_ns) / 1e9
+    for cut in cuts:
+        if cut.sender_packet is not None:
+            behind = cut.behind(crossings.sender_packet, crossings.receiver_packet)
+            elapsed_s = elapsed_s + behind * cut.step_s
+    return np.asarray(elapsed_s, np.float64)
+
+
+def _unknown(reference_ns: int, why_not: str) -> Clock:
+    return Clock(reference_ns, None, None, None, None, (), (), why_not)
+
+
+def _fit(
+    crossings: Crossings, time_s: Floats, delay_s: Floats, epoch: Integers, cuts: tuple[Cut, ...], reference_ns: int
+) -> Clock:
+    lines, clouds = [], []
+    for number in range(len(cuts) + 1):
+        for way, sign in ((True, 1.0), (False, -1.0)):
+            chosen = (epoch == number) & (crossings.forward == way)
+            if chosen.any():
+                clouds.append((sign, time_s[chosen], delay_s[chosen]))
+                lines.append((number, sign, lower_hull(*clouds[-1][1:])))
+    span_s, fewest = float(np.ptp(time_s)), int(np.bincount(crossings.forward, minlength=2).min())
+    measured = None
+    if span_s >= _SHORTEST_FOR_SKEW_S and fewest >= _FEWEST_FOR_SKEW:
+        fits = floor_slope(clouds), common_slope([(sign, hull) for _, sign, hull in lines])
+        measured = min((fit for fit in fits if fit is not None), key=lambda fit: fit[1], default=None)
+    why_not = None if measured else f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
+    skew = measured[0] if measured else 0.0
+    lowest = {(number, sign): hull.lowest(sign * skew) for number, sign, hull in lines}
+    offsets = [_offset(lowest.get((number, 1.0)), lowest.get((number, -1.0))) for number in range(len(cuts) + 1)]
+    steps = tuple(
+        Step(
+            int(crossings.sender_ns[cut.first]),
+            _step_s(offsets[number], offsets[number + 1], cut),
+            cut.clock,
+        )
+        for number, cut in enumerate(cuts)
+    )
+    offset, error = offsets[0] or (None, None)
+    return Clock(
+        reference_ns,
+        offset,
+        error,
+        None if measured is None else measured[0] * 1e6,
+        None if measured is None else measured[1] * 1e6,
+        steps,
+        cuts,
+        why_not,
+    )
+
+
+def _step_s(before: tuple[float, float] | None, after: tuple[float, float] | None, cut: Cut) -> float:
+    return cut.step_s if before is None or after is None else after[0] - before[0]
+
+
+def _offset(forward: float | None, backward: float | None) -> tuple[float, float] | None:
+    if forward is None or backward is None:
+        return None
+    return (forward - backward) / 2, max((forward + backward) / 2, 0.0)

@@ -1,0 +1,174 @@
+"""The JSON document `vmtrace.comparison/1` (`docs/compare.md`), and the same as CSV files."""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from analyze.atomic import make_folder, writing
+from analyze.compare.clock import Clock
+from analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
+from analyze.compare.gaps import Gap
+from analyze.trace import version
+
+SCHEMA = "vmtrace.comparison/1"
+DIRECTIONS = ("sender_to_receiver", "receiver_to_sender")
+DELAY_MEANING = (
+    "from the sending end's capture to the receiving end's, with the clock's offset, skew and steps taken out; true to"
+    " within clock.offset_error_s, because the smallest delays of both directions are taken to be equal"
+)
+_GAP_COLUMNS = (
+    *("connection", "direction", "start_ns", "sender_gap_s", "receiver_gap_s", "location", "reason"),
+    *("sender_frames_before", "sender_frames_after", "receiver_frames_before", "receiver_frames_after"),
+)
+_STEP_COLUMNS = ("at_ns", "step_s", "clock")
+
+Record = dict[str, Any]
+
+
+def document(comparison: Comparison) -> Record:
+    """Everything that was found."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "sender": _capture(comparison.sender),
+        "receiver": _capture(comparison.receiver),
+        "matched_packets": comparison.matched_packets,
+        "clock": _clock(comparison.clock),
+        "one_way_delay_meaning": DELAY_MEANING,
+        **{name: _direction(part, comparison.clock) for name, part in zip(DIRECTIONS, comparison.total, strict=True)},
+        "connections": [_connection(one, comparison.clock) for one in comparison.connections],
+        "warnings": list(comparison.warnings),
+    }
+
+
+def _capture(capture: Capture) -> Record:
+    return asdict(capture)
+
+
+def _clock(clock: Clock) -> Record:
+    return {
+        "reference_ns": clock.reference_ns,
+        "offset_s": clock.offset_s,
+        "offset_error_s": clock.offset_error_s,
+        "skew_ppm": clock.skew_ppm,
+        "skew_error_ppm": clock.skew_error_ppm,
+        "steps": [asdict(step) for step in clock.steps],
+        "reason": clock.why_not,
+    }
+
+
+def _connection(one: ConnectionResult, clock: Clock) -> Record:
+    return {
+        "id": one.id,
+        "sender": {"id": one.sender_connection, "client": one.sender_client, "server": one.sender_server},
+        "receiver": {"id": one.receiver_connection, "client": one.receiver_client, "server": one.receiver_server},
+        "client_at": one.client_at,
+        "addresses_rewritten": one.addresses_rewritten,
+        "sequences_rewritten": one.sequences_rewritten,
+        "matched_packets": one.matched_packets,
+        **{
+            name: _direction(part, clock) | {"gaps": [_gap(gap) for gap in part.gaps]}
+            for name, part in zip(DIRECTIONS, one.directions(), strict=True)
+        },
+    }
+
+
+def _direction(part: DirectionResult, clock: Clock) -> Record:
+    delay = asdict(part.one_way_delay)
+    reason = None
+    if not part.one_way_delay.samples:
+        reason = clock.why_not if clock.offset_s is None else "no packet of this direction was captured at both ends"
+    return {
+        "sent_segments": part.sent_segments,
+        "matched_segments": part.matched_segments,
+        "lost_in_network": part.lost_in_network,
+        "lost_rate": part.lost_rate,
+        "sent_data_segments": part.sent_data_segments,
+        "lost_data_segments": part.lost_data_segments,
+        "lost_data_bytes": part.lost_data_bytes,
+        "not_captured": part.not_captured,
+        "not_captured_by_sender": part.not_captured_by_sender,
+        "not_captured_by_receiver": part.not_captured_by_receiver,
+        "undecided_segments": part.undecided_segments,
+        "outside_capture": part.outside_capture,
+        "network_duplicates": part.network_duplicates,
+        "one_way_delay": delay | {"reason": reason},
+        "gaps_by_location": _by_location(part),
+    }
+
+
+def _by_location(part: DirectionResult) -> Record:
+    counts: dict[str, int] = {}
+    for gap in part.gaps:
+        counts[gap.location.value] = counts.get(gap.location.value, 0) + 1
+    return {name: counts.get(name, 0) for name in ("sender", "path", "receiver", "path_or_receiver", "unknown")}
+
+
+def _gap(gap: Gap) -> Record:
+    return {
+        "start_ns": gap.start_ns,
+        "sender_gap_s": gap.sender_gap_s,
+        "receiver_gap_s": gap.receiver_gap_s,
+        "location": gap.location.value,
+        "reason": gap.reason.value,
+        "sender_frames": list(gap.sender_frames) if gap.sender_frames else None,
+        "receiver_frames": list(gap.receiver_frames) if gap.receiver_frames else None,
+    }
+
+
+def as_bytes(content: Record) -> bytes:
+    """The document as a file holds it."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+
+
+def write_csv(comparison: Comparison, folder: Path) -> None:
+    """Write connections.csv (a row for each direction of each), gaps.csv, clock-steps.csv and provenance.json."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    content = document(comparison)
+    rows = list(_direction_rows(content))
+    tables = {
+        "connections": (rows, list(rows[0])),
+        "gaps": (list(_gap_rows(content)), _GAP_COLUMNS),
+        "clock-steps": (content["clock"]["steps"], _STEP_COLUMNS),
+    }
+    for name, (records, columns) in tables.items():
+        with writing(folder / f"{name}.csv") as out:
+            write(pa.table({column: [record[column] for record in records] for column in columns}), out)
+    facts = {name: content[name] for name in ("schema", "vmtrace", "sender", "receiver", "clock")}
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps({**facts, "command": _command()}, indent=2).encode() + b"\n")
+
+
+def _command() -> str:
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+
+
+def _direction_rows(content: Record) -> Iterator[Record]:
+    for one in content["connections"]:
+        for name in DIRECTIONS:
+            row = {"connection": one["id"], "direction": name}
+            for key, value in one[name].items():
+                if isinstance(value, dict):
+                    row |= {f"{key}_{inner}": number for inner, number in value.items()}
+                elif key != "gaps":
+                    row[key] = value
+            yield row
+
+
+def _gap_rows(content: Record) -> Iterator[Record]:
+    for one in content["connections"]:
+        for name in DIRECTIONS:
+            for gap in one[name]["gaps"]:
+                row = {"connection": one["id"], "direction": name} | gap
+                for end in ("sender_frames", "receiver_frames"):
+                    before, after = row.pop(end) or (None, None)
+                    row |= {f"{end}_before": before, f"{end}_after": after}
+                yield row

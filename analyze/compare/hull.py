@@ -1,0 +1,127 @@
+"""Lines under clouds of delays: the lower convex hull, and the slope that several clouds have in common."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_BINS = 20_000
+_HOST_JITTER_S = 100e-6
+"""A few packets say no more: hosts are slower by so much when they wake up."""
+_POINTS_OF_A_STRETCH = 16
+_FEWEST_STRETCHES = 6
+_MOST_STRETCHES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Hull:
+    """Corners of the lower convex hull of points, from left to right, and the points' mean."""
+
+    x: Floats
+    y: Floats
+    mean_x: float
+    mean_y: float
+    noise: float
+    """How far an ordinary point lies above the hull (median)."""
+
+    def lowest(self, slope: float) -> float:
+        """Height at x = 0 of the highest line of this slope under all points."""
+        return float((self.y - slope * self.x).min())
+
+    def slopes(self) -> Floats:
+        """Slopes of its edges, rising."""
+        slopes: Floats = np.diff(self.y) / np.diff(self.x)
+        return slopes
+
+    def above(self, slopes: Floats) -> Floats:
+        """For each slope, how far the points lie on average above the highest line of that slope under them."""
+        lowest = (self.y[:, None] - self.x[:, None] * slopes).min(axis=0)
+        distances: Floats = self.mean_y - slopes * self.mean_x - lowest
+        return distances
+
+
+def lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> Hull:
+    """The lower convex hull (Andrew's monotone chain), of the lowest points of many narrow bins."""
+    keep_x, keep_y = _lowest_of_bins(x, y)
+    corners: list[tuple[float, float]] = []
+    for point in zip(keep_x.tolist(), keep_y.tolist(), strict=True):
+        while len(corners) > 1 and _turns_right(corners[-2], corners[-1], point):
+            corners.pop()
+        corners.append(point)
+    hull_x, hull_y = np.array(corners).T
+    noise = float(np.median(y - np.interp(x, hull_x, hull_y)))
+    return Hull(hull_x, hull_y, float(x.mean()), float(y.mean()), noise)
+
+
+def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | None:
+    """The slope b for which lines of slope sign * b lie closest under their clouds, and how uncertain it is.
+
+    The sum of the distances is convex in b and bends only at slopes of the hulls' edges, so that its least value is
+    there. A cloud counts by how close its points lie to its hull: a queue that stands tells little of the clock.
+    """
+    useful = [(sign, hull) for sign, hull in clouds if len(hull.x) > 1]
+    if not useful:
+        return None
+    slopes = np.unique(np.concatenate([sign * hull.slopes() for sign, hull in useful]))
+    span = max(float(np.ptp(hull.x)) for _, hull in useful)
+    total = sum(hull.above(sign * slopes) / max(hull.noise, 1e-6) * np.ptp(hull.x) / span for sign, hull in useful)
+    noise = max(4 * min(hull.noise for _, hull in useful), _HOST_JITTER_S)
+    return float(slopes[np.argmin(total)]), noise / span
+
+
+def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, float] | None:
+    """The same from the smallest delays of many stretches of time: the median of all slopes between two of them.
+
+    Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to
+    microseconds, and one packet that was quicker than the rest does not count. None if there are too few.
+    """
+    found = [(sign, fit) for sign, x, y in clouds if (fit := _median_slope(*_floor(x, y))) is not None]
+    if not found:
+        return None
+    weights = np.array([1 / error**2 for _, (_, error) in found])
+    slopes = np.array([sign * slope for sign, (slope, _) in found])
+    return float((slopes * weights).sum() / weights.sum()), float(1 / np.sqrt(weights.sum()))
+
+
+def _floor(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The lowest point of each stretch of the same number of points."""
+    count = min(len(x) // _POINTS_OF_A_STRETCH, _MOST_STRETCHES)
+    if count < _FEWEST_STRETCHES:
+        return np.empty(0), np.empty(0)
+    order = np.argsort(x, kind="stable")
+    stretch = np.empty(len(x), np.int64)
+    stretch[order] = np.arange(len(x)) * count // len(x)
+    by_height = np.lexsort((y, stretch))
+    first = by_height[np.append(True, np.diff(stretch[by_height]) > 0)]
+    return x[first], y[first]
+
+
+def _median_slope(x: Floats, y: Floats) -> tuple[float, float] | None:
+    """Theil's slope, and about four times its standard error (from the residuals' median deviation)."""
+    if len(x) < _FEWEST_STRETCHES:
+        return None
+    one, other = np.triu_indices(len(x), 1)
+    slope = float(np.median((y[other] - y[one]) / (x[other] - x[one])))
+    rest = y - slope * x
+    deviation = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
+    return slope, max(4 * deviation, 1e-7) / (float(x.std()) * float(np.sqrt(len(x))))
+
+
+def _lowest_of_bins(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The lowest point of each bin, by rising x."""
+    width = max(float(np.ptp(x)) / _BINS, 1e-12)
+    bins = ((x - x.min()) / width).astype(np.int64)
+    order = np.lexsort((y, bins))
+    first = np.append(True, np.diff(bins[order]) > 0)
+    chosen = order[first]
+    chosen = chosen[np.argsort(x[chosen], kind="stable")]
+    unique = np.append(True, np.diff(x[chosen]) > 0)
+    return x[chosen][unique], y[chosen][unique]
+
+
+def _turns_right(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
+    cross = (middle[0] - first[0]) * (last[1] - first[1]) - (middle[1] - first[1]) * (last[0] - first[0])
+    return cross <= 0

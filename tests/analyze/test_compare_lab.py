@@ -1,0 +1,73 @@
+"""Comparisons of real transfers against the emulator's log of what became of every packet."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analyze.compare.comparison import Comparison, compare
+from analyze.trace import read
+from lab.fate_log import PacketFate
+from lab.namespaces import missing_requirement
+from lab.ready_scenarios import SCENARIOS
+from lab.scenario import Run, run
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(missing_requirement()), reason=f"the lab: {missing_requirement()}"),
+]
+
+NAMES = (
+    "loss8-cubic-ackloss10-rtt20",
+    "gso-loss1-cubic-rtt20",
+    "ipv6-notimestamps-reorder-loss-bbr-rtt20",
+    "duplicate-reorder-cubic-rtt40",
+    "synloss-cubic-rtt40",
+)
+
+
+def compared(name: str, folder: Path, payload_bytes: int = 8_000_000) -> tuple[Run, Comparison]:
+    scenario = SCENARIOS[name]
+    done = run(replace(scenario, transfer=replace(scenario.transfer, payload_bytes=payload_bytes)), folder, attempts=3)
+    return done, compare(read(done.sender_pcap), read(done.receiver_pcap))
+
+
+def fates(done: Run, direction: str) -> list[PacketFate]:
+    """TCP packets of this direction (IPv6 neighbours speak, too), without the copies."""
+    return [one for one in done.fates() if one.direction == direction and one.source_port and one.fate != "duplicate"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_loss_and_delay_are_those_of_the_path(name: str, tmp_path: Path) -> None:
+    done, comparison = compared(name, tmp_path, payload_bytes=1_000_000)
+    copies = sum(one.fate == "duplicate" for one in done.fates())
+    assert sum(part.network_duplicates for part in comparison.total) == copies
+    for part, direction in zip(comparison.total, ("forward", "reverse"), strict=True):
+        truth = fates(done, direction)
+        assert part.lost_in_network == sum(one.lost for one in truth)
+        assert part.sent_segments == len(truth)
+        assert (part.not_captured, part.undecided_segments, part.outside_capture) == (0, 0, 0)
+        # With offload the log has each segment's delay, and the captures that of superpackets. Without timestamps and
+        # identification repeated segments have no delay of their own.
+        if done.good and not name.startswith("gso") and "notimestamps" not in name:
+            delays_s = np.array([(one.time_out_ns - one.time_in_ns) / 1e9 for one in truth if not one.lost])
+            found = part.one_way_delay
+            expected = [float(delays_s.min()), float(delays_s.mean()), float(np.median(delays_s))]
+            assert [found.min_s, found.mean_s, found.median_s] == pytest.approx(expected, abs=0.2e-3)
+    clock = comparison.clock
+    assert clock.offset_s is not None
+    assert abs(clock.offset_s) <= (clock.offset_error_s or 0.0), "both ends have the same clock"
+    assert clock.steps == ()
+
+
+def test_what_the_path_held_is_located_on_the_path(tmp_path: Path) -> None:
+    _, comparison = compared("hold-cubic-rtt40", tmp_path)
+    held = [gap for gap in comparison.total[0].gaps if (gap.receiver_gap_s or 0.0) > 0.12]
+    assert [gap.location.value for gap in held] == ["path"] * 3
+
+
+def test_what_the_application_did_not_write_is_located_at_the_sender(tmp_path: Path) -> None:
+    _, comparison = compared("app-stall-cubic-rtt20", tmp_path)
+    long = [gap for gap in comparison.total[0].gaps if gap.length_s > 0.2]
+    assert [gap.location.value for gap in long] == ["sender"] * 2
