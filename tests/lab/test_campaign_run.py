@@ -172,7 +172,7 @@ def test_an_interrupted_campaign_ends_in_good_order(tmp_path: Path, number: sign
     assert process.wait(30) == 130
     truth = json.loads((tmp_path / "run/lab/truth.json").read_text())
     assert truth["good"] is False
-    assert sum(truth["fates"]["forward"].values()) > 100  # what was done is known
+    assert sum(truth["fates"]["forward"].values()) > 20  # what was done is known
     with gzip.open(tmp_path / "run/lab/fates.csv.gz") as file:
         assert file.readline().startswith(b"number,")
     assert own_namespaces(process.pid) == []
