@@ -34,8 +34,10 @@ FREE_CHOICES = {
 
 
 def packets(capture: Capture) -> list[dict[str, Any]]:
+    """All columns but the one that is the header's sequence number itself."""
     trace = vmtrace.read(pcap_bytes(capture))
-    rows: list[dict[str, Any]] = pyarrow.table(trace.packets(range(1, len(trace) + 1))).to_pylist()
+    table = pyarrow.table(trace.packets(range(1, len(trace) + 1))).drop_columns(["raw_sequence"])
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
