@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def trial(name: str, rate: float, lost: int) -> Trial:
-    return Trial(name, rate, 1000, Outcome(1000 - lost, lost, 0.001))
+    return Trial(name, rate, rate, 1000, Outcome(1000 - lost, lost, 0.001))
 
 
 def test_the_highest_rate_is_that_of_a_try_without_a_loss() -> None:
