@@ -83,7 +83,7 @@ def main() -> int:
     place = document.where(f"{how} Command: `python -m bench.capture`.")
     text = "\n\n".join([place, rates_table(trials), judged, _BULK_STORY, bulk_table(bulk)])
     print(text)
-    if not arguments.quick:
+    if not arguments.quick and not arguments.print_only:
         document.write_block("recording", text)
     return 1 if worse else 0
 
@@ -235,6 +235,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--buffer-mib", type=int, default=32, help="kernel buffer of all programs (32)")
     parser.add_argument("--snaplen", type=int, default=96, help="snap length of all programs (96)")
     parser.add_argument("--folder", type=Path, help="where the captures are written (the temporary folder)")
+    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
     parser.add_argument("--quick", action="store_true", help="two rates, one try each, and no page written")
     arguments = parser.parse_args()
     if arguments.quick:
