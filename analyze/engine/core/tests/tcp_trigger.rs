@@ -103,6 +103,12 @@ fn a_probe_that_gets_no_answer_is_followed_by_a_timeout() {
 }
 
 #[test]
+fn the_last_segment_is_probed_with_the_fin_it_carries() {
+    let last = || data(11_000, 1000).and_fin();
+    assert_eq!(client(ten_segments().client(100.0, last()).client(190.0, last())), TLP);
+}
+
+#[test]
 fn without_sack_there_is_no_probe() {
     let talk = without_sack().client(100.0, data(0, 1000)).client(345.0, data(0, 1000));
     assert_eq!(client(talk), RTO);

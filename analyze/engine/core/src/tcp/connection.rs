@@ -6,15 +6,14 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
-use super::half::{Half, Offer};
+use super::half::Half;
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::vantage::BESIDE_SHARE;
-use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
-use crate::tls::{Direction, TlsTracker};
+use crate::tls::TlsTracker;
 
 /// Why a connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +28,6 @@ pub enum Close {
 
 /// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
 const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
-/// A hole in the stream that is acknowledged is given up after this time (capture disorder is over by then).
-const HOLE_PATIENCE_NS: i64 = 5_000_000;
 
 /// A connection in progress.
 pub struct Connection {
@@ -64,16 +61,16 @@ pub struct Connection {
     pub resets: u32,
     /// TLS facts in the making.
     pub tls: Option<Box<TlsTracker>>,
-    tls_settled: bool,
+    pub(super) tls_settled: bool,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
     /// The capture point is beside client, server; follows from the loops.
-    beside: [bool; 2],
+    pub(super) beside: [bool; 2],
     /// Shifts of the windows that client, server advertise; follow from the offers.
-    shifts: [Option<u8>; 2],
+    pub(super) shifts: [Option<u8>; 2],
     /// Both sides permit SACK.
-    sack: bool,
-    handshake_rtt_ns: Option<i64>,
+    pub(super) sack: bool,
+    pub(super) handshake_rtt_ns: Option<i64>,
     suspected_step: Option<(u8, ClockStep)>,
     /// Number of the packet with which it was over.
     pub over_since: Option<u64>,
@@ -247,7 +244,7 @@ impl Connection {
 
     /// Bookkeeping that every packet gets which is no copy.
     #[inline]
-    fn count(&mut self, packet: &Packet, side: usize) {
+    pub(super) fn count(&mut self, packet: &Packet, side: usize) {
         let half = &mut self.halves[side];
         if half.packets == 0 {
             half.ttl = packet.ttl;
@@ -302,7 +299,13 @@ impl Connection {
 
     /// The packet's own direction: data, FIN, probe or nothing.
     #[inline]
-    fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &Environment) -> Arrived {
+    pub(super) fn take_own(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        environment: &Environment,
+    ) -> Arrived {
         self.count(packet, side);
         if packet.payload_length == 0 {
             return self.take_empty(packet, side);
@@ -414,19 +417,7 @@ impl Connection {
         answer
     }
 
-    /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
-    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
-        let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
-        match (own.seen, peer.seen) {
-            (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
-            // A SYN-ACK has the option only if the SYN had it.
-            (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
-            (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
-            _ => None,
-        }
-    }
-
-    fn set_loop(&mut self, side: usize, loop_ns: i64) {
+    pub(super) fn set_loop(&mut self, side: usize, loop_ns: i64) {
         self.loops_ns[side] = Some(loop_ns);
         self.beside = [self.is_beside(0), self.is_beside(1)];
     }
@@ -438,172 +429,6 @@ impl Connection {
                 near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64
             }
             _ => false,
-        }
-    }
-
-    #[cold]
-    fn complete_handshake(&mut self, packet: &Packet) {
-        let server = &self.halves[1];
-        if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
-            return;
-        }
-        self.handshake.completed(packet);
-        let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
-        for (side, measured) in loops.into_iter().enumerate() {
-            if let Some(loop_ns) = measured {
-                self.set_loop(side, self.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
-            }
-        }
-        let rtt_ns = self.handshake.rtt_ns();
-        self.handshake_rtt_ns = rtt_ns;
-        for (side, own_loop) in loops.into_iter().enumerate() {
-            let away = !self.beside[side];
-            let live = self.halves[side].live();
-            if let Some(rtt_ns) = rtt_ns {
-                live.round_trips.smooth(rtt_ns as f64);
-            }
-            if let (true, Some(loop_ns)) = (away, own_loop) {
-                live.view.set_loop(loop_ns);
-            }
-        }
-    }
-
-    #[cold]
-    fn opening_or_reset(&mut self, packet: &Packet, bytes: &[u8], side: usize, environment: &mut Environment) {
-        let syn = packet.has(tcp_flags::SYN);
-        let mut seen = Seen {
-            arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() },
-            ..Seen::default()
-        };
-        if syn {
-            if !self.take_syn(packet, bytes, side) {
-                return;
-            }
-            environment.openings.syn(packet, self.repeats(side) > 0);
-        } else {
-            self.resets += 1;
-            self.reset.get_or_insert((side as u8, packet.time_ns));
-            environment.openings.reset(packet);
-        }
-        self.count(packet, side);
-        let repeated = syn && self.repeats(side) > 0;
-        let ledger = &mut self.halves[side].ledger;
-        if repeated {
-            ledger.add_retransmission(packet, 0)
-        } else {
-            ledger.add_first_transmission(packet)
-        }
-        if syn && packet.payload_length > 0 {
-            seen.arrived = self.take_fast_open_data(packet, bytes, side, environment);
-        }
-        if self.detailed {
-            environment.rows.push(self, packet, side, &seen);
-        }
-    }
-
-    /// Draws the conclusions from what both sides offer.
-    fn offers_changed(&mut self) {
-        self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
-        self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
-        let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
-        self.halves.iter_mut().for_each(|half| half.offered_segment_size = largest.unwrap_or(0));
-    }
-
-    fn repeats(&self, side: usize) -> u32 {
-        self.halves[side].loss.syn
-    }
-
-    /// Returns false for a copy.
-    fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
-        let repeated = openings.count > 0;
-        if !openings.add(packet) {
-            self.halves[side].loss.capture_duplicates += 1;
-            return false;
-        }
-        let half = &mut self.halves[side];
-        let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
-        let begins = !half.begun || (isn_changed && half.payload_bytes == 0);
-        if begins {
-            half.begin(packet.sequence.wrapping_add(1));
-        }
-        // What answers it may have been recorded before it.
-        if begins || (!half.offer.seen && !isn_changed) {
-            half.offer = Offer::of(&Options::of_packet(packet, bytes));
-            self.offers_changed();
-        }
-        let half = &mut self.halves[side];
-        half.loss.syn += u32::from(repeated);
-        if packet.has(tcp_flags::ACK) {
-            if !repeated {
-                self.handshake.answered(packet);
-            }
-            let client = &mut self.halves[1 - side];
-            if !client.begun {
-                client.begin(packet.acknowledgement);
-            }
-        }
-        true
-    }
-
-    /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.
-    fn take_fast_open_data(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        side: usize,
-        environment: &Environment,
-    ) -> Arrived {
-        if self.repeats(side) > 0 {
-            return Arrived { kind: Kind::Syn, ..Arrived::default() };
-        }
-        let ledger = self.halves[side].ledger;
-        self.halves[side].packets -= 1;
-        self.halves[side].wire_bytes -= u64::from(packet.wire_length);
-        let arrived = self.take_own(packet, bytes, side, environment);
-        self.halves[side].ledger = ledger;
-        Arrived { kind: Kind::Syn, ..arrived }
-    }
-
-    #[inline(never)]
-    fn feed_next_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
-        let end = self.halves[side].max;
-        let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
-        self.feed_tls(packet, bytes, side, &delivered);
-    }
-
-    fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
-        let half = &self.halves[side];
-        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
-        let offset = packet.payload_offset as usize;
-        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
-        let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
-        let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
-        for &(from, to, again) in delivered.ranges() {
-            let skip = from.saturating_sub(first) as usize;
-            let length = (to - from) as u32;
-            let rest = captured.get(skip..).unwrap_or_default();
-            let part = rest.get(..length as usize).unwrap_or(rest);
-            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, packet.frame, again);
-        }
-        if !tracker.is_watching() {
-            self.tls_settled = true;
-            if tracker.facts().is_none() {
-                self.tls = None;
-            }
-        }
-    }
-
-    /// Bytes that are acknowledged but were not captured will not come.
-    fn skip_tls_holes(&mut self, packet: &Packet, side: usize) {
-        let half = &self.halves[side];
-        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty()) else { return };
-        let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
-        if let Some(end) = live.holes.last_end_below(half.una, old)
-            && let Some(tracker) = &mut self.tls
-        {
-            let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
-            tracker.skip_hole(direction, half.stream_offset(end));
         }
     }
 

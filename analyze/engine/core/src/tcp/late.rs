@@ -103,7 +103,8 @@ impl Half {
         let trigger = live.trigger(&Evidence {
             time_ns: packet.time_ns,
             start,
-            end,
+            // The FIN that goes with the last bytes has a position of its own, behind them.
+            end: end + u64::from(packet.has(tcp_flags::FIN) && end + 1 == self.max),
             una: self.una,
             max: self.max,
             previous_ns: known.previous_time_ns,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! shard ── finds the connection ──> connection ── copies left out, halves told apart
+//!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
 //!   half        one direction's state
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
@@ -20,6 +21,7 @@ mod late;
 pub mod ledger;
 pub mod loss;
 pub mod moments;
+mod opening;
 pub mod openings;
 pub mod ranges;
 pub mod rows;
@@ -33,6 +35,7 @@ pub mod spacing;
 mod steady;
 pub mod summary;
 pub mod ticks;
+mod tls_feed;
 pub mod trigger;
 mod unseen;
 pub mod vantage;

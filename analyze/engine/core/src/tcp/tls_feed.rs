@@ -1,0 +1,54 @@
+//! The new stream bytes of a connection, handed to its TLS tracker as long as that has something to learn.
+
+use super::arrival::Delivered;
+use super::connection::Connection;
+use super::sequence::unwrap;
+use crate::packet::{Packet, tcp_flags};
+use crate::tls::{Direction, TlsTracker};
+
+/// A hole in the stream that is acknowledged is given up after this time (capture disorder is over by then).
+const HOLE_PATIENCE_NS: i64 = 5_000_000;
+
+impl Connection {
+    #[inline(never)]
+    pub(super) fn feed_next_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
+        let end = self.halves[side].max;
+        let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
+        self.feed_tls(packet, bytes, side, &delivered);
+    }
+
+    pub(super) fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
+        let half = &self.halves[side];
+        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let offset = packet.payload_offset as usize;
+        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
+        let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+        let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
+        for &(from, to, again) in delivered.ranges() {
+            let skip = from.saturating_sub(first) as usize;
+            let length = (to - from) as u32;
+            let rest = captured.get(skip..).unwrap_or_default();
+            let part = rest.get(..length as usize).unwrap_or(rest);
+            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, packet.frame, again);
+        }
+        if !tracker.is_watching() {
+            self.tls_settled = true;
+            if tracker.facts().is_none() {
+                self.tls = None;
+            }
+        }
+    }
+
+    /// Bytes that are acknowledged but were not captured will not come.
+    pub(super) fn skip_tls_holes(&mut self, packet: &Packet, side: usize) {
+        let half = &self.halves[side];
+        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty()) else { return };
+        let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
+        if let Some(end) = live.holes.last_end_below(half.una, old)
+            && let Some(tracker) = &mut self.tls
+        {
+            let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+            tracker.skip_hole(direction, half.stream_offset(end));
+        }
+    }
+}
