@@ -3,6 +3,7 @@
 use super::describe::{self, Visitor, kind_name};
 use super::key::Key;
 use crate::analysis::Analysis;
+use crate::tcp::limits::LimitsSummary;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -241,6 +242,8 @@ impl Visitor for Collector {
     fn reasons(&mut self, _key: Key, _reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {}
 
     fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
+
+    fn limits(&mut self, _limits: Option<&LimitsSummary>) {}
 
     fn unfilled(&mut self, _key: Key, _list: bool) {}
 }

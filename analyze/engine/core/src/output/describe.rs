@@ -7,6 +7,7 @@ use super::fixed::{push_unsigned, rounded};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
+use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
 use crate::tcp::moments::Statistics;
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
@@ -68,6 +69,8 @@ pub trait Visitor {
     fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>);
     /// The anomalies of a direction's spacing.
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
+    /// What limited a direction.
+    fn limits(&mut self, limits: Option<&LimitsSummary>);
     /// A list or value that a later stage fills; empty or null.
     fn unfilled(&mut self, key: Key, list: bool);
     /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
@@ -121,9 +124,10 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.number(key!("confidence"), Some(rounded(summary.vantage.confidence * 1e3) as f64 / 1e3));
     visitor.end();
     offload(summary, visitor);
-    for (key, direction) in [key!("client_to_server"), key!("server_to_client")].into_iter().zip(&summary.directions) {
+    let keys = [key!("client_to_server"), key!("server_to_client")];
+    for (side, (key, direction)) in keys.into_iter().zip(&summary.directions).enumerate() {
         visitor.object(key, true);
-        self::direction(direction, visitor);
+        self::direction(direction, summary.limits(side), visitor);
         visitor.end();
     }
     if visitor.object(key!("tls"), summary.tls.is_some()) {
@@ -162,7 +166,7 @@ fn offload(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
 }
 
 /// Describes a direction.
-pub fn direction(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, visitor: &mut impl Visitor) {
     visitor.integer(key!("packets"), Some(summary.packets));
     visitor.integer(key!("wire_bytes"), Some(summary.wire_bytes));
     visitor.integer(key!("data_packets"), Some(summary.data_packets));
@@ -185,7 +189,11 @@ pub fn direction(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max));
     visitor.end();
-    visitor.unfilled(key!("limits"), true);
+    visitor.limits(limits);
+    visitor.number(
+        key!("reference_bps", IfKnown),
+        limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
+    );
     visitor.reasons(key!("not_measured", IfKnown), &mut summary.not_measured());
 }
 

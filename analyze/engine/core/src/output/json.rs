@@ -7,6 +7,7 @@ use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
 use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
+use crate::tcp::limits::LimitsSummary;
 use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
 
 /// The contract's name.
@@ -25,6 +26,8 @@ pub struct JsonHeader {
 
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
+/// With more connections their limits are told in sum only, unless one is chosen.
+const MOST_CONNECTIONS_WITH_RUNS: usize = 100;
 
 impl Analysis {
     /// Writes everything as one JSON document.
@@ -32,7 +35,9 @@ impl Analysis {
     /// # Errors
     /// What `out` returns.
     pub fn write_json(&self, out: &mut dyn Write, header: &JsonHeader) -> io::Result<()> {
-        let mut json = Json { out: Vec::with_capacity(BUFFER_BYTES + 16_384), common: Default::default() };
+        let with_runs = header.only_connection.is_some() || self.connections.len() <= MOST_CONNECTIONS_WITH_RUNS;
+        let out_bytes = Vec::with_capacity(BUFFER_BYTES + 16_384);
+        let mut json = Json { out: out_bytes, common: Default::default(), with_runs };
         json.out.push(b'{');
         json.text(key!("schema"), Some(SCHEMA));
         json.text(key!("vmtrace"), Some(&header.vmtrace_version));
@@ -122,6 +127,8 @@ struct Json {
     out: Vec<u8>,
     /// Texts of the parts that connections have in common; empty until the first of them was written.
     common: [Vec<u8>; Common::COUNT],
+    /// Limits are told run by run, too.
+    with_runs: bool,
 }
 
 impl Json {
@@ -327,6 +334,28 @@ impl Visitor for Json {
         let listed = gaps.len() as u64;
         let not_listed = spacing.map(|spacing| spacing.oversize.saturating_sub(listed));
         self.integer(key!("anomalies_not_listed", IfSet), not_listed);
+    }
+
+    fn limits(&mut self, limits: Option<&LimitsSummary>) {
+        let list = limits.map(LimitsSummary::list).unwrap_or_default();
+        self.array(key!("limits"), list.iter(), |json, limit| {
+            json.word(key!("factor"), Some(limit.factor.name()));
+            json.exact_seconds(key!("time_s"), i64::try_from(limit.time_ns).ok());
+            json.number(key!("fraction"), Some(limit.fraction));
+            json.integer(key!("lost_bytes"), limit.lost_bytes);
+        });
+        let runs = limits.filter(|_| self.with_runs).map_or(&[][..], |limits| &limits.runs);
+        if !runs.is_empty() {
+            self.array(key!("limit_intervals"), runs.iter(), |json, run| {
+                json.instant(key!("start_ns"), run.start_ns);
+                json.instant(key!("end_ns"), run.end_ns);
+                json.word(key!("factor"), Some(run.factor.name()));
+                json.integer(key!("bytes"), Some(run.bytes));
+                json.list(key!("frames"), run.frames.into_iter(), |json, frame| {
+                    push_unsigned(&mut json.out, u64::from(frame), b',');
+                });
+            });
+        }
     }
 
     #[inline]

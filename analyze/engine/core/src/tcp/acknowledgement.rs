@@ -127,6 +127,9 @@ impl Half {
         }
         live.duplicate_acknowledgements = 0;
         live.probe_outstanding = false;
+        if live.recovering.is_running() {
+            live.check_recovery(position, self.max, packet.time_ns);
+        }
         live.last_advance_ns = Some(packet.time_ns);
         live.last_acknowledgement_ns = Some(packet.time_ns);
         if acknowledged.wire_segments > 0 {

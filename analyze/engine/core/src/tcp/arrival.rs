@@ -156,6 +156,13 @@ impl Delivered {
     }
 }
 
+/// The packet ends with less than a full segment.
+#[inline]
+pub(super) fn is_short(payload_length: u32, segment_size: u16) -> bool {
+    let size = u32::from(segment_size.max(1));
+    payload_length < size || (payload_length > size && !payload_length.is_multiple_of(size))
+}
+
 impl Half {
     /// Takes a data packet (not one captured twice).
     #[inline]
@@ -181,6 +188,7 @@ impl Half {
         };
         let live = self.live.get_or_insert_default();
         live.segment_size = segment_size;
+        live.short_packets += u32::from(is_short(packet.payload_length, segment_size));
         if packet.ip_version == 4 {
             if end < self.max && start <= self.una && !recovering {
                 live.note_unseen_tail(&placed, self.max);
@@ -225,6 +233,9 @@ impl Half {
                 by_acknowledgement: false,
             };
             live.holes.push(Hole { start: self.max, end: start, exposure });
+            if !placed.around.beside_sender {
+                live.recovering.start(packet.time_ns);
+            }
         }
         live.segments.push(placed.record(start, end, 0));
         if packet.payload_length == 1 && live.window_closed {

@@ -211,6 +211,7 @@ impl Connection {
             self.feed_next_tls(packet, bytes, side);
         }
         self.take_acknowledgement(packet, bytes, side);
+        self.check_round(packet, side);
     }
 
     /// Takes a packet of this connection.
@@ -236,9 +237,22 @@ impl Connection {
         }
         let arrived = self.take_own(packet, bytes, side, environment);
         let answer = self.take_acknowledgement(packet, bytes, side);
+        self.check_round(packet, side);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
             environment.rows.push(self, packet, side, &seen);
+        }
+    }
+
+    /// Is a round over for the data that the packet acknowledges, or is?
+    #[inline(always)]
+    fn check_round(&mut self, packet: &Packet, side: usize) {
+        let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
+        if is_over(&self.halves[1 - side]) {
+            self.close_round(packet, 1 - side);
+        }
+        if packet.payload_length > 0 && is_over(&self.halves[side]) {
+            self.close_round(packet, side);
         }
     }
 

@@ -9,6 +9,7 @@ use super::duplicates::RecentPackets;
 use super::holes::Holes;
 use super::ip_id::IpIdentifications;
 use super::ledger::{ByteLedger, Together};
+use super::limits::{Limits, Stopwatch};
 use super::loss::{LossCounters, RecentRetransmissions};
 use super::ranges::RangeSet;
 use super::rtt::RoundTrips;
@@ -136,6 +137,12 @@ pub struct Live {
     pub clock: TimestampClock,
     /// Loss recovery in progress.
     pub recovery: Option<Recovery>,
+    /// For how long losses have been repaired.
+    pub recovering: Stopwatch,
+    /// Data packets that were no full segments.
+    pub short_packets: u32,
+    /// What limited it, once there is enough to judge.
+    pub limits: Option<Box<Limits>>,
     /// A tail loss probe was sent and nothing new acknowledged since.
     pub probe_outstanding: bool,
     /// Duplicate acknowledgements since the last that advanced.

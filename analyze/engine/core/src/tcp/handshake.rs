@@ -67,6 +67,8 @@ pub struct Handshake {
     pub client_loop_ns: Option<i64>,
     /// The client has acknowledged the SYN-ACK.
     pub complete: bool,
+    /// When that passed.
+    pub completed_ns: Option<i64>,
 }
 
 impl Handshake {
@@ -81,6 +83,7 @@ impl Handshake {
     /// The client's first acknowledgement passed.
     pub fn completed(&mut self, packet: &Packet) {
         self.complete = true;
+        self.completed_ns = Some(packet.time_ns);
         self.client_loop_ns =
             self.syn_ack.answered_by(packet).map(|sent| packet.time_ns - sent).filter(|rtt| *rtt >= 0);
     }

@@ -6,6 +6,7 @@
 //!   half        one direction's state
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
+//!   limits      what limited it, round by round            (rules of methods 6.6)
 //! summary ── what stays of a connection when it is over
 //! ```
 
@@ -19,6 +20,7 @@ pub mod holes;
 pub mod ip_id;
 mod late;
 pub mod ledger;
+pub mod limits;
 pub mod loss;
 pub mod moments;
 mod opening;

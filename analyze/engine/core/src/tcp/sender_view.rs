@@ -21,6 +21,9 @@ const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
 const ECHO_PATIENCE_NS: i64 = 10_000_000;
 /// Acknowledgements in the delay line, at most.
 const MOST_WAITING: usize = 1 << 16;
+/// Silences from here on are remembered, so many of them.
+const SHORTEST_SILENCE_NS: i64 = super::spacing::SHORTEST_ANOMALY_NS as i64;
+const MOST_SILENCES: usize = 4;
 
 /// An acknowledgement on its way to the sender.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +64,27 @@ pub struct SenderView {
     max_flight: u64,
     flight_area: f64,
     busy_ns: u64,
+    /// Time nothing was in flight because the window was closed.
+    blocked_ns: u64,
+    /// The round in progress is over when this is acknowledged; largest flight in it.
+    round_target: u64,
+    round_max_flight: u64,
+    /// The latest long silences, a ring.
+    silences: [Silence; MOST_SILENCES],
+    silence_count: usize,
+}
+
+/// A time without any event, long enough for a gap.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silence {
+    /// From, to.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// The window was full, or nothing was in flight.
+    pub limited: bool,
+    /// See above.
+    pub idle: bool,
 }
 
 impl Default for SenderView {
@@ -85,6 +109,11 @@ impl Default for SenderView {
             max_flight: 0,
             flight_area: 0.0,
             busy_ns: 0,
+            blocked_ns: 0,
+            round_target: 0,
+            round_max_flight: 0,
+            silences: Default::default(),
+            silence_count: 0,
         }
     }
 }
@@ -191,7 +220,7 @@ impl SenderView {
     #[inline(always)]
     fn refresh(&mut self) {
         self.flight = (self.sent - self.acknowledged.min(self.sent)).saturating_sub(self.relief);
-        self.max_flight = self.max_flight.max(self.flight);
+        self.round_max_flight = self.round_max_flight.max(self.flight);
         // Most often there is far more room than any sender wants.
         let room = self.edge.saturating_sub(self.sent);
         self.limited = room < self.large_send.max(1) && self.is_limited(room);
@@ -247,7 +276,66 @@ impl SenderView {
         }
         if self.limited {
             self.limited_ns += elapsed as u64;
+            self.blocked_ns += if self.flight == 0 { elapsed as u64 } else { 0 };
         }
+        if elapsed > SHORTEST_SILENCE_NS {
+            self.note_silence(time_ns, elapsed);
+        }
+    }
+
+    #[cold]
+    fn note_silence(&mut self, time_ns: i64, elapsed: i64) {
+        let place = self.silence_count % MOST_SILENCES;
+        self.silence_count += 1;
+        self.silences[place] = Silence {
+            start_ns: time_ns.saturating_sub(elapsed),
+            end_ns: time_ns,
+            limited: self.limited,
+            idle: self.flight == 0 && !self.limited,
+        };
+    }
+
+    /// The longest of the latest silences that lie within a gap, if any.
+    pub fn silence_within(&self, start_ns: i64, end_ns: i64) -> Option<Silence> {
+        let within = |silence: &&Silence| silence.start_ns < end_ns && silence.end_ns > start_ns;
+        let known = self.silences.iter().take(self.silence_count);
+        known.filter(within).max_by_key(|silence| silence.end_ns.min(end_ns) - silence.start_ns.max(start_ns)).copied()
+    }
+
+    /// What was in flight when the round began is acknowledged.
+    #[inline]
+    pub fn round_is_over(&self) -> bool {
+        self.acknowledged >= self.round_target
+    }
+
+    /// The next round lasts until what is in flight now is acknowledged, or the next byte. `afresh`: it is not the round in
+    /// progress, made longer.
+    pub fn begin_round(&mut self, afresh: bool) {
+        self.round_target = self.sent.max(self.acknowledged + 1);
+        if afresh {
+            self.max_flight = self.max_flight.max(self.round_max_flight);
+            self.round_max_flight = self.flight;
+        }
+    }
+
+    /// Largest flight in the round in progress.
+    pub fn round_max_flight(&self) -> u64 {
+        self.round_max_flight
+    }
+
+    /// The loop between the capture point and the sender as the last echo showed it, nanoseconds.
+    pub fn recent_loop_ns(&self) -> u64 {
+        u64::try_from(self.recent_loop_ns).unwrap_or(0)
+    }
+
+    /// Bytes in flight summed over time, and that time.
+    pub fn flight_area(&self) -> (f64, u64) {
+        (self.flight_area, self.busy_ns)
+    }
+
+    /// Time nothing was in flight because the window was closed, nanoseconds.
+    pub fn blocked_ns(&self) -> u64 {
+        self.blocked_ns
     }
 
     /// Bytes in flight now.
@@ -258,11 +346,12 @@ impl SenderView {
 
     /// Mean over the time in which data was in flight, and largest; none if nothing ever was.
     pub fn flight_statistics(&self) -> Option<(f64, u64)> {
-        if self.max_flight == 0 {
+        let max_flight = self.max_flight.max(self.round_max_flight);
+        if max_flight == 0 {
             return None;
         }
-        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { self.max_flight as f64 };
-        Some((mean, self.max_flight))
+        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { max_flight as f64 };
+        Some((mean, max_flight))
     }
 
     /// Time in which the advertised window left no room for a segment, nanoseconds.

@@ -3,6 +3,7 @@
 //!
 //! The result must be that of the general rules; `tests/short_ways.rs` compares them.
 
+use super::arrival::is_short;
 use super::half::{Half, Live};
 use super::segments::{Segment, wire_segments};
 use super::sequence::unwrap;
@@ -54,6 +55,7 @@ impl Half {
             state: 0,
         });
         live.segment_size = segment_size;
+        live.short_packets += u32::from(is_short(packet.payload_length, segment_size));
         if packet.ip_version == 4 {
             live.identifications.add(packet.ip_id, segments, true);
             live.highest_identification = live.identifications.next_position();

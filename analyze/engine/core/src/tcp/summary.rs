@@ -6,6 +6,7 @@ use super::connection::{Close, Connection};
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::half::{Half, Offer};
 use super::ledger::ByteLedger;
+use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::moments::{Moments, Statistics};
 use super::sketch::DurationSketch;
@@ -124,8 +125,6 @@ pub struct DirectionSummary {
     pub unseen_acknowledged_bytes: u64,
     /// The identifications show that the capture stands before the loss (at the sender).
     pub beside_sender: bool,
-    /// The direction's packets were seen at all.
-    pub seen: bool,
     /// Its SYN offered these.
     pub offer: Offer,
 }
@@ -191,6 +190,13 @@ impl DirectionSummary {
     }
 }
 
+/// What limited a connection.
+#[derive(Debug, Clone, Default)]
+pub struct Judgement {
+    /// Client's data, server's data; none if it was too short to judge.
+    pub limits: [Option<LimitsSummary>; 2],
+}
+
 /// One connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionSummary {
@@ -226,6 +232,8 @@ pub struct ConnectionSummary {
     pub vantage: Vantage,
     /// Client's data, server's data.
     pub directions: [DirectionSummary; 2],
+    /// What limited client's data and server's data, and the verdict; none if there was too little to judge.
+    pub judgement: Option<Box<Judgement>>,
     /// TLS, if it was recognised.
     pub tls: Option<Box<TlsFacts>>,
     /// Signature and time of the last packet since only this summary is kept.
@@ -255,6 +263,8 @@ impl ConnectionSummary {
         });
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
+        let facts = tls.as_ref().and_then(|tracker| tracker.facts());
+        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
         let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
@@ -303,10 +313,16 @@ impl ConnectionSummary {
                 .filter(|ns| *ns >= 0),
             vantage,
             directions,
-            tls: tls.and_then(|tracker| tracker.facts()).map(Box::new),
+            judgement,
+            tls: facts.map(Box::new),
             ended_by: (0, i64::MIN),
             recent,
         }
+    }
+
+    /// What limited the data of one side; none if it was too short to judge.
+    pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
+        self.judgement.as_deref()?.limits[side].as_ref()
     }
 
     /// Round trip of the handshake, client to server, wherever the capture stands.
@@ -365,6 +381,14 @@ impl ConnectionSummary {
     }
 }
 
+/// What limited either direction.
+fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Box<Judgement>> {
+    let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
+    let tls_end_ns = hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello + (handshake_s * 1e9) as i64);
+    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns));
+    limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
+}
+
 /// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
 /// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
 /// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
@@ -417,7 +441,6 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         ledger: half.ledger,
         unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(context.peer_closed),
         beside_sender: context.beside_sender,
-        seen: half.packets > 0,
         offer: half.offer,
         ..DirectionSummary::default()
     };

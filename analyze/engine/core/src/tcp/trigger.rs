@@ -59,7 +59,7 @@ impl Live {
     /// Tells why the range was sent again, and keeps track of recovery.
     pub fn trigger(&mut self, evidence: &Evidence) -> Trigger {
         if self.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
-            self.recovery = None;
+            self.end_recovery(evidence.time_ns);
         }
         self.end_undone_timeout(evidence);
         let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS {
@@ -70,16 +70,34 @@ impl Live {
         match trigger {
             Trigger::Tlp => self.probe_outstanding = true,
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
+                self.recovering.start(evidence.time_ns);
                 self.recovery = Some(Recovery { point: evidence.max, trigger, start: evidence.start, went_on: false });
                 self.segments.mark_all_lost();
             }
             Trigger::Fast | Trigger::Rack if self.recovery.is_none() => {
                 let start = evidence.start;
+                self.recovering.start(evidence.time_ns);
                 self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast, start, went_on: false });
             }
             _ => {}
         }
         trigger
+    }
+
+    fn end_recovery(&mut self, time_ns: i64) {
+        self.recovery = None;
+        self.recovering.stop(time_ns);
+    }
+
+    /// Everything below `una` is acknowledged: is recovery over, and are the holes filled that showed a loss?
+    #[cold]
+    pub fn check_recovery(&mut self, una: u64, max: u64, time_ns: i64) {
+        if self.recovery.is_some_and(|recovery| una >= recovery.point) {
+            self.recovery = None;
+        }
+        if self.recovery.is_none() && self.holes.missing(una, max).0 == 0 {
+            self.recovering.stop(time_ns);
+        }
     }
 
     /// A sender that finds its timeout spurious (F-RTO, RFC 5682; Eifel, RFC 4015) goes on with new data, more than the
@@ -90,7 +108,7 @@ impl Live {
             return;
         }
         if evidence.max > recovery.point + 2 * u64::from(evidence.segment_size) {
-            self.recovery = None;
+            self.end_recovery(evidence.time_ns);
         } else {
             recovery.went_on = true;
         }

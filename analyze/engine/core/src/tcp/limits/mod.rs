@@ -1,0 +1,364 @@
+//! What limited a direction at every moment (methods, section 6.6).
+//!
+//! ```text
+//! watch   a round is over ──> round   what happened in it
+//!         a gap has a cause ─┐          │
+//!                            └──> Limits ── rules  which factor, seen with the rounds around it
+//!                                          runs   one factor after another, for the report
+//! ```
+//!
+//! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a sample
+//! of rates, and a bounded list of runs.
+
+pub mod factor;
+mod rates;
+pub mod round;
+pub mod rules;
+pub mod runs;
+mod watch;
+
+pub use factor::Factor;
+pub use runs::Run;
+pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
+
+use rates::Rates;
+use round::{Meter, Round};
+use rules::{Background, REACH, SlowStart};
+use runs::Runs;
+
+/// A round is judged no sooner than this after its end: causes of gaps come late.
+const PATIENCE_NS: i64 = 20_000_000;
+/// Rounds with more of their time spent in recovery tell little of the rate.
+const MOST_RECOVERY: f64 = 0.2;
+/// Gaps that wait for their rounds; more are an attack.
+const MOST_GAPS: usize = 4096;
+
+/// A gap that has a factor of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CutGap {
+    /// From, to.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// What it was.
+    pub factor: Factor,
+    /// Frames before and after.
+    pub frames: [u32; 2],
+    /// The window was full in it, or nothing was in flight.
+    pub limited: bool,
+    /// See above.
+    pub idle: bool,
+}
+
+/// Time and bytes of one factor.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Share {
+    /// Time, nanoseconds.
+    pub time_ns: u64,
+    /// Bytes delivered in it.
+    pub bytes: u64,
+}
+
+/// Shares of all factors.
+pub type Shares = [Share; Factor::COUNT];
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// Counters at the beginning of the round in progress.
+    meter: Meter,
+    /// The last rounds; the first `settled` of them are judged.
+    rounds: Vec<Round>,
+    settled: usize,
+    gaps: Vec<CutGap>,
+    slow_start: SlowStart,
+    min_rtt_ns: Option<u64>,
+    loss_seen: bool,
+    shares: Shares,
+    underlying: Shares,
+    runs: Runs,
+    rates: Rates,
+}
+
+/// What [`Limits`] comes to.
+#[derive(Debug, Clone, Default)]
+pub struct LimitsSummary {
+    /// Time and bytes by factor.
+    pub shares: Shares,
+    /// The same, where recovery does not hide what would have limited the transfer without it.
+    pub underlying: Shares,
+    /// What the transfer reaches when nothing but path and congestion control limits it, bytes/s; none without any such time.
+    pub reference_bytes_s: Option<f64>,
+    /// Factors in time order.
+    pub runs: Vec<Run>,
+    /// Rounds judged.
+    pub rounds: u64,
+}
+
+impl Limits {
+    /// Begins with the first data.
+    pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>) -> Self {
+        Self { meter, min_rtt_ns: handshake_rtt_ns, ..Self::default() }
+    }
+
+    /// When the round in progress began.
+    pub fn round_start_ns(&self) -> i64 {
+        self.meter.time_ns
+    }
+
+    /// The round in progress is over.
+    pub fn close_round(&mut self, meter: Meter, max_flight: u64, near_loop_ns: u64) {
+        let round = Round::between(&self.meter, &meter, max_flight, near_loop_ns);
+        self.meter = meter;
+        if let Some(rtt_ns) = round.rtt_ns {
+            self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
+        }
+        self.rounds.push(round);
+        self.slow_start.take(&mut self.rounds);
+        let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
+        while self.rounds.len() - self.settled > REACH && self.rounds[self.settled].end_ns <= due_ns {
+            self.settle();
+        }
+        if self.settled > 4 * REACH {
+            let done = self.settled - REACH;
+            self.rounds.drain(..done);
+            self.settled -= done;
+        }
+    }
+
+    /// A gap has got a cause that is no matter of rounds.
+    pub fn cut(&mut self, gap: CutGap) {
+        if self.gaps.len() < MOST_GAPS {
+            self.gaps.push(gap);
+        }
+    }
+
+    /// Judges the oldest round that waits for it.
+    fn settle(&mut self) {
+        let index = self.settled;
+        self.settled += 1;
+        let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
+        let cuts = self.take_cuts(index);
+        let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
+        let factor = rules::factor(&self.rounds, index, &background);
+        let underlying = match factor {
+            Factor::ReceiverWindow | Factor::Application => factor,
+            _ => rules::underlying(&self.rounds, index, &background),
+        };
+        let round = self.rounds[index];
+        self.loss_seen |= round.retransmitted > 0;
+        let parts = Parts::of(&round, factor);
+        for (factor, share) in parts.list() {
+            self.add(factor, share);
+        }
+        let share = &mut self.underlying[underlying as usize];
+        share.time_ns += round.duration_ns();
+        share.bytes += round.delivered_bytes;
+        if round.duration_ns() > 0 {
+            let clean = round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
+            self.rates.add(&round, factor.shows_capacity() && clean);
+        }
+        self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// Takes what the gaps cut out of a round out of it, and counts it for them.
+    fn take_cuts(&mut self, index: usize) -> Vec<CutGap> {
+        let mut cuts = Vec::new();
+        let round = &mut self.rounds[index];
+        for gap in &self.gaps {
+            let (start_ns, end_ns) = (gap.start_ns.max(round.start_ns), gap.end_ns.min(round.end_ns));
+            let Ok(overlap_ns) = u64::try_from(end_ns.saturating_sub(start_ns)) else { continue };
+            if overlap_ns == 0 {
+                continue;
+            }
+            round.cut_ns += overlap_ns;
+            let rest_ns = round.duration_ns();
+            round.limited_ns = round.limited_ns.saturating_sub(if gap.limited { overlap_ns } else { 0 }).min(rest_ns);
+            round.idle_ns = round.idle_ns.saturating_sub(if gap.idle { overlap_ns } else { 0 }).min(rest_ns);
+            round.recovering_ns = round.recovering_ns.min(rest_ns);
+            self.shares[gap.factor as usize].time_ns += overlap_ns;
+            self.underlying[gap.factor as usize].time_ns += overlap_ns;
+            cuts.push(CutGap { start_ns, end_ns, ..*gap });
+        }
+        let end_ns = round.end_ns;
+        self.gaps.retain(|gap| gap.end_ns > end_ns);
+        cuts.sort_unstable_by_key(|gap| gap.start_ns);
+        cuts
+    }
+
+    fn add(&mut self, factor: Factor, share: Share) {
+        let known = &mut self.shares[factor as usize];
+        known.time_ns += share.time_ns;
+        known.bytes += share.bytes;
+    }
+
+    /// Writes a round and its gaps into the runs.
+    fn draw(&mut self, start_ns: i64, end_ns: i64, factor: Factor, round: &Round, cuts: &[CutGap]) {
+        let mut from = start_ns;
+        let mut bytes = round.delivered_bytes;
+        let mut frames = round.frames;
+        for gap in cuts {
+            let before = [frames[0], gap.frames[0].max(frames[0])];
+            self.runs.push(Run { start_ns: from, end_ns: gap.start_ns, factor, bytes: 0, frames: before });
+            let (start_ns, end_ns) = (gap.start_ns.max(from), gap.end_ns);
+            self.runs.push(Run { start_ns, end_ns, factor: gap.factor, bytes: 0, frames: gap.frames });
+            from = from.max(gap.end_ns);
+            frames[0] = gap.frames[1];
+        }
+        if from >= end_ns {
+            bytes = 0;
+        }
+        self.runs.push(Run { start_ns: from, end_ns, factor, bytes, frames });
+    }
+
+    /// Judges what is left. `opening` is what belongs to setup, before the first data or within it (TLS).
+    pub fn finish(mut self, opening: Opening) -> LimitsSummary {
+        while self.settled < self.rounds.len() {
+            self.settle();
+        }
+        let rounds = self.rates.count();
+        let mut summary = LimitsSummary {
+            shares: self.shares,
+            underlying: self.underlying,
+            reference_bytes_s: self.rates.reference_bytes_s(),
+            runs: self.runs.into_list(),
+            rounds,
+        };
+        summary.take_opening(opening);
+        summary
+    }
+}
+
+/// One entry of the result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// What limited the transfer.
+    pub factor: Factor,
+    /// For how long, and which share of the whole that is.
+    pub time_ns: u64,
+    /// See above.
+    pub fraction: f64,
+    /// What the reference rate would have delivered more in that time; none without a reference.
+    pub lost_bytes: Option<u64>,
+}
+
+impl LimitsSummary {
+    /// Nanoseconds judged.
+    pub fn time_ns(&self) -> u64 {
+        self.shares.iter().map(|share| share.time_ns).sum()
+    }
+
+    /// Bytes that the reference rate would have delivered in a share's time beyond what was delivered.
+    pub fn lost_bytes(&self, share: &Share) -> Option<u64> {
+        let reached = self.reference_bytes_s? * share.time_ns as f64 / 1e9;
+        Some((reached - share.bytes as f64).max(0.0) as u64)
+    }
+
+    /// Factors that took time, the longest first.
+    pub fn list(&self) -> Vec<Limit> {
+        let all_ns = self.time_ns().max(1) as f64;
+        let mut list: Vec<Limit> = Factor::ALL
+            .iter()
+            .zip(&self.shares)
+            .filter(|(_, share)| share.time_ns > 0)
+            .map(|(&factor, share)| Limit {
+                factor,
+                time_ns: share.time_ns,
+                fraction: share.time_ns as f64 / all_ns,
+                lost_bytes: self.lost_bytes(share),
+            })
+            .collect();
+        list.sort_by_key(|limit| std::cmp::Reverse(limit.time_ns));
+        list
+    }
+}
+
+/// What belongs to setup.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Opening {
+    /// First packet of the connection.
+    pub start_ns: i64,
+    /// First data of the direction.
+    pub first_data_ns: i64,
+    /// End of the TCP handshake, and of the TLS handshake if there is one.
+    pub end_ns: i64,
+    /// What the time between the end of the opening and the first data was.
+    pub wait: Option<Factor>,
+    /// First frames of connection and data.
+    pub frames: [u32; 2],
+}
+
+impl LimitsSummary {
+    /// Counts the opening: what came before the first data, and the first runs up to the end of the TLS handshake.
+    fn take_opening(&mut self, opening: Opening) {
+        let setup_end_ns = opening.end_ns.max(opening.start_ns);
+        for run in &mut self.runs {
+            if run.end_ns <= setup_end_ns {
+                let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
+                for shares in [&mut self.shares, &mut self.underlying] {
+                    let known = &mut shares[run.factor as usize];
+                    known.time_ns = known.time_ns.saturating_sub(share.time_ns);
+                    known.bytes = known.bytes.saturating_sub(share.bytes);
+                    shares[Factor::Setup as usize].time_ns += share.time_ns;
+                    shares[Factor::Setup as usize].bytes += share.bytes;
+                }
+                run.factor = Factor::Setup;
+            }
+        }
+        let data_ns = opening.first_data_ns;
+        let before_data_ns = setup_end_ns.min(data_ns);
+        let mut first = Vec::new();
+        let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
+            let run = Run { start_ns, end_ns, factor, bytes: 0, frames: opening.frames };
+            if run.duration_ns() > 0 {
+                self.shares[factor as usize].time_ns += run.duration_ns();
+                self.underlying[factor as usize].time_ns += run.duration_ns();
+                first.push(run);
+            }
+        };
+        push(opening.start_ns, before_data_ns, Factor::Setup);
+        if let Some(factor) = opening.wait {
+            push(before_data_ns, data_ns, factor);
+        }
+        if !first.is_empty() {
+            self.runs.splice(0..0, first);
+        }
+    }
+}
+
+/// A round's time by factor.
+struct Parts {
+    list: [(Factor, Share); 4],
+}
+
+impl Parts {
+    fn of(round: &Round, factor: Factor) -> Self {
+        let total_ns = round.duration_ns();
+        let waiting = if round.peer_spoke { Factor::Idle } else { Factor::Application };
+        let recovering_ns = round.recovering_ns.min(total_ns);
+        // Nothing is in flight: no recovery, and no window in the way.
+        let idle_ns = round.idle_ns.min(total_ns - recovering_ns);
+        let rest_ns = total_ns - recovering_ns - idle_ns;
+        let limited_ns = if factor == Factor::ReceiverWindow { 0 } else { round.limited_ns.min(rest_ns) };
+        let moving_ns = (recovering_ns + rest_ns).max(1);
+        let bytes = |time_ns: u64| (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64;
+        let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
+        Self {
+            list: [
+                (factor, share(rest_ns - limited_ns)),
+                (Factor::LossRecovery, share(recovering_ns)),
+                (Factor::ReceiverWindow, share(limited_ns)),
+                (waiting, Share { time_ns: idle_ns, bytes: 0 }),
+            ],
+        }
+    }
+
+    fn list(&self) -> impl Iterator<Item = (Factor, Share)> + '_ {
+        self.list.iter().copied().filter(|(_, share)| share.time_ns > 0)
+    }
+
+    /// The factor of the longest part.
+    fn main(&self) -> Factor {
+        self.list.iter().max_by_key(|(_, share)| share.time_ns).map_or(Factor::Unknown, |(factor, _)| *factor)
+    }
+}

@@ -1,0 +1,114 @@
+//! A round: from one moment to the acknowledgement of what was in flight then, as the sender saw it. One round lasts one
+//! round trip while the sender is clocked by acknowledgements, and longer while it waits.
+
+/// What a direction has counted by one moment; the difference of two is a [`Round`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Meter {
+    /// When.
+    pub time_ns: i64,
+    /// The frame of that moment.
+    pub frame: u32,
+    /// Bytes acknowledged, cumulatively or selectively.
+    pub delivered_bytes: u64,
+    /// Time the advertised window left no room.
+    pub limited_ns: u64,
+    /// Time data was in flight.
+    pub busy_ns: u64,
+    /// Time nothing was, because the window was closed.
+    pub blocked_ns: u64,
+    /// Time losses were being repaired.
+    pub recovering_ns: u64,
+    /// Bytes in flight, summed over `busy_ns`.
+    pub flight_area: f64,
+    /// Sum and number of clean round-trip samples.
+    pub rtt_sum_ns: u64,
+    /// See above.
+    pub rtt_samples: u64,
+    /// Data packets, and those that were no full segments.
+    pub data_packets: u64,
+    /// See above.
+    pub short_packets: u32,
+    /// Segments sent again.
+    pub retransmitted: u32,
+    /// Those for a timeout.
+    pub timeouts: u32,
+    /// Payload the other side had sent.
+    pub peer_bytes: u64,
+}
+
+/// See the module.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Round {
+    /// From, to.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// Frames of those moments.
+    pub frames: [u32; 2],
+    /// Bytes delivered.
+    pub delivered_bytes: u64,
+    /// Time the advertised window left no room.
+    pub limited_ns: u64,
+    /// Time nothing was in flight.
+    pub idle_ns: u64,
+    /// Time losses were being repaired.
+    pub recovering_ns: u64,
+    /// Mean over the time data was in flight, and largest flight, bytes.
+    pub mean_flight: f64,
+    /// See above.
+    pub max_flight: u64,
+    /// Round trip: mean of the samples, with the way between the capture and the sender.
+    pub rtt_ns: Option<u64>,
+    /// Data packets, and those that were no full segments.
+    pub data_packets: u32,
+    /// See above.
+    pub short_packets: u32,
+    /// Segments sent again.
+    pub retransmitted: u32,
+    /// Those for a timeout.
+    pub timeouts: u32,
+    /// The other side sent data meanwhile.
+    pub peer_spoke: bool,
+    /// Time that a gap with a cause of its own takes out of it.
+    pub cut_ns: u64,
+    /// The flight was growing as in slow start.
+    pub slow_start: bool,
+}
+
+impl Round {
+    /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
+    pub fn between(from: &Meter, to: &Meter, max_flight: u64, near_loop_ns: u64) -> Self {
+        let samples = to.rtt_samples - from.rtt_samples;
+        let busy_ns = to.busy_ns - from.busy_ns;
+        let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
+        Self {
+            start_ns: from.time_ns,
+            end_ns: to.time_ns.max(from.time_ns),
+            frames: [from.frame, to.frame],
+            delivered_bytes: to.delivered_bytes.saturating_sub(from.delivered_bytes),
+            limited_ns: (to.limited_ns - from.limited_ns).min(duration_ns),
+            idle_ns: duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns)),
+            recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
+            mean_flight: if busy_ns > 0 { (to.flight_area - from.flight_area) / busy_ns as f64 } else { 0.0 },
+            max_flight,
+            rtt_ns: (samples > 0).then(|| (to.rtt_sum_ns.saturating_sub(from.rtt_sum_ns)) / samples + near_loop_ns),
+            data_packets: u32::try_from(to.data_packets.saturating_sub(from.data_packets)).unwrap_or(u32::MAX),
+            short_packets: to.short_packets.saturating_sub(from.short_packets),
+            retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
+            timeouts: to.timeouts.saturating_sub(from.timeouts),
+            peer_spoke: to.peer_bytes > from.peer_bytes,
+            cut_ns: 0,
+            slow_start: false,
+        }
+    }
+
+    /// How long it lasted, without what gaps took out of it.
+    pub fn duration_ns(&self) -> u64 {
+        u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0).saturating_sub(self.cut_ns)
+    }
+
+    /// Bytes delivered for each second of it.
+    pub fn rate_bytes_s(&self) -> f64 {
+        self.delivered_bytes as f64 * 1e9 / self.duration_ns().max(1) as f64
+    }
+}

@@ -1,0 +1,186 @@
+//! What limited a round of which no gap, no loss and no full window tells it already: the last rules of methods section 6.6.
+//! Each looks at the rounds around it.
+
+use super::factor::Factor;
+use super::round::Round;
+
+/// Share of a round that the window must have been full for (methods, 6.6; T-RAT).
+const WINDOW_SHARE: f64 = 0.8;
+/// A queue shows when the round trip is so many times its minimum, and longer by so much.
+const QUEUE_RATIO: f64 = 1.25;
+const QUEUE_NS: f64 = 500e3;
+/// Growth for each round that slow start shows at least, and rounds without it that end it (BBR's full pipe).
+const GROWTH: f64 = 1.25;
+const ROUNDS_WITHOUT_GROWTH: u8 = 3;
+/// Rounds that are looked at on either side.
+pub const REACH: usize = 8;
+/// Rounds at one rate that show a bottleneck.
+const BOTTLENECK_ROUNDS: usize = 4;
+/// What counts as the same rate.
+const SAME_RATE: f64 = 0.85;
+/// Rounds with one flight that show a limit of the sender's own, and what counts as one flight.
+const SEND_BUFFER_ROUNDS: usize = 8;
+const SAME_FLIGHT: f64 = 0.06;
+/// A sender's own limit leaves the path without a queue.
+const NO_QUEUE_RATIO: f64 = 1.15;
+/// Data packets of which one is short in an application that writes piece by piece.
+const PACKETS_FOR_A_SHORT_ONE: u32 = 64;
+
+/// What holds for the whole direction so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Background {
+    /// Smallest round trip.
+    pub min_rtt_ns: Option<u64>,
+    /// Nothing had been lost before the rounds that are looked at.
+    pub no_loss_yet: bool,
+}
+
+/// The factor of `rounds[index]` outside of its gaps, its recovery and its idle time.
+pub fn factor(rounds: &[Round], index: usize, background: &Background) -> Factor {
+    let Some(round) = rounds.get(index) else { return Factor::Unknown };
+    if is_window_limited(round) {
+        Factor::ReceiverWindow
+    } else if is_application_limited(rounds, index) {
+        Factor::Application
+    } else if round.slow_start {
+        Factor::SlowStart
+    } else {
+        underlying(rounds, index, background)
+    }
+}
+
+/// What would limit the round if nothing disturbed it.
+pub fn underlying(rounds: &[Round], index: usize, background: &Background) -> Factor {
+    if is_bottleneck_limited(rounds, index, background) {
+        Factor::BottleneckBandwidth
+    } else if is_send_buffer_limited(rounds, index, background) {
+        Factor::SendBuffer
+    } else {
+        Factor::CongestionWindow
+    }
+}
+
+/// Rule 5: the window was full for 80 % of it.
+pub fn is_window_limited(round: &Round) -> bool {
+    let open_ns = round.duration_ns().saturating_sub(round.recovering_ns);
+    open_ns > 0 && round.limited_ns as f64 >= WINDOW_SHARE * open_ns as f64
+}
+
+/// Rule 6, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited). A
+/// bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
+pub fn is_application_limited(rounds: &[Round], index: usize) -> bool {
+    let writes = |round: &Round| {
+        round.short_packets > 0 && round.short_packets.saturating_mul(PACKETS_FOR_A_SHORT_ONE) >= round.data_packets
+    };
+    let Some(round) = rounds.get(index) else { return false };
+    let idle_most = round.idle_ns * 2 > round.duration_ns();
+    let beside = |other: Option<usize>| other.and_then(|other| rounds.get(other)).is_some_and(writes);
+    idle_most || (writes(round) && (round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1))))
+}
+
+/// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
+pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let around = neighbours(rounds, index, REACH);
+    if around.len() < BOTTLENECK_ROUNDS {
+        return false;
+    }
+    let queued = |round: &Round| {
+        round.rtt_ns.is_some_and(|rtt| rtt as f64 >= (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
+    };
+    let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
+    // A sender that probes for more (BBR) makes a queue in one round of eight only.
+    let probing = around.iter().any(queued) && evenness(around.iter().map(Round::rate_bytes_s)) < 0.1;
+    (standing || probing) && {
+        let highest = (0..rounds.len())
+            .filter(|&other| other.abs_diff(index) <= REACH)
+            .map(|other| smoothed_rate(rounds, other))
+            .fold(0.0, f64::max);
+        smoothed_rate(rounds, index) >= SAME_RATE * highest
+    }
+}
+
+/// Rule 10: the flight stays the same for eight rounds, below the window, without a queue and without a loss before.
+pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let steady = |window: &[Round]| {
+        let flights = window.iter().map(|round| round.max_flight as f64);
+        let (least, most) = flights.fold((f64::MAX, 0.0), |(least, most), flight| (least.min(flight), flight.max(most)));
+        most > 0.0
+            && most - least <= SAME_FLIGHT * most
+            && window.iter().all(|round| {
+                round.retransmitted == 0
+                    && !is_window_limited(round)
+                    && round.rtt_ns.is_none_or(|rtt| {
+                        (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
+                    })
+            })
+    };
+    let first = index.saturating_sub(SEND_BUFFER_ROUNDS - 1);
+    background.no_loss_yet
+        && (first..=index).any(|start| rounds.get(start..start + SEND_BUFFER_ROUNDS).is_some_and(steady))
+}
+
+fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {
+    let end = rounds.len().min(index + reach + 1);
+    rounds.get(index.saturating_sub(reach)..end).unwrap_or_default()
+}
+
+/// Rate of three rounds, which evens out how acknowledgements fall into one or the next.
+fn smoothed_rate(rounds: &[Round], index: usize) -> f64 {
+    let near = neighbours(rounds, index, 1);
+    let bytes: u64 = near.iter().map(|round| round.delivered_bytes).sum();
+    let time_ns: u64 = near.iter().map(Round::duration_ns).sum();
+    bytes as f64 * 1e9 / time_ns.max(1) as f64
+}
+
+/// Coefficient of variation.
+fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count().max(1) as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+    if mean > 0.0 { variance.sqrt() / mean } else { f64::INFINITY }
+}
+
+/// Rule 7: the flight grows by a quarter with each round; three rounds without that end it, and were not part of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SlowStart {
+    active: bool,
+    largest: f64,
+    without_growth: u8,
+}
+
+impl Default for SlowStart {
+    fn default() -> Self {
+        Self { active: true, largest: 0.0, without_growth: 0 }
+    }
+}
+
+impl SlowStart {
+    /// Takes the newest of `rounds`, and marks what belongs to slow start.
+    pub fn take(&mut self, rounds: &mut [Round]) {
+        let Some((round, before)) = rounds.split_last_mut() else { return };
+        if round.timeouts > 0 {
+            (self.active, self.largest, self.without_growth) = (true, round.max_flight as f64, 0);
+            return;
+        }
+        if round.recovering_ns > 0 || round.retransmitted > 0 {
+            self.active = false;
+        }
+        if !self.active {
+            return;
+        }
+        round.slow_start = true;
+        if round.max_flight as f64 >= GROWTH * self.largest {
+            (self.largest, self.without_growth) = (round.max_flight as f64, 0);
+            return;
+        }
+        self.without_growth += 1;
+        if self.without_growth >= ROUNDS_WITHOUT_GROWTH {
+            self.active = false;
+            round.slow_start = false;
+            before.iter_mut().rev().take(usize::from(ROUNDS_WITHOUT_GROWTH) - 1).for_each(|other| other.slow_start = false);
+        }
+    }
+}

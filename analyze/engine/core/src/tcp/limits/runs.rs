@@ -1,0 +1,118 @@
+//! A direction's time cut into runs of one factor each, in time order: what the report draws as bands. Their number is
+//! bounded; the shortest give way to their neighbours.
+
+use super::factor::Factor;
+
+/// An interval of one factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Run {
+    /// From, to.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// What limited the transfer.
+    pub factor: Factor,
+    /// Bytes delivered.
+    pub bytes: u64,
+    /// Frames at its ends.
+    pub frames: [u32; 2],
+}
+
+impl Run {
+    /// How long it lasted, nanoseconds.
+    pub fn duration_ns(&self) -> u64 {
+        u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
+    }
+}
+
+/// Runs kept.
+pub const MOST_RUNS: usize = 512;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Runs {
+    list: Vec<Run>,
+}
+
+impl Runs {
+    /// Adds what comes next; the same factor goes on.
+    pub fn push(&mut self, run: Run) {
+        if run.end_ns <= run.start_ns {
+            return;
+        }
+        if let Some(last) = self.list.last_mut().filter(|last| last.factor == run.factor) {
+            last.end_ns = run.end_ns;
+            last.bytes += run.bytes;
+            last.frames[1] = run.frames[1];
+            return;
+        }
+        self.list.push(run);
+        if self.list.len() >= 2 * MOST_RUNS {
+            self.thin();
+        }
+    }
+
+    /// Gives the shorter half of the runs to the run before them.
+    fn thin(&mut self) {
+        let mut lengths: Vec<u64> = self.list.iter().map(Run::duration_ns).collect();
+        let (_, &mut middle, _) = lengths.select_nth_unstable(MOST_RUNS);
+        let mut kept: Vec<Run> = Vec::with_capacity(2 * MOST_RUNS);
+        for run in self.list.drain(..) {
+            match kept.last_mut() {
+                Some(last) if run.duration_ns() <= middle || run.factor == last.factor => {
+                    last.end_ns = run.end_ns;
+                    last.bytes += run.bytes;
+                    last.frames[1] = run.frames[1];
+                }
+                _ => kept.push(run),
+            }
+        }
+        self.list = kept;
+    }
+
+    /// All, in time order.
+    pub fn list(&self) -> &[Run] {
+        &self.list
+    }
+
+    /// All, in time order.
+    pub fn into_list(self) -> Vec<Run> {
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
+        Run { start_ns, end_ns, factor, bytes: 1, frames: [start_ns as u32, end_ns as u32] }
+    }
+
+    #[test]
+    fn one_factor_is_one_run() {
+        let mut runs = Runs::default();
+        runs.push(run(0, 10, Factor::SlowStart));
+        runs.push(run(10, 20, Factor::SlowStart));
+        runs.push(run(20, 30, Factor::Application));
+        assert_eq!(runs.list()[0], Run { bytes: 2, ..run(0, 20, Factor::SlowStart) });
+        assert_eq!(runs.list().len(), 2);
+    }
+
+    #[test]
+    fn many_runs_are_thinned_and_time_stays_whole() {
+        let mut runs = Runs::default();
+        let mut time = 0;
+        for number in 0..10_000 {
+            let length = if number % 100 == 0 { 1000 } else { 1 + number % 7 };
+            let factor = if number % 2 == 0 { Factor::SlowStart } else { Factor::Application };
+            runs.push(run(time, time + length, factor));
+            time += length;
+        }
+        let list = runs.into_list();
+        assert!(list.len() < 2 * MOST_RUNS);
+        assert_eq!((list[0].start_ns, list[list.len() - 1].end_ns), (0, time));
+        assert!(list.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
+        assert_eq!(list.iter().map(|run| run.bytes).sum::<u64>(), 10_000);
+    }
+}

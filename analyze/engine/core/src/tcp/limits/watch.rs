@@ -1,0 +1,136 @@
+//! When a round is over, and what the direction has counted by then.
+
+use super::round::Meter;
+use super::{Factor, Limits, LimitsSummary, Opening};
+use crate::packet::Packet;
+use crate::tcp::connection::Connection;
+use crate::tcp::half::Half;
+use crate::tcp::loss::Trigger;
+
+/// Rounds are no shorter: on a short path several round trips make one.
+const SHORTEST_ROUND_NS: i64 = 1_000_000;
+/// Data packets below which a transfer is too short to judge.
+pub const FEWEST_DATA_PACKETS: u64 = 10;
+
+impl Connection {
+    /// What was in flight when the round of `side`'s data began is acknowledged.
+    #[cold]
+    pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
+        let peer = &self.halves[1 - side];
+        let peer_bytes = peer.stream_offset(peer.max);
+        let handshake_rtt_ns = self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok());
+        let near_loop_ns = if self.beside[side] { Some(0) } else { None };
+        self.halves[side].close_round(packet.time_ns, packet.frame, peer_bytes, handshake_rtt_ns, near_loop_ns);
+    }
+}
+
+impl Connection {
+    /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge.
+    pub(in crate::tcp) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
+        let half = &self.halves[side];
+        let first_data_ns = half.first_data_ns?;
+        let peer = &self.halves[1 - side];
+        let peer_first_ns = peer.first_data_ns;
+        let opening = Opening {
+            start_ns: self.start_ns,
+            first_data_ns,
+            end_ns: self.handshake.completed_ns.max(tls_end_ns).unwrap_or(self.start_ns),
+            wait: Some(match peer_first_ns {
+                Some(peer_ns) if peer_ns < first_data_ns => Factor::Idle,
+                _ => Factor::Application,
+            }),
+            frames: [self.first_frame, self.first_frame],
+        };
+        let last_ns = half.last_data_ns;
+        let peer_bytes = peer.stream_offset(peer.max);
+        let handshake_rtt_ns = self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok());
+        let near_loop_ns = if self.beside[side] { Some(0) } else { None };
+        let half = &mut self.halves[side];
+        let frame = half.live.as_ref().map_or(0, |live| live.spacing.last_frame());
+        half.live.as_deref_mut()?.view.begin_round(false);
+        half.close_round(last_ns, frame, peer_bytes, handshake_rtt_ns, near_loop_ns);
+        let limits = half.live.as_deref_mut()?.limits.take()?;
+        Some(limits.finish(opening))
+    }
+}
+
+impl Half {
+    fn close_round(
+        &mut self,
+        time_ns: i64,
+        frame: u32,
+        peer_bytes: u64,
+        handshake_rtt_ns: Option<u64>,
+        near_loop_ns: Option<u64>,
+    ) {
+        let data_packets = self.data_packets + self.together.packets;
+        let delivered_bytes = self.stream_offset(self.una);
+        let (first_data_ns, loss) = (self.first_data_ns, self.loss);
+        let Some(live) = self.live.as_deref_mut() else { return };
+        if data_packets < FEWEST_DATA_PACKETS {
+            live.view.begin_round(false);
+            return;
+        }
+        let limits = live.limits.get_or_insert_with(|| {
+            let start = Meter { time_ns: first_data_ns.unwrap_or(time_ns), ..Meter::default() };
+            Box::new(Limits::new(start, handshake_rtt_ns))
+        });
+        if time_ns.saturating_sub(limits.round_start_ns()) < SHORTEST_ROUND_NS {
+            live.view.begin_round(false);
+            return;
+        }
+        let (flight_area, busy_ns) = live.view.flight_area();
+        let moments = &live.round_trips.moments;
+        let meter = Meter {
+            time_ns,
+            frame,
+            delivered_bytes: delivered_bytes + live.scoreboard.total(),
+            limited_ns: live.view.limited_ns(),
+            busy_ns,
+            blocked_ns: live.view.blocked_ns(),
+            recovering_ns: live.recovering.total_ns(time_ns),
+            flight_area,
+            rtt_sum_ns: moments.sum_ns,
+            rtt_samples: moments.count,
+            data_packets,
+            short_packets: live.short_packets,
+            retransmitted: loss.retransmitted,
+            timeouts: loss.by_trigger[Trigger::Rto as usize],
+            peer_bytes,
+        };
+        limits.close_round(meter, live.view.round_max_flight(), near_loop_ns.unwrap_or(live.view.recent_loop_ns()));
+        live.view.begin_round(true);
+    }
+}
+
+/// Time in which something goes on, in pieces.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Stopwatch {
+    since_ns: Option<i64>,
+    total_ns: u64,
+}
+
+impl Stopwatch {
+    /// It goes on from now.
+    pub fn start(&mut self, time_ns: i64) {
+        self.since_ns.get_or_insert(time_ns);
+    }
+
+    /// It goes on now.
+    #[inline]
+    pub fn is_running(&self) -> bool {
+        self.since_ns.is_some()
+    }
+
+    /// It is over.
+    pub fn stop(&mut self, time_ns: i64) {
+        self.total_ns = self.total_ns(time_ns);
+        self.since_ns = None;
+    }
+
+    /// Nanoseconds up to now.
+    pub fn total_ns(&self, time_ns: i64) -> u64 {
+        let running = self.since_ns.map_or(0, |since| u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0));
+        self.total_ns + running
+    }
+}
