@@ -1,7 +1,7 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
 use super::describe::{self, Visitor, kind_name};
-use super::key::Key;
+use super::key::{Key, key};
 use crate::analysis::Analysis;
 use crate::tcp::limits::LimitsSummary;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
@@ -245,5 +245,14 @@ impl Visitor for Collector {
 
     fn limits(&mut self, _limits: Option<&LimitsSummary>) {}
 
-    fn unfilled(&mut self, _key: Key, _list: bool) {}
+    fn verdict(&mut self, summary: &ConnectionSummary) {
+        let verdict = summary.verdict();
+        let known = verdict.as_ref();
+        self.object(key!("verdict"), true);
+        self.word(key!("factor"), known.map(|verdict| verdict.factor.name()));
+        self.number(key!("share"), known.map(|verdict| verdict.share));
+        self.number(key!("confidence"), known.map(|verdict| verdict.confidence));
+        self.text(key!("sentence"), known.map(|verdict| verdict.sentence.as_str()));
+        self.end();
+    }
 }

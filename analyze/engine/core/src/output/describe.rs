@@ -71,8 +71,8 @@ pub trait Visitor {
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// What limited a direction.
     fn limits(&mut self, limits: Option<&LimitsSummary>);
-    /// A list or value that a later stage fills; empty or null.
-    fn unfilled(&mut self, key: Key, list: bool);
+    /// Why it was slow.
+    fn verdict(&mut self, summary: &ConnectionSummary);
     /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
     /// repeat what it made of it the first time.
     #[inline]
@@ -135,7 +135,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
         visitor.end();
     }
     ledger(summary, visitor);
-    visitor.unfilled(key!("verdict"), false);
+    visitor.verdict(summary);
 }
 
 fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) {

@@ -7,7 +7,7 @@ use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
 use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
-use crate::tcp::limits::LimitsSummary;
+use crate::tcp::limits::{Factor, LimitsSummary};
 use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
 
 /// The contract's name.
@@ -358,10 +358,31 @@ impl Visitor for Json {
         }
     }
 
-    #[inline]
-    fn unfilled(&mut self, key: Key, list: bool) {
-        self.key(key);
-        self.out.extend_from_slice(if list { b"[]," } else { b"null," });
+    fn verdict(&mut self, summary: &ConnectionSummary) {
+        let verdict = summary.verdict();
+        let present = self.object(key!("verdict"), verdict.is_some());
+        let Some(verdict) = verdict.filter(|_| present) else { return };
+        self.word(key!("direction"), Some(["client_to_server", "server_to_client"][verdict.side & 1]));
+        self.word(key!("factor"), Some(verdict.factor.name()));
+        self.number(key!("share"), Some(rounded(verdict.share * 1e4) as f64 / 1e4));
+        self.word(key!("runner_up"), verdict.runner_up.map(Factor::name));
+        self.number(key!("confidence"), Some(rounded(verdict.confidence * 1e3) as f64 / 1e3));
+        self.text(key!("sentence"), Some(&verdict.sentence));
+        self.array(key!("evidence"), verdict.evidence.iter(), |json, evidence| {
+            json.text(key!("text"), Some(&evidence.text));
+            json.list(key!("frames"), evidence.frames.iter(), |json, &frame| {
+                push_unsigned(&mut json.out, u64::from(frame), b',');
+            });
+            json.text(key!("display_filter"), Some(&evidence.display_filter));
+        });
+        self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
+            json.text(key!("change"), Some(what_if.change));
+            json.integer(key!("goodput_bps"), Some(what_if.goodput_bps as u64));
+        });
+        self.list(key!("undetermined_between"), verdict.undetermined_between.iter(), |json, factor| {
+            json.word_item(factor.name());
+        });
+        self.end();
     }
 
     #[inline]

@@ -8,6 +8,7 @@
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
 //! summary ── what stays of a connection when it is over
+//! verdict ── why it was slow
 //! ```
 
 pub mod acknowledgement;
@@ -41,4 +42,5 @@ mod tls_feed;
 pub mod trigger;
 mod unseen;
 pub mod vantage;
+pub mod verdict;
 pub mod window;

@@ -69,6 +69,8 @@ pub struct SenderView {
     /// The round in progress is over when this is acknowledged; largest flight in it.
     round_target: u64,
     round_max_flight: u64,
+    /// Shortest loop in it, [`SenderView::NEVER`] without one.
+    round_least_loop_ns: i64,
     /// The latest long silences, a ring.
     silences: [Silence; MOST_SILENCES],
     silence_count: usize,
@@ -112,6 +114,7 @@ impl Default for SenderView {
             blocked_ns: 0,
             round_target: 0,
             round_max_flight: 0,
+            round_least_loop_ns: Self::NEVER,
             silences: Default::default(),
             silence_count: 0,
         }
@@ -139,11 +142,14 @@ impl SenderView {
     }
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) {
+        // What was heard long ago counts from then, not from the data that comes after a pause.
+        self.advance_through_waiting(time_ns);
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
             self.waiting.pop_front();
             self.recent_loop_ns = time_ns.saturating_sub(waiting.passed_ns).max(self.loop_ns);
+            self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
             self.set_pace(self.recent_loop_ns as f64);
@@ -315,6 +321,7 @@ impl SenderView {
         if afresh {
             self.max_flight = self.max_flight.max(self.round_max_flight);
             self.round_max_flight = self.flight;
+            self.round_least_loop_ns = Self::NEVER;
         }
     }
 
@@ -323,9 +330,9 @@ impl SenderView {
         self.round_max_flight
     }
 
-    /// The loop between the capture point and the sender as the last echo showed it, nanoseconds.
-    pub fn recent_loop_ns(&self) -> u64 {
-        u64::try_from(self.recent_loop_ns).unwrap_or(0)
+    /// The shortest loop between the capture point and the sender that echoes showed in the round in progress, nanoseconds.
+    pub fn round_loop_ns(&self) -> Option<u64> {
+        u64::try_from(self.round_least_loop_ns).ok().filter(|_| self.round_least_loop_ns != Self::NEVER)
     }
 
     /// Bytes in flight summed over time, and that time.

@@ -28,7 +28,7 @@ use runs::Runs;
 
 /// A round is judged no sooner than this after its end: causes of gaps come late.
 const PATIENCE_NS: i64 = 20_000_000;
-/// Rounds with more of their time spent in recovery tell little of the rate.
+/// Without SACK, what arrives in recovery is acknowledged all at once: such rounds tell little of the rate.
 const MOST_RECOVERY: f64 = 0.2;
 /// Gaps that wait for their rounds; more are an attack.
 const MOST_GAPS: usize = 4096;
@@ -74,6 +74,8 @@ pub struct Limits {
     slow_start: SlowStart,
     min_rtt_ns: Option<u64>,
     loss_seen: bool,
+    /// Both sides use SACK.
+    sack: bool,
     shares: Shares,
     underlying: Shares,
     runs: Runs,
@@ -97,8 +99,8 @@ pub struct LimitsSummary {
 
 impl Limits {
     /// Begins with the first data.
-    pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>) -> Self {
-        Self { meter, min_rtt_ns: handshake_rtt_ns, ..Self::default() }
+    pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>, sack: bool) -> Self {
+        Self { meter, min_rtt_ns: handshake_rtt_ns, sack, ..Self::default() }
     }
 
     /// When the round in progress began.
@@ -106,8 +108,13 @@ impl Limits {
         self.meter.time_ns
     }
 
+    /// The time below which no round trip has passed: the first acknowledgement of a burst ends no round.
+    pub fn least_round_ns(&self) -> i64 {
+        self.min_rtt_ns.map_or(0, |rtt| i64::try_from(rtt - rtt / 4).unwrap_or(i64::MAX))
+    }
+
     /// The round in progress is over.
-    pub fn close_round(&mut self, meter: Meter, max_flight: u64, near_loop_ns: u64) {
+    pub fn close_round(&mut self, meter: Meter, max_flight: u64, near_loop_ns: Option<u64>) {
         let round = Round::between(&self.meter, &meter, max_flight, near_loop_ns);
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
@@ -155,8 +162,8 @@ impl Limits {
         share.time_ns += round.duration_ns();
         share.bytes += round.delivered_bytes;
         if round.duration_ns() > 0 {
-            let clean = round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
-            self.rates.add(&round, factor.shows_capacity() && clean);
+            let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
+            self.rates.add(&round, factor.shows_capacity() && steady);
         }
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
     }

@@ -77,7 +77,7 @@ pub struct Round {
 
 impl Round {
     /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
-    pub fn between(from: &Meter, to: &Meter, max_flight: u64, near_loop_ns: u64) -> Self {
+    pub fn between(from: &Meter, to: &Meter, max_flight: u64, near_loop_ns: Option<u64>) -> Self {
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
@@ -91,7 +91,9 @@ impl Round {
             recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
             mean_flight: if busy_ns > 0 { (to.flight_area - from.flight_area) / busy_ns as f64 } else { 0.0 },
             max_flight,
-            rtt_ns: (samples > 0).then(|| (to.rtt_sum_ns.saturating_sub(from.rtt_sum_ns)) / samples + near_loop_ns),
+            rtt_ns: near_loop_ns
+                .filter(|_| samples > 0)
+                .map(|near_ns| (to.rtt_sum_ns.saturating_sub(from.rtt_sum_ns)) / samples + near_ns),
             data_packets: u32::try_from(to.data_packets.saturating_sub(from.data_packets)).unwrap_or(u32::MAX),
             short_packets: to.short_packets.saturating_sub(from.short_packets),
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),

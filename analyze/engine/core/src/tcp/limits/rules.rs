@@ -18,6 +18,9 @@ pub const REACH: usize = 8;
 const BOTTLENECK_ROUNDS: usize = 4;
 /// What counts as the same rate.
 const SAME_RATE: f64 = 0.85;
+/// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
+const EVEN_RATE: f64 = 0.1;
+const ROUNDS_WITH_LOSS: usize = 3;
 /// Rounds with one flight that show a limit of the sender's own, and what counts as one flight.
 const SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.06;
@@ -91,14 +94,20 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
     // A sender that probes for more (BBR) makes a queue in one round of eight only.
-    let probing = around.iter().any(queued) && evenness(around.iter().map(Round::rate_bytes_s)) < 0.1;
-    (standing || probing) && {
+    let probing = around.iter().any(queued) && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
+    (standing || probing || holds_through_loss(around)) && {
         let highest = (0..rounds.len())
             .filter(|&other| other.abs_diff(index) <= REACH)
             .map(|other| smoothed_rate(rounds, other))
             .fold(0.0, f64::max);
         smoothed_rate(rounds, index) >= SAME_RATE * highest
     }
+}
+
+/// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
+fn holds_through_loss(around: &[Round]) -> bool {
+    let losing = around.iter().filter(|round| round.retransmitted > 0).count();
+    around.len() > REACH && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
 /// Rule 10: the flight stays the same for eight rounds, below the window, without a queue and without a loss before.
@@ -143,17 +152,19 @@ fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
     if mean > 0.0 { variance.sqrt() / mean } else { f64::INFINITY }
 }
 
-/// Rule 7: the flight grows by a quarter with each round; three rounds without that end it, and were not part of it.
+/// Rule 7: what is delivered in a round trip grows by a quarter with each round; three rounds without that end it, and were
+/// not part of it. The flight alone proves nothing: it also grows into a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct SlowStart {
     active: bool,
-    largest: f64,
+    /// Highest rate so far, bytes/s.
+    highest: f64,
     without_growth: u8,
 }
 
 impl Default for SlowStart {
     fn default() -> Self {
-        Self { active: true, largest: 0.0, without_growth: 0 }
+        Self { active: true, highest: 0.0, without_growth: 0 }
     }
 }
 
@@ -162,7 +173,7 @@ impl SlowStart {
     pub fn take(&mut self, rounds: &mut [Round]) {
         let Some((round, before)) = rounds.split_last_mut() else { return };
         if round.timeouts > 0 {
-            (self.active, self.largest, self.without_growth) = (true, round.max_flight as f64, 0);
+            (self.active, self.highest, self.without_growth) = (true, 0.0, 0);
             return;
         }
         if round.recovering_ns > 0 || round.retransmitted > 0 {
@@ -172,8 +183,9 @@ impl SlowStart {
             return;
         }
         round.slow_start = true;
-        if round.max_flight as f64 >= GROWTH * self.largest {
-            (self.largest, self.without_growth) = (round.max_flight as f64, 0);
+        let rate = round.rate_bytes_s();
+        if rate >= GROWTH * self.highest {
+            (self.highest, self.without_growth) = (rate, 0);
             return;
         }
         self.without_growth += 1;

@@ -12,15 +12,31 @@ const SHORTEST_ROUND_NS: i64 = 1_000_000;
 /// Data packets below which a transfer is too short to judge.
 pub const FEWEST_DATA_PACKETS: u64 = 10;
 
+/// What a direction's round needs to know of the rest of the connection.
+struct Around {
+    /// Payload the other side has sent.
+    peer_bytes: u64,
+    handshake_rtt_ns: Option<u64>,
+    beside_sender: bool,
+    sack: bool,
+}
+
 impl Connection {
+    fn around(&self, side: usize) -> Around {
+        let peer = &self.halves[1 - side];
+        Around {
+            peer_bytes: peer.stream_offset(peer.max),
+            handshake_rtt_ns: self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+            beside_sender: self.beside[side],
+            sack: self.sack,
+        }
+    }
+
     /// What was in flight when the round of `side`'s data began is acknowledged.
     #[cold]
     pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
-        let peer = &self.halves[1 - side];
-        let peer_bytes = peer.stream_offset(peer.max);
-        let handshake_rtt_ns = self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok());
-        let near_loop_ns = if self.beside[side] { Some(0) } else { None };
-        self.halves[side].close_round(packet.time_ns, packet.frame, peer_bytes, handshake_rtt_ns, near_loop_ns);
+        let around = self.around(side);
+        self.halves[side].close_round(packet.time_ns, packet.frame, &around);
     }
 }
 
@@ -42,27 +58,18 @@ impl Connection {
             frames: [self.first_frame, self.first_frame],
         };
         let last_ns = half.last_data_ns;
-        let peer_bytes = peer.stream_offset(peer.max);
-        let handshake_rtt_ns = self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok());
-        let near_loop_ns = if self.beside[side] { Some(0) } else { None };
+        let around = self.around(side);
         let half = &mut self.halves[side];
         let frame = half.live.as_ref().map_or(0, |live| live.spacing.last_frame());
         half.live.as_deref_mut()?.view.begin_round(false);
-        half.close_round(last_ns, frame, peer_bytes, handshake_rtt_ns, near_loop_ns);
+        half.close_round(last_ns, frame, &around);
         let limits = half.live.as_deref_mut()?.limits.take()?;
         Some(limits.finish(opening))
     }
 }
 
 impl Half {
-    fn close_round(
-        &mut self,
-        time_ns: i64,
-        frame: u32,
-        peer_bytes: u64,
-        handshake_rtt_ns: Option<u64>,
-        near_loop_ns: Option<u64>,
-    ) {
+    fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {
         let data_packets = self.data_packets + self.together.packets;
         let delivered_bytes = self.stream_offset(self.una);
         let (first_data_ns, loss) = (self.first_data_ns, self.loss);
@@ -73,9 +80,9 @@ impl Half {
         }
         let limits = live.limits.get_or_insert_with(|| {
             let start = Meter { time_ns: first_data_ns.unwrap_or(time_ns), ..Meter::default() };
-            Box::new(Limits::new(start, handshake_rtt_ns))
+            Box::new(Limits::new(start, around.handshake_rtt_ns, around.sack))
         });
-        if time_ns.saturating_sub(limits.round_start_ns()) < SHORTEST_ROUND_NS {
+        if time_ns.saturating_sub(limits.round_start_ns()) < limits.least_round_ns().max(SHORTEST_ROUND_NS) {
             live.view.begin_round(false);
             return;
         }
@@ -96,9 +103,10 @@ impl Half {
             short_packets: live.short_packets,
             retransmitted: loss.retransmitted,
             timeouts: loss.by_trigger[Trigger::Rto as usize],
-            peer_bytes,
+            peer_bytes: around.peer_bytes,
         };
-        limits.close_round(meter, live.view.round_max_flight(), near_loop_ns.unwrap_or(live.view.recent_loop_ns()));
+        let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
+        limits.close_round(meter, live.view.round_max_flight(), near_loop_ns);
         live.view.begin_round(true);
     }
 }

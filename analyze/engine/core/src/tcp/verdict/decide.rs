@@ -1,0 +1,138 @@
+//! Which factor it was. Where a disturbance lost a good part of what the transfer could have carried, the one that lost most;
+//! else the one that set the rate.
+
+use super::Case;
+use crate::tcp::limits::Factor;
+use crate::tcp::vantage::Side;
+
+/// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
+const ENOUGH_ROUNDS: u64 = 8;
+const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
+/// Highest confidence at all, and where the vantage point is not known.
+const HIGHEST_CONFIDENCE: f64 = 0.95;
+const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
+/// Where the window is not known, it may be what limits.
+const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
+/// Where the capture missed packets, no loss can be blamed.
+const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The factor.
+    pub factor: Factor,
+    /// Its share: of the bytes lost, or of the time.
+    pub share: f64,
+    /// The share is one of the bytes lost.
+    pub by_lost_bytes: bool,
+    /// What comes after it.
+    pub runner_up: Option<Factor>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// What keeps the confidence low, in words that end "capture ... to decide" sentences.
+    pub needed: Option<&'static str>,
+}
+
+impl Decision {
+    /// The factor and the runner-up.
+    pub fn candidates(&self) -> Vec<Factor> {
+        [Some(self.factor), self.runner_up].into_iter().flatten().collect()
+    }
+}
+
+/// Share of what the transfer could have carried that a factor must have lost to be blamed for it. Opening and slow start
+/// belong to every transfer; a host that stands still belongs to none.
+fn least_share(factor: Factor) -> f64 {
+    match factor {
+        Factor::HostStall => 0.08,
+        Factor::TimeoutWait => 0.1,
+        Factor::Application | Factor::ReceiverWindow => 0.15,
+        Factor::LossRecovery | Factor::CongestionWindow | Factor::SendBuffer | Factor::TokenBucket => 0.2,
+        Factor::Setup | Factor::SlowStart => 0.3,
+        Factor::BottleneckBandwidth | Factor::Idle | Factor::Unknown => f64::INFINITY,
+    }
+}
+
+/// None if nothing can be said.
+pub fn decide(case: &Case) -> Option<Decision> {
+    let limits = case.limits;
+    let turn_ns = limits.shares[Factor::Idle as usize].time_ns;
+    let possible = limits.reference_bytes_s? * limits.time_ns().saturating_sub(turn_ns) as f64 / 1e9;
+    if possible <= 0.0 {
+        return None;
+    }
+    let weight = |factor: Factor| limits.lost_bytes(&limits.shares[factor as usize]).unwrap_or(0) as f64;
+    let blamed = |factor: &Factor| weight(*factor) >= least_share(*factor) * possible;
+    let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
+        ranked if !ranked.is_empty() => (ranked, true),
+        // Nothing took much: what set the rate?
+        _ => (ranking(|factor| limits.underlying[factor as usize].time_ns as f64, sets_the_rate), false),
+    };
+    let &(factor, most) = ranked.first()?;
+    let all: f64 = if by_lost_bytes {
+        Factor::ALL.iter().filter(|factor| **factor != Factor::Idle).map(|factor| weight(*factor)).sum()
+    } else {
+        ranked.iter().map(|(_, weight)| weight).sum()
+    };
+    let second = if by_lost_bytes {
+        ranking(weight, |other| *other != factor && *other != Factor::Idle).first().copied()
+    } else {
+        ranked.get(1).copied()
+    };
+    let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
+    let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
+    let (confidence, needed) = confidence(case, factor, margin);
+    Some(Decision {
+        factor,
+        share: most / all.max(f64::MIN_POSITIVE),
+        by_lost_bytes,
+        runner_up: second.map(|(other, _)| other),
+        confidence,
+        needed,
+    })
+}
+
+/// Factors with their weights, the heaviest first.
+fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> Vec<(Factor, f64)> {
+    let mut ranked: Vec<(Factor, f64)> =
+        Factor::ALL.iter().filter(|factor| wanted(factor)).map(|&factor| (factor, weight(factor))).collect();
+    ranked.retain(|(_, weight)| *weight > 0.0);
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
+    ranked
+}
+
+fn sets_the_rate(factor: &Factor) -> bool {
+    factor.shows_capacity() && *factor != Factor::SlowStart
+        || matches!(factor, Factor::ReceiverWindow | Factor::Application)
+}
+
+/// The least of what the evidence, the capture and its place allow (methods, 6.6).
+fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static str>) {
+    let by_vantage = match case.connection.vantage.side {
+        Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
+        Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
+    };
+    let blames_loss = matches!(factor, Factor::LossRecovery | Factor::CongestionWindow | Factor::TimeoutWait);
+    let window_unknown = case.direction.window.scale.is_none();
+    let bounds = [
+        (HIGHEST_CONFIDENCE, true, None),
+        (by_vantage, true, Some("a capture beside the sender, with the handshake")),
+        (0.5 + 0.45 * margin, true, Some("a longer transfer")),
+        (FEW_ROUNDS_CONFIDENCE, case.limits.rounds < ENOUGH_ROUNDS, Some("a longer transfer")),
+        (
+            UNKNOWN_WINDOW_CONFIDENCE,
+            window_unknown && (factor.shows_capacity() || factor == Factor::Application),
+            Some("a capture with the handshake, which tells the window scale"),
+        ),
+        (
+            CAPTURE_LOSS_CONFIDENCE,
+            case.direction.loss_caveat().is_some() && blames_loss,
+            Some("a capture that misses no packets"),
+        ),
+    ];
+    let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
+    least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// A vantage point that is known at all costs no more confidence than this.
+const LEAST_BY_VANTAGE: f64 = 0.75;

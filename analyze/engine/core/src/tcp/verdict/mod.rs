@@ -1,0 +1,100 @@
+//! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help (methods, section
+//! 6.6, verdict arithmetic). A function of what the summary already holds, made when it is asked for.
+//!
+//! ```text
+//! decide     which factor, which share, the runner-up, the confidence
+//! sentence   in one sentence
+//! evidence   the frames
+//! what_if    the throughput without it
+//! ```
+
+mod decide;
+mod evidence;
+mod sentence;
+mod what_if;
+
+pub use decide::Decision;
+
+use super::limits::{Factor, LimitsSummary};
+use super::summary::{ConnectionSummary, DirectionSummary};
+
+/// Below this confidence nothing is decided.
+pub const LEAST_CONFIDENCE: f64 = 0.6;
+
+/// Frames that show something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What they show.
+    pub text: String,
+    /// Their numbers, at most ten.
+    pub frames: Vec<u32>,
+    /// A display filter of Wireshark's that shows them.
+    pub display_filter: String,
+}
+
+/// What a change would bring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhatIf {
+    /// The change.
+    pub change: &'static str,
+    /// Throughput of the transfer with it, bits/s.
+    pub goodput_bps: f64,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The direction judged: data of the client (0) or the server (1).
+    pub side: usize,
+    /// The factor.
+    pub factor: Factor,
+    /// Its share of the bytes lost; of the time where nothing was lost to speak of.
+    pub share: f64,
+    /// The factor after it, if there is one.
+    pub runner_up: Option<Factor>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// In one sentence.
+    pub sentence: String,
+    /// The proof.
+    pub evidence: Vec<Evidence>,
+    /// What would help.
+    pub what_if: Vec<WhatIf>,
+    /// The candidates, where nothing is decided.
+    pub undetermined_between: Vec<Factor>,
+}
+
+/// One direction with all that a verdict is drawn from.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The connection.
+    pub connection: &'a ConnectionSummary,
+    /// Client (0) or server (1) sends the data.
+    pub side: usize,
+    /// The direction.
+    pub direction: &'a DirectionSummary,
+    /// What limited it.
+    pub limits: &'a LimitsSummary,
+}
+
+impl ConnectionSummary {
+    /// The verdict on the direction that carried more payload; none if it was too short to judge.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let [client, server] = &self.directions;
+        let side = usize::from(server.unique_payload_bytes > client.unique_payload_bytes);
+        let case = Case { connection: self, side, direction: &self.directions[side], limits: self.limits(side)? };
+        let decision = decide::decide(&case)?;
+        let undetermined = decision.confidence < LEAST_CONFIDENCE;
+        Some(Verdict {
+            side,
+            factor: decision.factor,
+            share: decision.share,
+            runner_up: decision.runner_up,
+            confidence: decision.confidence,
+            sentence: sentence::sentence(&case, &decision),
+            evidence: evidence::evidence(&case, &decision),
+            what_if: what_if::what_if(&case, &decision),
+            undetermined_between: if undetermined { decision.candidates() } else { Vec::new() },
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! The verdict in one sentence that a reader without the field's words understands.
+
+use super::{Case, Decision, LEAST_CONFIDENCE};
+use crate::tcp::limits::Factor;
+
+/// The sentence.
+pub fn sentence(case: &Case, decision: &Decision) -> String {
+    if decision.confidence < LEAST_CONFIDENCE {
+        return undetermined(decision);
+    }
+    let weight = if decision.by_lost_bytes {
+        format!("{} of the lost throughput", percent(decision.share))
+    } else {
+        format!("{} of the time", percent(decision.share))
+    };
+    format!("{} ({weight}).", because(case, decision.factor))
+}
+
+fn undetermined(decision: &Decision) -> String {
+    let names: Vec<&str> = decision.candidates().into_iter().map(in_words).collect();
+    let needed = decision.needed.unwrap_or("a longer transfer");
+    match names.as_slice() {
+        [only] => format!("Undetermined: probably {only}; {needed} would decide."),
+        _ => format!("Undetermined: {}; {needed} would decide.", names.join(" or ")),
+    }
+}
+
+/// A factor as a noun.
+pub fn in_words(factor: Factor) -> &'static str {
+    match factor {
+        Factor::Setup => "opening the connection",
+        Factor::HostStall => "a host that stood still",
+        Factor::TimeoutWait => "waiting for timeouts",
+        Factor::LossRecovery => "repairing losses",
+        Factor::ReceiverWindow => "the receiver's window",
+        Factor::Application => "the sending application",
+        Factor::SlowStart => "slow start",
+        Factor::TokenBucket => "a token bucket",
+        Factor::BottleneckBandwidth => "the path's bandwidth",
+        Factor::SendBuffer => "the sender's own limit (send buffer or pacing)",
+        Factor::CongestionWindow => "the congestion window",
+        Factor::Idle => "waiting for the other side",
+        Factor::Unknown => "nothing that could be told",
+    }
+}
+
+fn because(case: &Case, factor: Factor) -> String {
+    let direction = case.direction;
+    let share = &case.limits.shares[factor as usize];
+    let time = seconds(share.time_ns);
+    let rate = rate(if share.time_ns > 0 { share.bytes as f64 * 8e9 / share.time_ns as f64 } else { 0.0 });
+    let reference = self::rate(case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0);
+    let loss = direction.loss_rate().map_or_else(String::new, |loss| format!(" ({} lost)", fine_percent(loss)));
+    match factor {
+        Factor::Setup => format!("Opening the connection took {time} before data could flow"),
+        Factor::HostStall => format!("A host stood still for {time} in all, while the path could carry {reference}"),
+        Factor::TimeoutWait => {
+            let timeouts = direction.loss.by_trigger[crate::tcp::loss::Trigger::Rto as usize];
+            format!("The sender waited {time} for timeouts after losses ({timeouts} segments sent again on timeout)")
+        }
+        Factor::LossRecovery => format!("Repairing losses held the transfer back for {time}{loss}"),
+        Factor::ReceiverWindow => {
+            let window = direction.window.extremes.map_or(0, |(_, _, most)| most);
+            if direction.window.zero_time_ns * 2 > share.time_ns {
+                format!("The receiver closed its window for {}: its application read too slowly", seconds(direction.window.zero_time_ns))
+            } else {
+                format!("The receiver's window of at most {} allowed no more than {rate}", bytes(window as f64))
+            }
+        }
+        Factor::Application => format!("The sending application gave too little to send: the connection waited {time} for it"),
+        Factor::SlowStart => format!("The transfer was over before slow start had found the path's rate ({time} of growing)"),
+        Factor::TokenBucket => format!("A token bucket ran empty and held the transfer at {rate}"),
+        Factor::BottleneckBandwidth => format!("The path's bandwidth was the limit: the transfer filled it with {reference}"),
+        Factor::SendBuffer => {
+            let flight = direction.flight.map_or(0.0, |(mean, _)| mean);
+            format!("The sender kept no more than {} in flight by its own limit (send buffer or pacing), {rate}", bytes(flight))
+        }
+        Factor::CongestionWindow if direction.lost_inferred() > 0 => {
+            format!("Losses kept the congestion window small{loss}: {rate} where {reference} was possible")
+        }
+        Factor::CongestionWindow => format!("The congestion window grew slowly: {rate} where {reference} was possible"),
+        Factor::Idle => format!("The direction waited {time} for the other side"),
+        Factor::Unknown => "What limited the transfer cannot be told".to_owned(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn fine_percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn seconds(time_ns: u64) -> String {
+    let seconds = time_ns as f64 / 1e9;
+    if seconds >= 1.0 { format!("{seconds:.1} s") } else { format!("{:.0} ms", seconds * 1e3) }
+}
+
+/// Bits per second with three digits.
+pub fn rate(bps: f64) -> String {
+    let (value, unit) = match bps {
+        bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
+        bps if bps >= 1e6 => (bps / 1e6, "Mbit/s"),
+        bps => (bps / 1e3, "kbit/s"),
+    };
+    if value >= 100.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+fn bytes(count: f64) -> String {
+    if count >= 1e6 { format!("{:.1} MB", count / 1e6) } else { format!("{:.0} kB", count / 1e3) }
+}
