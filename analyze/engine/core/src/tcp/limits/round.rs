@@ -32,6 +32,8 @@ pub struct Meter {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
+    /// Payload of a full segment.
+    pub segment_size: u16,
     /// Payload the other side had sent.
     pub peer_bytes: u64,
 }
@@ -67,6 +69,8 @@ pub struct Round {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
+    /// Payload of a full segment.
+    pub segment_size: u16,
     /// The other side sent data meanwhile.
     pub peer_spoke: bool,
     /// Time that a gap with a cause of its own takes out of it.
@@ -98,10 +102,21 @@ impl Round {
             short_packets: to.short_packets.saturating_sub(from.short_packets),
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
             timeouts: to.timeouts.saturating_sub(from.timeouts),
+            segment_size: to.segment_size,
             peer_spoke: to.peer_bytes > from.peer_bytes,
             cut_ns: 0,
             slow_start: false,
         }
+    }
+
+    /// Round trip in it: as measured, or by Little's law what was in flight over what was delivered, which recovery leaves
+    /// as the only way.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        let by_flight = || {
+            let rate = self.rate_bytes_s();
+            (rate > 0.0 && self.mean_flight > 0.0).then(|| (self.mean_flight / rate * 1e9) as u64)
+        };
+        self.rtt_ns.or_else(by_flight)
     }
 
     /// How long it lasted, without what gaps took out of it.

@@ -4,8 +4,9 @@
 use super::factor::Factor;
 use super::round::Round;
 
-/// Share of a round that the window must have been full for (methods, 6.6; T-RAT).
-const WINDOW_SHARE: f64 = 0.8;
+/// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
+/// window; here full means that not even the next send fits, which each acknowledgement ends for a moment.
+const WINDOW_SHARE: f64 = 0.5;
 /// A queue shows when the round trip is so many times its minimum, and longer by so much.
 const QUEUE_RATIO: f64 = 1.25;
 const QUEUE_NS: f64 = 500e3;
@@ -21,9 +22,13 @@ const SAME_RATE: f64 = 0.85;
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
 const ROUNDS_WITH_LOSS: usize = 3;
-/// Rounds with one flight that show a limit of the sender's own, and what counts as one flight.
+/// Rounds looked at for that on either side.
+const NEAR: usize = 3;
+/// Rounds with one flight that show a limit of the sender's own, and how far their flights may lie apart.
 const SEND_BUFFER_ROUNDS: usize = 8;
-const SAME_FLIGHT: f64 = 0.06;
+const SAME_FLIGHT: f64 = 0.15;
+/// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
+const SAME_SEGMENTS: f64 = 1.5;
 /// A sender's own limit leaves the path without a queue.
 const NO_QUEUE_RATIO: f64 = 1.15;
 /// Data packets of which one is short in an application that writes piece by piece.
@@ -63,7 +68,7 @@ pub fn underlying(rounds: &[Round], index: usize, background: &Background) -> Fa
     }
 }
 
-/// Rule 5: the window was full for 80 % of it.
+/// Rule 5: the window was full for most of it.
 pub fn is_window_limited(round: &Round) -> bool {
     let open_ns = round.duration_ns().saturating_sub(round.recovering_ns);
     open_ns > 0 && round.limited_ns as f64 >= WINDOW_SHARE * open_ns as f64
@@ -89,13 +94,13 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
         return false;
     }
     let queued = |round: &Round| {
-        round.rtt_ns.is_some_and(|rtt| rtt as f64 >= (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
+        round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
     // A sender that probes for more (BBR) makes a queue in one round of eight only.
     let probing = around.iter().any(queued) && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
-    (standing || probing || holds_through_loss(around)) && {
+    (standing || probing || holds_through_loss(neighbours(rounds, index, NEAR))) && {
         let highest = (0..rounds.len())
             .filter(|&other| other.abs_diff(index) <= REACH)
             .map(|other| smoothed_rate(rounds, other))
@@ -107,7 +112,7 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
 /// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
 fn holds_through_loss(around: &[Round]) -> bool {
     let losing = around.iter().filter(|round| round.retransmitted > 0).count();
-    around.len() > REACH && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
+    around.len() > NEAR && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
 /// Rule 10: the flight stays the same for eight rounds, below the window, without a queue and without a loss before.
@@ -118,6 +123,7 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
         let (least, most) = flights.fold((f64::MAX, 0.0), |(least, most), flight| (least.min(flight), flight.max(most)));
         most > 0.0
             && most - least <= SAME_FLIGHT * most
+            && does_not_grow(window)
             && window.iter().all(|round| {
                 round.retransmitted == 0
                     && !is_window_limited(round)
@@ -129,6 +135,14 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
     let first = index.saturating_sub(SEND_BUFFER_ROUNDS - 1);
     background.no_loss_yet
         && (first..=index).any(|start| rounds.get(start..start + SEND_BUFFER_ROUNDS).is_some_and(steady))
+}
+
+/// The later half of the rounds had no more in flight than the earlier half.
+fn does_not_grow(window: &[Round]) -> bool {
+    let mean = |half: &[Round]| half.iter().map(|round| round.max_flight as f64).sum::<f64>() / half.len().max(1) as f64;
+    let (earlier, later) = window.split_at(window.len() / 2);
+    let segment_bytes = window.first().map_or(0.0, |round| f64::from(round.segment_size));
+    (mean(later) - mean(earlier)).abs() <= SAME_SEGMENTS * segment_bytes
 }
 
 fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {

@@ -21,7 +21,7 @@ const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
 pub struct Decision {
     /// The factor.
     pub factor: Factor,
-    /// Its share: of the bytes lost, or of the time.
+    /// Its share: of the bytes lost, or of those delivered.
     pub share: f64,
     /// The share is one of the bytes lost.
     pub by_lost_bytes: bool,
@@ -66,7 +66,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
         ranked if !ranked.is_empty() => (ranked, true),
         // Nothing took much: what set the rate?
-        _ => (ranking(|factor| limits.underlying[factor as usize].time_ns as f64, sets_the_rate), false),
+        _ => (ranking(|factor| limits.underlying[factor as usize].bytes as f64, sets_the_rate), false),
     };
     let &(factor, most) = ranked.first()?;
     let all: f64 = if by_lost_bytes {

@@ -48,7 +48,7 @@ pub struct Verdict {
     pub side: usize,
     /// The factor.
     pub factor: Factor,
-    /// Its share of the bytes lost; of the time where nothing was lost to speak of.
+    /// Its share of the bytes lost; of those delivered where nothing was lost to speak of.
     pub share: f64,
     /// The factor after it, if there is one.
     pub runner_up: Option<Factor>,

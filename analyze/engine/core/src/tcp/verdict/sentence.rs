@@ -11,7 +11,7 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     let weight = if decision.by_lost_bytes {
         format!("{} of the lost throughput", percent(decision.share))
     } else {
-        format!("{} of the time", percent(decision.share))
+        format!("{} of the data", percent(decision.share))
     };
     format!("{} ({weight}).", because(case, decision.factor))
 }
