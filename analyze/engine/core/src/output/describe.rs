@@ -7,10 +7,11 @@ use super::fixed::{push_unsigned, rounded};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
+use crate::tcp::gap_cause::Cause;
 use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
 use crate::tcp::moments::Statistics;
-use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, SpacingSummary};
+use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, GapCauses, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
 
 /// Parts of a description that most connections have word for word in common.
@@ -183,7 +184,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5];
     visitor.part(no_trips.then_some(Common::NoRoundTrips), |visitor| round_trips(summary, visitor));
     let no_spacing = summary.spacing.durations.is_none();
-    visitor.part(no_spacing.then_some(Common::NoSpacing), |visitor| spacing(&summary.spacing, visitor));
+    visitor.part(no_spacing.then_some(Common::NoSpacing), |visitor| spacing(summary, visitor));
     window(summary, visitor);
     visitor.object(key!("flight"), true);
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
@@ -255,7 +256,8 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.end();
 }
 
-fn spacing(summary: &SpacingSummary, visitor: &mut impl Visitor) {
+fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
+    let summary = &direction.spacing;
     let moments = summary.durations.as_ref().map(|durations| &durations.moments);
     let quantile = |index: usize| summary.durations.as_ref().map(|durations| durations.quantiles_ns[index]);
     visitor.object(key!("spacing"), true);
@@ -273,7 +275,48 @@ fn spacing(summary: &SpacingSummary, visitor: &mut impl Visitor) {
         moments.map(|_| if summary.fixed_threshold { "fixed" } else { "adaptive" }),
     );
     visitor.anomalies(moments.map(|_| summary));
+    gap_causes(summary.causes.as_deref(), visitor);
+    stalls(direction, visitor);
     visitor.end();
+}
+
+/// Keys of [`Cause::ALL`], by number.
+const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = [
+    [key!("local_host_stall", IfSet), key!("local_host_stall_s", IfSet)],
+    [key!("remote_host_stall", IfSet), key!("remote_host_stall_s", IfSet)],
+    [key!("path_hold", IfSet), key!("path_hold_s", IfSet)],
+    [key!("host_or_path", IfSet), key!("host_or_path_s", IfSet)],
+    [key!("sender_application", IfSet), key!("sender_application_s", IfSet)],
+    [key!("receiver_window", IfSet), key!("receiver_window_s", IfSet)],
+    [key!("timeout", IfSet), key!("timeout_s", IfSet)],
+    [key!("tail_probe", IfSet), key!("tail_probe_s", IfSet)],
+    [key!("ack_clock", IfSet), key!("ack_clock_s", IfSet)],
+    [key!("pacing_or_shaping", IfSet), key!("pacing_or_shaping_s", IfSet)],
+    [key!("capture_artifact", IfSet), key!("capture_artifact_s", IfSet)],
+    [key!("unknown", IfSet), key!("unknown_s", IfSet)],
+];
+
+/// Oversize spacings by cause: number and total.
+fn gap_causes(causes: Option<&GapCauses>, visitor: &mut impl Visitor) {
+    visitor.object(key!("by_cause"), true);
+    for (index, [count, time]) in CAUSE_KEYS.into_iter().enumerate() {
+        let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
+        visitor.integer(count, Some(total.count));
+        visitor.exact_seconds(time, Some(total.time_ns as i64));
+    }
+    visitor.end();
+}
+
+fn stalls(direction: &DirectionSummary, visitor: &mut impl Visitor) {
+    let stalls = direction.stalls();
+    let seconds = |value: Option<u64>| value.map(|time| time as i64);
+    visitor.integer(key!("stalls", IfSet), stalls.map(|stalls| stalls.count));
+    visitor.number(key!("stalls_per_minute", IfKnown), direction.stalls_per_minute());
+    visitor.exact_seconds(key!("stalled_time_s", IfKnown), seconds(stalls.map(|stalls| stalls.time_ns)));
+    visitor.exact_seconds(key!("longest_stall_s", IfKnown), seconds(stalls.map(|stalls| stalls.longest_ns)));
+    let period = stalls.and_then(|stalls| stalls.period_ns.ok());
+    visitor.exact_seconds(key!("stall_period_s", IfKnown), seconds(period));
+    visitor.integer(key!("stall_lost_bytes", IfKnown), direction.stall_lost_bytes());
 }
 
 fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {

@@ -321,12 +321,12 @@ impl Visitor for Json {
     }
 
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>) {
-        let gaps = spacing.map_or(&[][..], |spacing| &spacing.gaps);
+        let gaps = spacing.map_or(&[][..], SpacingSummary::gaps);
         self.array(key!("anomalies"), gaps.iter(), |json, gap| {
             json.instant(key!("start_ns"), gap.start_ns);
             json.exact_seconds(key!("gap_s"), i64::try_from(gap.gap_ns).ok());
-            json.text(key!("cause"), Some("unknown"));
-            json.number(key!("confidence"), None);
+            json.word(key!("cause"), Some(gap.cause.name()));
+            json.number(key!("confidence"), Some(gap.confidence));
             json.list(key!("frames"), gap.frames.into_iter(), |json, frame| {
                 push_unsigned(&mut json.out, u64::from(frame), b',');
             });

@@ -64,8 +64,6 @@ pub struct Surroundings {
     pub peer_spoke_ns: Option<i64>,
     /// The newest TSval of the other side.
     pub peer_tsval: Option<u32>,
-    /// User's limit of oversize spacing.
-    pub fixed_spacing_limit_ns: Option<u64>,
     /// Round trip of the handshake, if it was measured.
     pub handshake_rtt_ns: Option<i64>,
 }
@@ -199,7 +197,9 @@ impl Half {
                 live.peer_max_then = around.peer_max;
             }
         }
-        arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
+        arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
+        live.last_data.set(packet, self.max);
+        self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.view.heard(packet.time_ns, packet.tsecr);
         }

@@ -76,6 +76,8 @@ pub struct Connection {
     pub over_since: Option<u64>,
     /// Per-packet rows are wanted.
     pub detailed: bool,
+    /// Gaps wait to be judged.
+    pub(super) looking: bool,
 }
 
 /// What a packet said, for per-packet rows.
@@ -133,6 +135,7 @@ impl Connection {
             suspected_step: None,
             over_since: None,
             detailed: false,
+            looking: false,
         }
     }
 
@@ -194,11 +197,14 @@ impl Connection {
     #[inline]
     pub fn steady_packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
+        if self.is_watched(packet, side) {
+            return self.packet(packet, bytes, from_client, environment);
+        }
         let beside_sender = self.beside[side];
         let [client, server] = &mut self.halves;
         let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
         let taken = if packet.payload_length > 0 {
-            half.next_data(packet, bytes, peer.max, beside_sender, environment.fixed_spacing_limit_ns)
+            half.next_data(packet, bytes, peer.max, beside_sender)
         } else {
             half.news_for(packet, bytes, peer)
         };
@@ -217,6 +223,7 @@ impl Connection {
     /// Takes a packet of this connection.
     pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
+        let before_ns = self.end_ns;
         self.end_ns = self.end_ns.max(packet.time_ns);
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return self.opening_or_reset(packet, bytes, side, environment);
@@ -227,6 +234,9 @@ impl Connection {
         if self.is_copy(packet, bytes, side) {
             return;
         }
+        let limit_ns = environment.fixed_spacing_limit_ns;
+        let gap = self.watch(packet, side, before_ns, limit_ns);
+        let last = self.halves[side].live().spacing.last();
         if packet.options & option_bits::TIMESTAMPS != 0
             && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
         {
@@ -235,7 +245,10 @@ impl Connection {
         if !self.handshake.complete && from_client {
             self.complete_handshake(packet);
         }
-        let arrived = self.take_own(packet, bytes, side, environment);
+        let arrived = self.take_own(packet, bytes, side);
+        if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
+            self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
+        }
         let answer = self.take_acknowledgement(packet, bytes, side);
         self.check_round(packet, side);
         if self.detailed {
@@ -313,13 +326,7 @@ impl Connection {
 
     /// The packet's own direction: data, FIN, probe or nothing.
     #[inline]
-    pub(super) fn take_own(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        side: usize,
-        environment: &Environment,
-    ) -> Arrived {
+    pub(super) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
         self.count(packet, side);
         if packet.payload_length == 0 {
             return self.take_empty(packet, side);
@@ -341,7 +348,6 @@ impl Connection {
             sack: self.sack,
             sender_loop_ns,
             beside_sender,
-            fixed_spacing_limit_ns: environment.fixed_spacing_limit_ns,
             handshake_rtt_ns,
         };
         let arrived = half.data(packet, &around, &mut delivered);

@@ -6,6 +6,8 @@
 //! something was sent again.
 
 use super::duplicates::RecentPackets;
+use super::gap_watch::{GapWatch, LastData};
+use super::gaps::Gaps;
 use super::holes::Holes;
 use super::ip_id::IpIdentifications;
 use super::ledger::{ByteLedger, Together};
@@ -100,6 +102,8 @@ pub struct Half {
     pub first_data_ns: Option<i64>,
     /// See `first_data_ns`.
     pub last_data_ns: i64,
+    /// When its last data packet passed.
+    pub last_sent: LastSent,
     /// In-order data that is not in the counters above and in `ledger` yet.
     pub together: Together,
     /// Losses and copies.
@@ -110,6 +114,16 @@ pub struct Half {
     pub ledger: ByteLedger,
     /// What conversations need.
     pub live: Option<Box<Live>>,
+}
+
+/// A time later than that of any packet as long as there was none.
+#[derive(Debug, Clone, Copy)]
+pub struct LastSent(pub i64);
+
+impl Default for LastSent {
+    fn default() -> Self {
+        Self(1 << 62)
+    }
 }
 
 /// See [`Half`].
@@ -127,6 +141,12 @@ pub struct Live {
     pub round_trips: RoundTrips,
     /// Packet spacing.
     pub spacing: Spacing,
+    /// The last data packet, for gaps that may follow.
+    pub last_data: LastData,
+    /// Gaps that are judged.
+    pub gaps: Gaps,
+    /// The gap in progress and those not judged yet.
+    pub watch: Option<Box<GapWatch>>,
     /// Flight and window as the sender saw them.
     pub view: SenderView,
     /// Identification numbers.
@@ -175,6 +195,7 @@ impl Half {
         let position = first_position(first_sequence);
         self.begun = true;
         self.live = None;
+        self.last_sent = LastSent::default();
         (self.base, self.max, self.una) = (position, position, position);
     }
 

@@ -7,6 +7,7 @@
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
+//!   gap_watch   why no data passed for a while               (gap_cause, gaps, gap_period)
 //! summary ── what stays of a connection when it is over
 //! verdict ── why it was slow
 //! ```
@@ -15,6 +16,10 @@ pub mod acknowledgement;
 pub mod arrival;
 pub mod connection;
 pub mod duplicates;
+pub mod gap_cause;
+pub mod gap_period;
+mod gap_watch;
+pub mod gaps;
 pub mod half;
 pub mod handshake;
 pub mod holes;

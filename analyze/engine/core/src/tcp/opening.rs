@@ -80,7 +80,7 @@ impl Connection {
             ledger.add_first_transmission(packet)
         }
         if syn && packet.payload_length > 0 {
-            seen.arrived = self.take_fast_open_data(packet, bytes, side, environment);
+            seen.arrived = self.take_fast_open_data(packet, bytes, side);
         }
         if self.detailed {
             environment.rows.push(self, packet, side, &seen);
@@ -133,20 +133,14 @@ impl Connection {
     }
 
     /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.
-    fn take_fast_open_data(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        side: usize,
-        environment: &Environment,
-    ) -> Arrived {
+    fn take_fast_open_data(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
         if self.repeats(side) > 0 {
             return Arrived { kind: Kind::Syn, ..Arrived::default() };
         }
         let ledger = self.halves[side].ledger;
         self.halves[side].packets -= 1;
         self.halves[side].wire_bytes -= u64::from(packet.wire_length);
-        let arrived = self.take_own(packet, bytes, side, environment);
+        let arrived = self.take_own(packet, bytes, side);
         self.halves[side].ledger = ledger;
         Arrived { kind: Kind::Syn, ..arrived }
     }

@@ -71,6 +71,11 @@ impl RoundTrips {
         (self.srtt_ns > 0.0).then_some(self.srtt_ns)
     }
 
+    /// Smoothed deviation from it (RFC 6298 `RTTVAR`), 0 before the first measurement.
+    pub fn deviation_ns(&self) -> f64 {
+        self.rttvar_ns
+    }
+
     /// Retransmission timeout a sender with these measurements would use (RFC 6298 with a floor of 200 ms; 1 s before
     /// any measurement).
     pub fn rto_ns(&self) -> f64 {

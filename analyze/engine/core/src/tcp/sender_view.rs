@@ -366,6 +366,22 @@ impl SenderView {
         self.limited_ns
     }
 
+    /// The same up to `time_ns`, if nothing changes before.
+    pub fn limited_until_ns(&self, time_ns: i64) -> i64 {
+        let open = if self.limited { time_ns.saturating_sub(self.updated_ns).max(0) } else { 0 };
+        self.limited_ns as i64 + open
+    }
+
+    /// The advertised window leaves no room now.
+    pub fn is_limited_now(&self) -> bool {
+        self.limited
+    }
+
+    /// The round trip between capture point and sender as data showed it last, queues included.
+    pub fn recent_loop_ns(&self) -> i64 {
+        self.recent_loop_ns
+    }
+
     /// Time in which data was in flight, nanoseconds.
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns

@@ -14,14 +14,7 @@ impl Half {
     /// [`Self::data`] and what goes before it in [`super::connection`]. None if it is something else; then nothing has
     /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline]
-    pub fn next_data(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        peer_max: u64,
-        beside_sender: bool,
-        fixed_spacing_limit_ns: Option<u64>,
-    ) -> Option<i64> {
+    pub fn next_data(&mut self, packet: &Packet, bytes: &[u8], peer_max: u64, beside_sender: bool) -> Option<i64> {
         let segment_size = self.segment_size(packet);
         let start = self.max;
         let end = start + u64::from(packet.payload_length);
@@ -61,7 +54,9 @@ impl Half {
             live.highest_identification = live.identifications.next_position();
             live.peer_max_then = peer_max;
         }
-        live.spacing.add(packet.time_ns, packet.frame, fixed_spacing_limit_ns);
+        live.spacing.add(packet.time_ns, packet.frame);
+        live.last_data.set(packet, end);
+        self.last_sent.0 = packet.time_ns;
         let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             ahead_ns = live.clock.add(packet.time_ns, packet.tsval);

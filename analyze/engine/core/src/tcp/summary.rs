@@ -4,19 +4,20 @@
 
 use super::connection::{Close, Connection};
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
-use super::half::{Half, Offer};
+use super::gap_period::NoPeriod;
+use super::gaps::{ByCause, Gap, StallSummary};
+use super::half::{Half, Live, Offer};
 use super::ledger::ByteLedger;
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::moments::{Moments, Statistics};
 use super::sketch::DurationSketch;
-use super::spacing::Gap;
 use super::vantage::{Clues, Side, Vantage};
 use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, StreamBytes, TlsFacts};
 
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::loss_caveat`] mean.
-pub const REASONS: [(&str, &str); 11] = [
+pub const REASONS: [(&str, &str); 13] = [
     ("no_data", "no data was seen in this direction"),
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
@@ -30,6 +31,8 @@ pub const REASONS: [(&str, &str); 11] = [
     ("one_moment", "all data passed at one moment"),
     ("one_data_packet", "fewer than two data packets"),
     ("acknowledged_first", "all data was recorded behind its acknowledgement"),
+    ("few_stalls", "fewer than six stalls show no period"),
+    ("no_period", "the stalls come at irregular intervals"),
     ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
 ];
 
@@ -61,8 +64,26 @@ pub struct SpacingSummary {
     pub oversize_threshold_ns: u64,
     /// The limit was the user's.
     pub fixed_threshold: bool,
+    /// The gaps and their causes; none if no gap was long.
+    pub causes: Option<Box<GapCauses>>,
+}
+
+impl SpacingSummary {
+    /// The longest oversize gaps, in time order.
+    pub fn gaps(&self) -> &[Gap] {
+        self.causes.as_ref().map_or(&[], |causes| &causes.gaps)
+    }
+}
+
+/// Long gaps, and why there were any.
+#[derive(Debug, Clone)]
+pub struct GapCauses {
     /// The longest oversize gaps, in time order.
     pub gaps: Box<[Gap]>,
+    /// Oversize gaps by cause.
+    pub oversize: ByCause,
+    /// Stalls of the hosts.
+    pub stalls: Option<StallSummary>,
 }
 
 /// The advertised window that limits a direction.
@@ -169,6 +190,7 @@ impl DirectionSummary {
         let rejected = self.rejected.iter().any(|count| *count > 0);
         let rtt = if rejected { "no_clean_sample" } else { "no_acknowledgement" };
         let identification = if self.beside_sender { "beside_sender" } else { "identification_unproven" };
+        let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
         let window = if self.window.scale.is_none() { "scale_unknown" } else { "no_advertisement" };
         [
             (no_data, "*", "no_data"),
@@ -176,11 +198,30 @@ impl DirectionSummary {
             (data && self.goodput_bps().is_none(), "goodput_bps", "one_moment"),
             (data && self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
             (data && self.spacing.durations.is_none(), "spacing", "one_data_packet"),
+            (no_period.is_some(), "spacing.stall_period_s", no_period.map_or("", NoPeriod::reason)),
             (self.window.extremes.is_none(), "window", window),
             (data && self.flight.is_none(), "flight", "acknowledged_first"),
         ]
         .into_iter()
         .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
+    }
+
+    /// The stalls of the hosts; none if there were none.
+    pub fn stalls(&self) -> Option<&StallSummary> {
+        self.spacing.causes.as_ref()?.stalls.as_ref()
+    }
+
+    /// Stalls for each minute of the data time.
+    pub fn stalls_per_minute(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
+        self.stalls().map(|stalls| stalls.count as f64 * 60e9 / time_ns as f64)
+    }
+
+    /// What would have crossed during the stalls at the rate outside them, bytes.
+    pub fn stall_lost_bytes(&self) -> Option<u64> {
+        let stalls = self.stalls()?;
+        let running_ns = self.data_time_ns?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
+        Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
     }
 
     /// A warning that belongs to the loss numbers.
@@ -261,6 +302,7 @@ impl ConnectionSummary {
             let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
             Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
         });
+        connection.judge_all(fixed_limit_ns);
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
@@ -457,16 +499,7 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        let oversize = live.spacing.oversize(min_rtt_ns, context.fixed_limit_ns);
-        let spacing = &live.spacing;
-        summary.spacing = SpacingSummary {
-            durations: Durations::of(&spacing.moments, &spacing.sketch, [0.5, 0.99]),
-            oversize: oversize.count,
-            oversize_time_ns: oversize.time_ns,
-            oversize_threshold_ns: oversize.threshold_ns,
-            fixed_threshold: context.fixed_limit_ns.is_some(),
-            gaps: oversize.gaps.into(),
-        };
+        summary.spacing = spacing_summary(&mut live, min_rtt_ns, context.fixed_limit_ns);
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
             summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns());
@@ -476,6 +509,31 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         }
     }
     summary
+}
+
+fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
+    let (threshold_ns, oversize) = match fixed_limit_ns {
+        Some(limit_ns) => {
+            live.spacing.sketch.settle();
+            (limit_ns, live.gaps.above_fixed(limit_ns))
+        }
+        None => {
+            let from_ns = live.spacing.oversize_from_ns(min_rtt_ns);
+            (from_ns, live.gaps.from_border(from_ns))
+        }
+    };
+    let spacing = &live.spacing;
+    let total = oversize.total();
+    let by_cause = oversize.by_cause;
+    let causes = || Box::new(GapCauses { gaps: oversize.gaps.into(), oversize: by_cause, stalls: live.gaps.stalls() });
+    SpacingSummary {
+        durations: Durations::of(&spacing.moments, &spacing.sketch, [0.5, 0.99]),
+        oversize: total.count,
+        oversize_time_ns: total.time_ns,
+        oversize_threshold_ns: threshold_ns,
+        fixed_threshold: fixed_limit_ns.is_some(),
+        causes: (!live.gaps.is_empty()).then(causes),
+    }
 }
 
 #[cfg(test)]

@@ -50,6 +50,22 @@ impl TimestampClock {
         self.first.map(|_| self.last.1)
     }
 
+    /// Time of the newest packet with a TSval; none before the first.
+    pub fn newest_ns(&self) -> Option<i64> {
+        self.first.map(|_| self.last.0)
+    }
+
+    /// Time that passes from the newest TSval to this one by the side's own clock; none if its rate is not known.
+    pub fn since_newest_ns(&self, tsval: u32) -> Option<i64> {
+        self.between_ns(self.last.1, tsval)
+    }
+
+    /// Time between two TSvals by the side's own clock; none if its rate is not known.
+    pub fn between_ns(&self, from: u32, to: u32) -> Option<i64> {
+        let tick_ns = self.tick_ns.or_else(|| estimate(self.first?, self.last))?;
+        Some((f64::from(serial_difference(to, from)) * tick_ns) as i64)
+    }
+
     /// Could the side have sent this TSval? Some middleboxes and experimental kernels put other things into the echo.
     pub fn may_have_sent(&self, tsval: u32) -> bool {
         self.first.is_none_or(|(_, first)| serial_difference(tsval, first) >= 0)

@@ -120,16 +120,17 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let steady = |window: &[Round]| {
         let flights = window.iter().map(|round| round.max_flight as f64);
-        let (least, most) = flights.fold((f64::MAX, 0.0), |(least, most), flight| (least.min(flight), flight.max(most)));
+        let (least, most) =
+            flights.fold((f64::MAX, 0.0), |(least, most), flight| (least.min(flight), flight.max(most)));
         most > 0.0
             && most - least <= SAME_FLIGHT * most
             && does_not_grow(window)
             && window.iter().all(|round| {
                 round.retransmitted == 0
                     && !is_window_limited(round)
-                    && round.rtt_ns.is_none_or(|rtt| {
-                        (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
-                    })
+                    && round
+                        .rtt_ns
+                        .is_none_or(|rtt| (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
             })
     };
     let first = index.saturating_sub(SEND_BUFFER_ROUNDS - 1);
@@ -139,7 +140,8 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
 
 /// The later half of the rounds had no more in flight than the earlier half.
 fn does_not_grow(window: &[Round]) -> bool {
-    let mean = |half: &[Round]| half.iter().map(|round| round.max_flight as f64).sum::<f64>() / half.len().max(1) as f64;
+    let mean =
+        |half: &[Round]| half.iter().map(|round| round.max_flight as f64).sum::<f64>() / half.len().max(1) as f64;
     let (earlier, later) = window.split_at(window.len() / 2);
     let segment_bytes = window.first().map_or(0.0, |round| f64::from(round.segment_size));
     (mean(later) - mean(earlier)).abs() <= SAME_SEGMENTS * segment_bytes
@@ -206,7 +208,11 @@ impl SlowStart {
         if self.without_growth >= ROUNDS_WITHOUT_GROWTH {
             self.active = false;
             round.slow_start = false;
-            before.iter_mut().rev().take(usize::from(ROUNDS_WITHOUT_GROWTH) - 1).for_each(|other| other.slow_start = false);
+            before
+                .iter_mut()
+                .rev()
+                .take(usize::from(ROUNDS_WITHOUT_GROWTH) - 1)
+                .for_each(|other| other.slow_start = false);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! When a round is over, and what the direction has counted by then.
 
 use super::round::Meter;
-use super::{Factor, Limits, LimitsSummary, Opening};
+use super::{CutGap, Factor, Limits, LimitsSummary, Opening};
 use crate::packet::Packet;
 use crate::tcp::connection::Connection;
+use crate::tcp::gap_cause::Cause;
+use crate::tcp::gaps::ClassifiedGap;
 use crate::tcp::half::Half;
 use crate::tcp::loss::Trigger;
 
@@ -41,6 +43,23 @@ impl Connection {
 }
 
 impl Connection {
+    /// Every gap longer than 10 ms (or the user's limit, if that is shorter) comes here once its cause is known, soon after
+    /// its end; one that a timer ended only when the receiver is heard again. What no round can explain is taken out of the
+    /// rounds.
+    pub(in crate::tcp) fn gap_classified(&mut self, gap: &ClassifiedGap) {
+        let side = usize::from(gap.side & 1);
+        let around = self.around(side);
+        let half = &mut self.halves[side];
+        let first_data_ns = half.first_data_ns.unwrap_or(gap.start_ns);
+        let Some(live) = half.live.as_deref_mut() else { return };
+        let silence = live.view.silence_within(gap.start_ns, gap.end_ns).unwrap_or_default();
+        let &ClassifiedGap { start_ns, end_ns, frames, .. } = gap;
+        let (limited, idle) = (silence.limited, silence.idle);
+        let Some(factor) = factor_of(gap, limited) else { return };
+        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data_ns, &around));
+        limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
+    }
+
     /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge.
     pub(in crate::tcp) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
         let half = &self.halves[side];
@@ -60,11 +79,30 @@ impl Connection {
         let last_ns = half.last_data_ns;
         let around = self.around(side);
         let half = &mut self.halves[side];
-        let frame = half.live.as_ref().map_or(0, |live| live.spacing.last_frame());
+        let frame = half.live.as_ref().map_or(0, |live| live.spacing.last().map_or(0, |(_, frame)| frame));
         half.live.as_deref_mut()?.view.begin_round(false);
         half.close_round(last_ns, frame, &around);
         let limits = half.live.as_deref_mut()?.limits.take()?;
         Some(limits.finish(opening))
+    }
+}
+
+impl Limits {
+    fn begin(first_data_ns: i64, around: &Around) -> Box<Self> {
+        let start = Meter { time_ns: first_data_ns, ..Meter::default() };
+        Box::new(Self::new(start, around.handshake_rtt_ns, around.sack))
+    }
+}
+
+/// The factor of a gap's time; none where the rounds tell it better.
+fn factor_of(gap: &ClassifiedGap, limited: bool) -> Option<Factor> {
+    match gap.cause {
+        Cause::LocalHostStall | Cause::RemoteHostStall => Some(Factor::HostStall),
+        Cause::ReceiverWindow => None,
+        _ if gap.ended_by_timer => Some(Factor::TimeoutWait),
+        Cause::Timeout | Cause::TailProbe => Some(Factor::TimeoutWait),
+        Cause::PathHold | Cause::HostOrPath | Cause::CaptureArtifact if !limited => Some(Factor::Unknown),
+        _ => None,
     }
 }
 
@@ -78,10 +116,8 @@ impl Half {
             live.view.begin_round(false);
             return;
         }
-        let limits = live.limits.get_or_insert_with(|| {
-            let start = Meter { time_ns: first_data_ns.unwrap_or(time_ns), ..Meter::default() };
-            Box::new(Limits::new(start, around.handshake_rtt_ns, around.sack))
-        });
+        let first_data_ns = first_data_ns.unwrap_or(time_ns);
+        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data_ns, around));
         if time_ns.saturating_sub(limits.round_start_ns()) < limits.least_round_ns().max(SHORTEST_ROUND_NS) {
             live.view.begin_round(false);
             return;

@@ -62,18 +62,30 @@ fn because(case: &Case, factor: Factor) -> String {
         Factor::ReceiverWindow => {
             let window = direction.window.extremes.map_or(0, |(_, _, most)| most);
             if direction.window.zero_time_ns * 2 > share.time_ns {
-                format!("The receiver closed its window for {}: its application read too slowly", seconds(direction.window.zero_time_ns))
+                format!(
+                    "The receiver closed its window for {}: its application read too slowly",
+                    seconds(direction.window.zero_time_ns)
+                )
             } else {
                 format!("The receiver's window of at most {} allowed no more than {rate}", bytes(window as f64))
             }
         }
-        Factor::Application => format!("The sending application gave too little to send: the connection waited {time} for it"),
-        Factor::SlowStart => format!("The transfer was over before slow start had found the path's rate ({time} of growing)"),
+        Factor::Application => {
+            format!("The sending application gave too little to send: the connection waited {time} for it")
+        }
+        Factor::SlowStart => {
+            format!("The transfer was over before slow start had found the path's rate ({time} of growing)")
+        }
         Factor::TokenBucket => format!("A token bucket ran empty and held the transfer at {rate}"),
-        Factor::BottleneckBandwidth => format!("The path's bandwidth was the limit: the transfer filled it with {reference}"),
+        Factor::BottleneckBandwidth => {
+            format!("The path's bandwidth was the limit: the transfer filled it with {reference}")
+        }
         Factor::SendBuffer => {
             let flight = direction.flight.map_or(0.0, |(mean, _)| mean);
-            format!("The sender kept no more than {} in flight by its own limit (send buffer or pacing), {rate}", bytes(flight))
+            format!(
+                "The sender kept no more than {} in flight by its own limit (send buffer or pacing), {rate}",
+                bytes(flight)
+            )
         }
         Factor::CongestionWindow if direction.lost_inferred() > 0 => {
             format!("Losses kept the congestion window small{loss}: {rate} where {reference} was possible")

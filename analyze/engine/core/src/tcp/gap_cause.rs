@@ -1,0 +1,517 @@
+//! Why no data passed for a while: the rules of methods section 6.7, in one place. Pure: what is known of a gap in, a cause
+//! and a confidence out; [`super::gap_watch`] gathers what is known.
+//!
+//! Three measures carry most of the rules. *Waited* is by how much longer a packet was under way than the one before it, by
+//! its own sender's timestamps (RFC 7323): what waited was held back, somewhere between that sender and the capture.
+//! *Overdue* are acknowledgements that should have come by now. And a sender whose timer was due and sent nothing did not
+//! run. Where the rules cannot tell a host that stands still from a path that holds packets, they say so
+//! ([`Cause::HostOrPath`]); a host stall is only told where nothing else explains the gap.
+
+/// Why no data passed (the words of the JSON contract).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Cause {
+    /// The host at which the capture was made stood still.
+    LocalHostStall,
+    /// The other host stood still.
+    RemoteHostStall,
+    /// Packets were held or lost on the way while both hosts ran.
+    PathHold,
+    /// One of the three above; this capture cannot tell which.
+    HostOrPath,
+    /// The sender had nothing to send.
+    SenderApplication,
+    /// The receiver's window left no room.
+    ReceiverWindow,
+    /// Ended by a retransmission timeout.
+    Timeout,
+    /// Ended by a tail loss probe.
+    TailProbe,
+    /// The sender waited for acknowledgements, which came when they should.
+    AckClock,
+    /// Packets come at this distance as a rule.
+    PacingOrShaping,
+    /// The capture's clock was set, or the capture missed packets.
+    CaptureArtifact,
+    /// Nothing known explains it.
+    #[default]
+    Unknown,
+}
+
+impl Cause {
+    /// All causes, by number.
+    pub const ALL: [Self; 12] = [
+        Self::LocalHostStall,
+        Self::RemoteHostStall,
+        Self::PathHold,
+        Self::HostOrPath,
+        Self::SenderApplication,
+        Self::ReceiverWindow,
+        Self::Timeout,
+        Self::TailProbe,
+        Self::AckClock,
+        Self::PacingOrShaping,
+        Self::CaptureArtifact,
+        Self::Unknown,
+    ];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LocalHostStall => "local_host_stall",
+            Self::RemoteHostStall => "remote_host_stall",
+            Self::PathHold => "path_hold",
+            Self::HostOrPath => "host_or_path",
+            Self::SenderApplication => "sender_application",
+            Self::ReceiverWindow => "receiver_window",
+            Self::Timeout => "timeout",
+            Self::TailProbe => "tail_probe",
+            Self::AckClock => "ack_clock",
+            Self::PacingOrShaping => "pacing_or_shaping",
+            Self::CaptureArtifact => "capture_artifact",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// One of the hosts stood still.
+    pub fn is_host_stall(self) -> bool {
+        matches!(self, Self::LocalHostStall | Self::RemoteHostStall)
+    }
+}
+
+/// Where the capture stands, seen from the direction whose data paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Beside the sender of the data.
+    Sender,
+    /// Beside its receiver.
+    Receiver,
+    /// In between, or unknown.
+    #[default]
+    Elsewhere,
+}
+
+/// What the data packet that ended the gap was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// Sent for the first time.
+    #[default]
+    NewData,
+    /// A retransmission timeout.
+    Timeout,
+    /// A tail loss probe.
+    TailProbe,
+    /// Sent again on signs of loss (fast retransmission, RACK).
+    LossSigns,
+    /// Sent again, one cannot tell why.
+    Repeat,
+    /// A probe of a closed window.
+    WindowProbe,
+    /// A keep-alive.
+    KeepAlive,
+}
+
+/// Packets of one side that passed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Burst {
+    /// How many passed: of the receiver within 2 ms, of data within 5 ms.
+    pub packets: u32,
+    /// From the first to the last of them by the capture's clock.
+    pub span_ns: i64,
+    /// And by their sender's timestamps; none without.
+    pub timestamps_ns: Option<i64>,
+}
+
+/// The receiver's first packet after it was silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Return {
+    /// Time since the receiver's packet before it.
+    pub silence_ns: i64,
+    /// The same by the receiver's timestamps; none if these tell no time.
+    pub timestamps_ns: Option<i64>,
+    /// What passed together with it.
+    pub burst: Burst,
+    /// Bytes that it and what passed together with it acknowledged.
+    pub acknowledged_bytes: u64,
+    /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
+    /// timestamps or probe.
+    pub older_than_probe: Option<bool>,
+    /// How long after the sender's last probe or timeout it came.
+    pub after_probe_ns: Option<i64>,
+}
+
+/// What is known of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct GapEvidence {
+    /// From data packet to data packet.
+    pub gap_ns: i64,
+    /// Where the capture stands.
+    pub place: Place,
+    /// What ended it.
+    pub ending: Ending,
+    /// Longest time in it without any packet of the connection.
+    pub silence_ns: i64,
+    /// From the beginning of the gap to that silence.
+    pub before_silence_ns: i64,
+    /// Packets of the receiver that passed inside the gap while data was outstanding (counted up to a bound).
+    pub answers_inside: u32,
+    /// From the receiver's last packet to the end of the gap, if that packet passed within the gap.
+    pub since_answer_ns: Option<i64>,
+    /// Not acknowledged during the silence, bytes.
+    pub outstanding_bytes: u64,
+    /// Payload of a full segment.
+    pub segment_bytes: u64,
+    /// Loss recovery is going on, or losses are reported.
+    pub recovering: bool,
+    /// The last packet before the gap was as full as they get; it had PSH.
+    pub last_full: bool,
+    /// See above.
+    pub last_push: bool,
+    /// Time in the gap for which the receiver's window left no room.
+    pub window_full_ns: i64,
+    /// The sender's round trip and its deviation, as well as they are known from here.
+    pub round_trip_ns: Option<i64>,
+    /// See above.
+    pub deviation_ns: i64,
+    /// The sender uses SACK, and with it tail loss probes.
+    pub sack: bool,
+    /// Probes and timeouts of the sender since the receiver was last heard, this gap's ending not among them.
+    pub timers_before: u32,
+    /// The gap by the sender's timestamps; none if these tell no time.
+    pub sender_clock_ns: Option<i64>,
+    /// When the receiver was heard again; none if it never was.
+    pub answer: Option<Return>,
+    /// Data packets that passed together with the one that ended the gap.
+    pub data_burst: Burst,
+    /// Payload bytes for each 2 ms of the transfer so far.
+    pub usual_bytes_in_2_ms: u64,
+    /// Data passed in the gap, or right before its end, that the capture missed.
+    pub capture_missed: bool,
+    /// So many gaps in a row before this one were about as long.
+    pub similar_before: u32,
+}
+
+/// Capture and kernel do not stamp at the same instant.
+const JITTER_NS: i64 = 1_000_000;
+/// Nothing is held back that waited less than this.
+const SHORTEST_WAIT_NS: i64 = 15_000_000;
+/// Or less than this share of the silence.
+const WAIT_SHARE: f64 = 0.3;
+/// Timers run on coarse clocks, and the kernel's smoothed round trip is not ours: this much later a timer is overdue.
+const TIMER_TOLERANCE: f64 = 1.3;
+/// What is added to that: two ticks of a slow clock.
+const TIMER_TICKS_NS: i64 = 20_000_000;
+/// Linux' least variance term of the timeout (`TCP_RTO_MIN`); added to the probe's time when one segment is outstanding.
+const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
+/// Linux waits two ticks more for its probe (`TCP_TIMEOUT_MIN`).
+const PROBE_TICKS_NS: i64 = 8_000_000;
+/// Longest delayed acknowledgement of two full segments in common stacks.
+const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
+/// Longest delayed acknowledgement at all (RFC 1122 section 4.2.3.2).
+const LONGEST_DELAY_NS: i64 = 500_000_000;
+/// Packets that make a backlog (methods, section 6.7).
+const BACKLOG_PACKETS: u32 = 5;
+/// A backlog was made over so many times the span in which it passed.
+const BACKLOG_SPREAD: i64 = 5;
+/// Gaps of a like length that make a habit.
+const HABIT: u32 = 4;
+
+/// A rule: the cause and the confidence in it, or nothing if it does not apply.
+type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
+
+/// Tells why no data passed. The first rule that applies decides.
+pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
+    const RULES: [Rule; 14] = [
+        capture_missed,
+        clock_step,
+        probe_of_the_receiver,
+        held_back_data,
+        held_back_answer,
+        unanswered,
+        timer,
+        window_full,
+        ack_clock,
+        loss_signs,
+        idle_sender,
+        habit,
+        silent_sender,
+        late_data,
+    ];
+    RULES.iter().find_map(|rule| rule(evidence)).unwrap_or((Cause::Unknown, 0.2))
+}
+
+impl GapEvidence {
+    fn beside_sender(&self) -> bool {
+        self.place == Place::Sender
+    }
+
+    /// By how much longer than the packet before it the data that ended the gap was under way.
+    fn data_waited_ns(&self) -> Option<i64> {
+        self.sender_clock_ns.map(|elapsed| self.gap_ns - elapsed)
+    }
+
+    fn data_was_held(&self) -> bool {
+        self.data_waited_ns().is_some_and(|waited| is_held(waited, self.gap_ns))
+    }
+
+    fn two_segments_outstanding(&self) -> bool {
+        self.outstanding_bytes >= 2 * self.segment_bytes.max(1)
+    }
+
+    /// When the sender's next timer is due, from the last packet on; none if that is not known.
+    pub fn timer_due_ns(&self) -> Option<i64> {
+        let round_trip = self.round_trip_ns?;
+        let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
+        if !self.sack || self.recovering || self.timers_before > 0 {
+            // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
+            let doublings = self.timers_before.saturating_sub(u32::from(self.sack)).min(16);
+            return Some(timeout.saturating_mul(1 << doublings));
+        }
+        let single = self.beside_sender() && self.outstanding_bytes <= self.segment_bytes;
+        let delayed = if single { SMALLEST_TIMEOUT_NS } else { PROBE_TICKS_NS };
+        Some((2 * round_trip + delayed).min(timeout))
+    }
+
+    /// No timer of the sender would have let this much time pass.
+    pub fn timer_is_overdue(&self) -> bool {
+        let late = |due: i64| (due as f64 * TIMER_TOLERANCE) as i64 + TIMER_TICKS_NS;
+        self.outstanding_bytes > 0 && self.timer_due_ns().is_some_and(|due| self.silence_ns > late(due))
+    }
+
+    /// Acknowledgements should have come by now.
+    pub fn answer_is_overdue(&self) -> bool {
+        let Some(round_trip) = self.round_trip_ns else { return false };
+        let delay = if self.two_segments_outstanding() { DELAYED_ACKNOWLEDGEMENT_NS / 4 } else { SMALLEST_TIMEOUT_NS };
+        let usual = round_trip + round_trip / 4 + 4 * self.deviation_ns.min(round_trip);
+        self.outstanding_bytes > 0 && self.silence_ns > usual + delay
+    }
+
+    /// The sender's kernel ran while it waited for an answer.
+    fn sender_ran(&self) -> bool {
+        let on_time = self.is_timer() && !self.timer_is_overdue();
+        self.timers_before > 0 || on_time
+    }
+
+    fn is_timer(&self) -> bool {
+        matches!(self.ending, Ending::Timeout | Ending::TailProbe)
+    }
+
+    /// New data, alone, when a probe was due: that is what a probe looks like while there is data to send (RFC 8985
+    /// section 7.3).
+    fn is_probe_with_new_data(&self) -> bool {
+        let due = self.timer_due_ns().unwrap_or(i64::MAX);
+        self.beside_sender()
+            && self.ending == Ending::NewData
+            && self.sack
+            && self.timers_before == 0
+            && self.outstanding_bytes > 0
+            && self.since_answer_ns.is_none_or(|since| since > 2 * JITTER_NS)
+            && self.data_burst.packets <= 1
+            && self.silence_ns as f64 >= 0.8 * due as f64
+            && !self.timer_is_overdue()
+    }
+
+    /// The burst is a backlog: it was made over a longer time than it took to pass.
+    fn is_backlog(burst: &Burst) -> bool {
+        burst.packets >= BACKLOG_PACKETS
+            && burst.timestamps_ns.is_none_or(|made| made >= BACKLOG_SPREAD * burst.span_ns.max(JITTER_NS))
+    }
+}
+
+impl Return {
+    fn waited_ns(&self) -> Option<i64> {
+        self.timestamps_ns.map(|elapsed| self.silence_ns - elapsed)
+    }
+
+    /// It was made earlier, and held back.
+    fn was_held(&self) -> Option<bool> {
+        self.waited_ns().map(|waited| is_held(waited, self.silence_ns))
+    }
+
+    /// It answers the sender's probe or timeout. Without timestamps only the time tells: an answer takes a round trip.
+    fn answers_probe(&self, round_trip_ns: i64) -> bool {
+        match (self.older_than_probe, self.after_probe_ns) {
+            (Some(older), _) => !older,
+            (None, Some(after)) => after as f64 >= 0.8 * round_trip_ns as f64,
+            (None, None) => true,
+        }
+    }
+}
+
+fn is_held(waited_ns: i64, silence_ns: i64) -> bool {
+    waited_ns >= SHORTEST_WAIT_NS && waited_ns as f64 >= WAIT_SHARE * silence_ns as f64
+}
+
+fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    evidence.capture_missed.then_some((Cause::CaptureArtifact, 0.8))
+}
+
+/// The capture's clock went on and neither host's did. Beside the sender its own clock is enough: what it stamps and what
+/// is captured there happen at once.
+fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let receiver_stood = evidence.answer.and_then(|answer| answer.was_held());
+    let stepped = evidence.data_was_held()
+        && match evidence.place {
+            Place::Sender => receiver_stood.unwrap_or(true),
+            _ => receiver_stood == Some(true),
+        };
+    stepped.then_some((Cause::CaptureArtifact, 0.85))
+}
+
+fn probe_of_the_receiver(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    match evidence.ending {
+        Ending::WindowProbe => Some((Cause::ReceiverWindow, 0.95)),
+        Ending::KeepAlive => Some((Cause::SenderApplication, 0.9)),
+        _ => None,
+    }
+}
+
+/// Away from the sender: the data had been sent earlier. If the receiver's host spoke meanwhile, it ran.
+fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    if evidence.beside_sender() || !evidence.data_was_held() {
+        return None;
+    }
+    let receiver_ran = evidence.place == Place::Receiver && evidence.before_silence_ns * 2 >= evidence.gap_ns;
+    Some(match evidence.place {
+        _ if receiver_ran => (Cause::PathHold, 0.8),
+        Place::Receiver if owes_an_answer(evidence) => (Cause::LocalHostStall, 0.75),
+        _ => (Cause::HostOrPath, 0.6),
+    })
+}
+
+/// Data that arrived is acknowledged within half a second by any host that runs.
+fn owes_an_answer(evidence: &GapEvidence) -> bool {
+    evidence.outstanding_bytes > 0 && evidence.silence_ns > LONGEST_DELAY_NS
+}
+
+/// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
+/// host did not take them in. Its timers tell: a probe on time shows that it ran; one that was due and did not come, that it
+/// did not.
+fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    if !evidence.beside_sender() || !evidence.answer_is_overdue() {
+        return None;
+    }
+    let answer = evidence.answer?;
+    let held = match answer.was_held() {
+        Some(held) => held,
+        None => answer.burst.packets >= BACKLOG_PACKETS && !evidence.sender_ran(),
+    };
+    if !held {
+        return None;
+    }
+    let told_by_time = answer.timestamps_ns.is_some();
+    Some(if evidence.sender_ran() || evidence.is_probe_with_new_data() {
+        (Cause::PathHold, 0.9)
+    } else if !evidence.timer_is_overdue() {
+        (Cause::HostOrPath, 0.6)
+    } else if GapEvidence::is_backlog(&answer.burst) {
+        (Cause::LocalHostStall, if told_by_time { 0.95 } else { 0.6 })
+    } else {
+        (Cause::LocalHostStall, 0.75)
+    })
+}
+
+/// Beside the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
+/// receiver stood still, or the way to it held the data. Nothing but how fast the backlog is acknowledged tells the two
+/// apart: a path releases what it held at its own rate.
+fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    if !evidence.beside_sender() || !evidence.answer_is_overdue() {
+        return None;
+    }
+    let answer = evidence.answer?;
+    let round_trip = evidence.round_trip_ns?;
+    let probed = evidence.timers_before > 0 || evidence.is_timer() || evidence.is_probe_with_new_data();
+    if probed && answer.answers_probe(round_trip) {
+        return None;
+    }
+    let longest_usual = round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
+    let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
+    let at_once = answer.acknowledged_bytes as f64 >= 0.8 * evidence.outstanding_bytes as f64
+        && answer.acknowledged_bytes >= 3 * evidence.usual_bytes_in_2_ms;
+    Some(match (long_enough && at_once, probed) {
+        (true, true) => (Cause::RemoteHostStall, 0.85),
+        (true, false) if !evidence.timer_is_overdue() && answer.timestamps_ns.is_some() => {
+            (Cause::RemoteHostStall, 0.6)
+        }
+        _ => (Cause::HostOrPath, 0.4),
+    })
+}
+
+fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    match evidence.ending {
+        Ending::Timeout => Some((Cause::Timeout, 0.9)),
+        Ending::TailProbe => Some((Cause::TailProbe, 0.85)),
+        _ if evidence.is_probe_with_new_data() => Some((Cause::TailProbe, 0.7)),
+        _ => None,
+    }
+}
+
+fn window_full(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    if evidence.window_full_ns * 2 < evidence.gap_ns {
+        return None;
+    }
+    let opened = evidence.since_answer_ns.is_some_and(|since| since <= 2 * JITTER_NS);
+    Some((Cause::ReceiverWindow, if opened && evidence.beside_sender() { 0.9 } else { 0.75 }))
+}
+
+/// Data follows an acknowledgement at once; elsewhere, within the round trip it takes to see that.
+fn ack_clock(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let waiting = evidence.outstanding_bytes > 0 || evidence.answers_inside > 0 || evidence.recovering;
+    if evidence.beside_sender() {
+        let at_once = evidence.since_answer_ns.is_some_and(|since| since <= JITTER_NS);
+        return (waiting && at_once).then_some((Cause::AckClock, 0.9));
+    }
+    let round_trip = evidence.round_trip_ns?;
+    (evidence.gap_ns <= round_trip + round_trip / 4 + 2 * JITTER_NS && !evidence.is_end_of_a_write())
+        .then_some((Cause::AckClock, 0.7))
+}
+
+fn loss_signs(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    (evidence.ending == Ending::LossSigns || evidence.recovering).then_some((Cause::AckClock, 0.5))
+}
+
+impl GapEvidence {
+    /// What the application had written went out to the end.
+    fn is_end_of_a_write(&self) -> bool {
+        self.last_push || !self.last_full
+    }
+}
+
+/// Nothing to send: what was written before went out to the end, and room was there for more.
+fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let drained = evidence.outstanding_bytes == 0;
+    match (evidence.last_full, evidence.last_push) {
+        (false, _) => Some((Cause::SenderApplication, if drained { 0.9 } else { 0.7 })),
+        (true, true) if evidence.answers_inside > 0 && drained => Some((Cause::SenderApplication, 0.8)),
+        (true, true) => Some((Cause::SenderApplication, 0.5)),
+        // It went on answering acknowledgements with nothing: it ran.
+        (true, false) => {
+            (drained && evidence.answers_inside >= BACKLOG_PACKETS).then_some((Cause::SenderApplication, 0.6))
+        }
+    }
+}
+
+fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    (evidence.similar_before >= HABIT && evidence.data_burst.packets <= 2).then_some((Cause::PacingOrShaping, 0.7))
+}
+
+/// Away from the sender: everything that arrived was acknowledged, the window was open, the last segment was full and not
+/// the end of a write, no timer fired, and the data that came in the end was sent then: the sender did not run.
+fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    if evidence.beside_sender() {
+        return None;
+    }
+    let sent_then = evidence.sender_clock_ns.is_some();
+    let went_on_at_once = evidence.data_burst.packets >= 3;
+    let due = evidence.timer_due_ns()?;
+    let silent_too_long = evidence.silence_ns > (due as f64 * TIMER_TOLERANCE) as i64 + TIMER_TICKS_NS;
+    Some(match (silent_too_long && evidence.ending == Ending::NewData, sent_then && went_on_at_once) {
+        (true, true) => (Cause::RemoteHostStall, 0.8),
+        _ => (Cause::HostOrPath, 0.4),
+    })
+}
+
+/// Beside the sender: it had more to send, and nothing kept it.
+fn late_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    (evidence.last_full && !evidence.last_push).then_some((Cause::HostOrPath, 0.3))
+}

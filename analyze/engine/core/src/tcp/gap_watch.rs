@@ -1,0 +1,516 @@
+//! Gathers what is known of the gaps in a direction's data, for [`super::gap_cause`].
+//!
+//! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares, and true only when the packet comes
+//! some time after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
+//! general way through [`Connection::packet`], which calls [`Connection::watch`] before anything else changes.
+//!
+//! ```text
+//! data ─ silence ─ first answer ("return") and what comes with it ─ data that ends the gap ─ look-ahead ─> cause
+//!            └──── or first the data (a timer), and the return much later
+//! ```
+//! A gap is judged 5 ms after it ended; one that a timer ended, when the receiver is heard again: whether that answers the
+//! timer or comes late tells what the timer was about.
+//!
+//! Packets of other connections could show that the capture's host ran. They are not asked: a connection sees its own packets
+//! alone, so that the result does not hang on the number of threads.
+
+use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
+use super::connection::Connection;
+use super::gap_cause::{Burst, Ending, GapEvidence, Place, Return, cause};
+use super::gaps::{ClassifiedGap, Gap};
+use super::half::{Half, Live};
+use super::loss::Trigger;
+use super::sequence::{serial_difference, unwrap};
+use super::spacing::SHORTEST_ANOMALY_NS;
+use crate::packet::{Packet, option_bits, tcp_flags};
+
+/// Packets this long after data belong to a pause; sooner ones are what every transfer is made of.
+const PAUSE_NS: i64 = 2_000_000;
+/// So long without any packet of the connection is a silence of its own.
+const SILENCE_NS: i64 = 8_000_000;
+/// Packets that come within this time after a silence come with the first one.
+const TOGETHER_NS: i64 = 2_000_000;
+/// A gap is judged so long after its end.
+const LOOK_AHEAD_NS: i64 = 5_000_000;
+/// Answers inside a gap are counted up to this; more tell nothing more.
+const MOST_ANSWERS: u32 = 64;
+/// Gaps of one direction that wait to be judged.
+const MOST_PENDING: usize = 8;
+/// A timer cannot have fired sooner than this share of its time.
+const EARLIEST_TIMER: f64 = 0.8;
+/// Gaps are about as long as one another within this share.
+const SIMILAR: f64 = 0.25;
+
+/// The last data packet of a direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LastData {
+    length: u32,
+    flags: u16,
+    /// Position after the highest data seen.
+    max: u64,
+}
+
+impl LastData {
+    /// Takes a data packet.
+    #[inline(always)]
+    pub fn set(&mut self, packet: &Packet, max: u64) {
+        *self = Self { length: packet.payload_length, flags: packet.flags, max };
+    }
+}
+
+/// The receiver's packets since the last data packet.
+#[derive(Debug, Clone, Copy, Default)]
+struct Inside {
+    /// Time of that data packet.
+    since_ns: i64,
+    answers: u32,
+    /// Longest time without any packet, until now; and what was outstanding then.
+    silence_ns: i64,
+    silence_start_ns: i64,
+    outstanding_bytes: u64,
+    /// Window-limited time counted when the pause began.
+    limited_base_ns: i64,
+    unseen: bool,
+}
+
+/// The receiver's first packet after a silence, and what came with it.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    time_ns: i64,
+    first_tsval: u32,
+    acknowledged_before: u64,
+    answer: Return,
+    /// What the sender knew before it: round trip, deviation, timers that had fired.
+    round_trip: (Option<i64>, i64),
+    timers: u32,
+}
+
+/// A gap that is over and not judged.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    gap: Gap,
+    end_ns: i64,
+    end_tsval: u32,
+    evidence: GapEvidence,
+    /// Judged only when the receiver is heard.
+    awaits_answer: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct GapWatch {
+    inside: Inside,
+    heard: Option<Heard>,
+    pending: Vec<Pending>,
+    /// Timers of the sender that fired since the receiver was last heard, and the last of them.
+    timers: u32,
+    timer_ns: i64,
+    timer_tsval: Option<u32>,
+    last_gap_ns: i64,
+    similar: u32,
+}
+
+impl Connection {
+    /// The packet may belong to a gap in the data of either side.
+    #[inline(always)]
+    pub(super) fn is_watched(&self, packet: &Packet, side: usize) -> bool {
+        let [own, peer] = [&self.halves[side], &self.halves[1 - side]];
+        let pauses = |half: &Half| packet.time_ns - half.last_sent.0 > PAUSE_NS;
+        self.looking
+            || (pauses(peer) && peer.una < peer.max)
+            || (pauses(own) && (packet.payload_length > 0 || own.una < own.max))
+    }
+
+    /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what
+    /// is known of the gap that the packet ends, if it ends one.
+    pub(super) fn watch(
+        &mut self,
+        packet: &Packet,
+        side: usize,
+        before_ns: i64,
+        limit_ns: Option<u64>,
+    ) -> Option<GapEvidence> {
+        if !self.is_watched(packet, side) {
+            return None;
+        }
+        if self.looking {
+            self.judge_what_is_due(packet.time_ns, limit_ns);
+        }
+        self.hear(packet, side, before_ns);
+        if packet.payload_length == 0 {
+            return None;
+        }
+        self.see_data(packet, side, before_ns);
+        let gap_ns = packet.time_ns.saturating_sub(self.halves[side].last_sent.0);
+        let shortest = SHORTEST_ANOMALY_NS.min(limit_ns.unwrap_or(u64::MAX)) as i64;
+        (gap_ns > shortest).then(|| self.evidence(packet, side, before_ns, gap_ns))
+    }
+
+    /// The packet is one of the receiver's for the data of the other side.
+    fn hear(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+        let round_trip = self.senders_round_trip(1 - side);
+        let [client, server] = &mut self.halves;
+        let (own, half) = if side == 0 { (client, server) } else { (server, client) };
+        let Some(live) = half.live.as_deref_mut() else { return };
+        let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
+        let clock = own.live.as_ref().map(|live| &live.clock);
+        let pause_ns = packet.time_ns.saturating_sub(last_ns);
+        if pause_ns < 0 {
+            return;
+        }
+        let mut watch = live.watch.take().unwrap_or_default();
+        if pause_ns > PAUSE_NS && una < max {
+            let inside = &mut watch.inside;
+            if inside.since_ns != last_ns {
+                let limited = if live.view.is_limited_now() { pause_ns } else { 0 };
+                let limited_base_ns = live.view.limited_until_ns(packet.time_ns) - limited;
+                *inside = Inside { since_ns: last_ns, limited_base_ns, ..Inside::default() };
+            }
+            inside.answers = (inside.answers + 1).min(MOST_ANSWERS);
+            inside.unseen |= unwrap(una, packet.acknowledgement) > max;
+            let silence_start_ns = before_ns.max(last_ns);
+            let silence_ns = packet.time_ns.saturating_sub(silence_start_ns);
+            if silence_ns > inside.silence_ns {
+                (inside.silence_ns, inside.silence_start_ns) = (silence_ns, silence_start_ns);
+                inside.outstanding_bytes = max - una;
+            }
+        }
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
+        let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
+        match &mut watch.heard {
+            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= TOGETHER_NS => {
+                heard.add(
+                    packet,
+                    tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval)),
+                );
+            }
+            _ if awaited || silent => {
+                let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
+                    (Some(time_ns), Some(_)) => Some(time_ns),
+                    _ => live.last_acknowledgement_ns,
+                };
+                let probed = watch.timers > 0 && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns);
+                watch.heard = Some(Heard {
+                    time_ns: packet.time_ns,
+                    first_tsval: packet.tsval,
+                    acknowledged_before: una,
+                    round_trip,
+                    timers: if probed { watch.timers } else { 0 },
+                    answer: Return {
+                        silence_ns: last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last)),
+                        timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
+                        burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
+                        acknowledged_bytes: unwrap(una, packet.acknowledgement).saturating_sub(una),
+                        older_than_probe: watch
+                            .timer_tsval
+                            .filter(|_| probed && tsval.is_some())
+                            .map(|probe| serial_difference(packet.tsecr, probe) < 0),
+                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
+                    },
+                });
+            }
+            _ => {}
+        }
+        if let Some(heard) = watch.heard {
+            // What came together with it belongs to all gaps that wait for it.
+            for pending in &mut watch.pending {
+                if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
+                    pending.evidence.answer = Some(heard.answer);
+                }
+            }
+        }
+        live.watch = Some(watch);
+    }
+
+    /// The packet is data: it may be a timer's, or follow the end of a gap.
+    fn see_data(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+        let place = self.place(side);
+        let half = &mut self.halves[side];
+        let outstanding = half.una < half.max;
+        let last_ns = half.last_sent.0;
+        let Some(live) = half.live.as_deref_mut() else { return };
+        let Some(watch) = live.watch.as_deref_mut() else { return };
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        for pending in &mut watch.pending {
+            if packet.time_ns.saturating_sub(pending.end_ns) <= LOOK_AHEAD_NS {
+                let burst = &mut pending.evidence.data_burst;
+                burst.packets = burst.packets.saturating_add(1);
+                burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
+                burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+                // Several at once are no probe.
+                if pending.evidence.ending == Ending::NewData {
+                    watch.timers = 0;
+                }
+            }
+        }
+        if live.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
+            watch.timers = 0;
+        }
+        // A probe sooner after the data than any gap is long.
+        let alone = before_ns <= last_ns && packet.time_ns.saturating_sub(last_ns) <= SHORTEST_ANOMALY_NS as i64;
+        if place == Place::Sender && alone && outstanding && watch.timers == 0 && watch.pending.is_empty() {
+            let silence_ns = packet.time_ns.saturating_sub(last_ns) as f64;
+            let due = live.round_trips.srtt_ns().map(|srtt| 2.0 * srtt + PAUSE_NS as f64);
+            if due.is_some_and(|due| silence_ns >= EARLIEST_TIMER * due) {
+                watch.fired(packet);
+            }
+        }
+    }
+
+    fn place(&self, side: usize) -> Place {
+        match (self.beside[side], self.beside[1 - side]) {
+            (true, _) => Place::Sender,
+            (_, true) => Place::Receiver,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    /// What is known of the gap that `packet` ends.
+    fn evidence(&mut self, packet: &Packet, side: usize, before_ns: i64, gap_ns: i64) -> GapEvidence {
+        let place = self.place(side);
+        let round_trip = self.senders_round_trip(side);
+        let sack = self.sack;
+        let half = &mut self.halves[side];
+        let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
+        let full = u64::from(half.largest_payload.min(u32::from(half.segment_size(packet))));
+        let usual = (half.max - half.base) as f64 * TOGETHER_NS as f64
+            / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
+        let (una, max) = (half.una, half.max);
+        let Some(live) = half.live.as_deref_mut() else { return GapEvidence { gap_ns, place, ..Default::default() } };
+        let recovering = live.recovery.is_some_and(|recovery| una < recovery.point) || !live.scoreboard.is_empty();
+        let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
+        let limited_until = live.view.limited_until_ns(packet.time_ns);
+        let limited_now = live.view.is_limited_now();
+        let last = live.last_data;
+        let watch = live.watch.get_or_insert_default();
+        let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
+        let silence_start = before_ns.max(start_ns);
+        let silence_ns = packet.time_ns.saturating_sub(silence_start);
+        let in_the_middle = inside.filter(|inside| inside.silence_ns > silence_ns);
+        let (silence_ns, silence_start, outstanding_bytes) = match in_the_middle {
+            Some(inside) => (inside.silence_ns, inside.silence_start_ns, inside.outstanding_bytes),
+            None => (silence_ns, silence_start, outstanding_now),
+        };
+        // The answers that came before the end of the gap have changed what the sender knows.
+        let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
+        let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
+        let start = unwrap(max, packet.sequence);
+        let window_full_ns = match inside {
+            Some(inside) => limited_until - inside.limited_base_ns,
+            None if limited_now => gap_ns,
+            None => 0,
+        };
+        let similar = (gap_ns - watch.last_gap_ns).abs() as f64 <= SIMILAR * watch.last_gap_ns as f64;
+        watch.similar = if similar { watch.similar.saturating_add(1) } else { 0 };
+        watch.last_gap_ns = gap_ns;
+        GapEvidence {
+            gap_ns,
+            place,
+            ending: Ending::NewData,
+            silence_ns,
+            before_silence_ns: silence_start.saturating_sub(start_ns),
+            answers_inside: inside.map_or(0, |inside| inside.answers),
+            since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
+            outstanding_bytes,
+            segment_bytes: full,
+            recovering,
+            last_full: u64::from(last.length) >= full.max(1),
+            last_push: last.flags & tcp_flags::PSH != 0,
+            window_full_ns: window_full_ns.clamp(0, gap_ns),
+            round_trip_ns,
+            deviation_ns,
+            sack,
+            timers_before: heard.map_or(watch.timers, |heard| heard.timers),
+            sender_clock_ns,
+            answer: heard.map(|heard| heard.answer),
+            data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
+            usual_bytes_in_2_ms: usual as u64,
+            capture_missed: inside.is_some_and(|inside| inside.unseen)
+                || max > last.max + 1
+                || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
+            similar_before: watch.similar,
+        }
+    }
+
+    /// Round trip and deviation as the sender of a side's data measures them, as well as they are known here.
+    fn senders_round_trip(&self, side: usize) -> (Option<i64>, i64) {
+        let live = self.halves[side].live.as_deref();
+        let trips = live.map(|live| &live.round_trips);
+        let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
+        let deviation = trips.map_or(0, |trips| trips.deviation_ns() as i64);
+        if self.beside[side] {
+            return (smoothed.or(self.handshake_rtt_ns), deviation);
+        }
+        let loop_ns = live.map_or(0, |live| live.view.recent_loop_ns()).max(self.loops_ns[side].unwrap_or(0));
+        let both = (loop_ns > 0).then(|| loop_ns.saturating_add(smoothed.or(self.loops_ns[1 - side]).unwrap_or(0)));
+        (both.max(self.handshake_rtt_ns), deviation)
+    }
+
+    /// The data packet of which [`Self::watch`] gave the evidence has been taken: the gap is over.
+    pub(super) fn end_gap(
+        &mut self,
+        mut evidence: GapEvidence,
+        packet: &Packet,
+        side: usize,
+        before: (i64, u32),
+        arrived: &Arrived,
+        limit_ns: Option<u64>,
+    ) {
+        evidence.ending = ending(arrived);
+        let gap = Gap {
+            start_ns: before.0,
+            gap_ns: u64::try_from(evidence.gap_ns).unwrap_or(0),
+            frames: [before.1, packet.frame],
+            cause: Default::default(),
+            confidence: 0.0,
+        };
+        let may_be_probe = evidence.ending == Ending::NewData
+            && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
+            && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_due_ns().unwrap_or(i64::MAX) as f64;
+        let by_timer = matches!(evidence.ending, Ending::Timeout | Ending::TailProbe)
+            || (may_be_probe && evidence.outstanding_bytes > 0);
+        let Some(watch) = self.halves[side].live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else {
+            return;
+        };
+        if by_timer && evidence.place == Place::Sender {
+            watch.fired(packet);
+        }
+        let pending = Pending {
+            gap,
+            end_ns: packet.time_ns,
+            end_tsval: packet.tsval,
+            awaits_answer: by_timer && evidence.place == Place::Sender,
+            evidence,
+        };
+        if is_plain(&evidence) {
+            return self.judge(side, &pending, limit_ns);
+        }
+        let oldest = (watch.pending.len() >= MOST_PENDING).then(|| watch.pending.remove(0));
+        watch.pending.push(pending);
+        self.looking = true;
+        if let Some(oldest) = oldest {
+            self.judge(side, &oldest, limit_ns);
+        }
+    }
+
+    /// Judges the gaps whose look-ahead is over.
+    fn judge_what_is_due(&mut self, time_ns: i64, limit_ns: Option<u64>) {
+        self.looking = false;
+        for side in 0..2 {
+            let mut due = Vec::new();
+            if let Some(watch) = self.halves[side].live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) {
+                let heard_ns = watch.heard.map_or(i64::MAX, |heard| heard.time_ns);
+                watch.pending.retain(|pending| {
+                    let is_due = pending.is_due(time_ns, heard_ns);
+                    if is_due {
+                        due.push(*pending);
+                    }
+                    !is_due
+                });
+                self.looking |= !watch.pending.is_empty();
+            }
+            due.iter().for_each(|pending| self.judge(side, pending, limit_ns));
+        }
+    }
+
+    /// The connection is over: what waits is judged as it stands.
+    pub(super) fn judge_all(&mut self, limit_ns: Option<u64>) {
+        self.looking = false;
+        for side in 0..2 {
+            let live = self.halves[side].live.as_deref_mut();
+            let waiting =
+                live.and_then(|live| live.watch.as_deref_mut()).map(|watch| std::mem::take(&mut watch.pending));
+            waiting.unwrap_or_default().iter().for_each(|pending| self.judge(side, pending, limit_ns));
+        }
+    }
+
+    fn judge(&mut self, side: usize, pending: &Pending, limit_ns: Option<u64>) {
+        let (cause, confidence) = cause(&pending.evidence);
+        let gap = Gap { cause, confidence, ..pending.gap };
+        let Gap { start_ns, frames, .. } = gap;
+        let end_ns = pending.end_ns;
+        if let Some(live) = self.halves[side].live.as_deref_mut() {
+            live.gaps.add(gap, limit_ns);
+        }
+        let ended_by_timer = matches!(pending.evidence.ending, Ending::Timeout | Ending::TailProbe);
+        let side = side as u8;
+        self.gap_classified(&ClassifiedGap { side, start_ns, end_ns, cause, confidence, ended_by_timer, frames });
+    }
+}
+
+impl GapWatch {
+    /// A timer of the sender fired.
+    fn fired(&mut self, packet: &Packet) {
+        self.timers = self.timers.saturating_add(1);
+        self.timer_ns = packet.time_ns;
+        self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+    }
+}
+
+impl Heard {
+    fn add(&mut self, packet: &Packet, timestamps_ns: Option<i64>) {
+        let burst = &mut self.answer.burst;
+        burst.packets = burst.packets.saturating_add(1);
+        burst.span_ns = packet.time_ns.saturating_sub(self.time_ns);
+        burst.timestamps_ns = timestamps_ns;
+        let before = self.acknowledged_before;
+        let acknowledged = unwrap(before, packet.acknowledgement).saturating_sub(before);
+        self.answer.acknowledged_bytes = self.answer.acknowledged_bytes.max(acknowledged);
+    }
+}
+
+impl Pending {
+    fn answered_by(&self, heard: &Heard) -> bool {
+        self.evidence.answer.is_some_and(|answer| {
+            answer.silence_ns == heard.answer.silence_ns && answer.timestamps_ns == heard.answer.timestamps_ns
+        })
+    }
+
+    fn is_due(&self, time_ns: i64, heard_ns: i64) -> bool {
+        let over = time_ns.saturating_sub(self.end_ns) > LOOK_AHEAD_NS;
+        let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
+        match self.evidence.answer {
+            Some(_) => over && time_ns.saturating_sub(heard_ns) > TOGETHER_NS,
+            None => over && !(self.awaits_answer && probe),
+        }
+    }
+}
+
+/// Nothing that comes later can change what is said of it.
+fn is_plain(evidence: &GapEvidence) -> bool {
+    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
+    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < PAUSE_NS * 5);
+    match evidence.place {
+        Place::Sender => {
+            usual
+                && data_on_time
+                && (evidence.outstanding_bytes == 0 || evidence.since_answer_ns.is_some_and(|s| s < PAUSE_NS))
+        }
+        _ => {
+            data_on_time
+                && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
+        }
+    }
+}
+
+/// The gap by the timestamps of the data's sender.
+fn sender_clock_ns(live: &Live, packet: &Packet, gap_ns: i64) -> Option<i64> {
+    if packet.options & option_bits::TIMESTAMPS == 0 {
+        return None;
+    }
+    let elapsed = packet.time_ns.saturating_sub(live.clock.newest_ns()?);
+    Some(gap_ns - (elapsed - live.clock.since_newest_ns(packet.tsval)?))
+}
+
+fn ending(arrived: &Arrived) -> Ending {
+    match (arrived.kind, arrived.trigger) {
+        (Kind::WindowProbe, _) => Ending::WindowProbe,
+        (Kind::KeepAlive, _) => Ending::KeepAlive,
+        (_, Some(Trigger::Rto)) => Ending::Timeout,
+        (_, Some(Trigger::Tlp)) => Ending::TailProbe,
+        (_, Some(Trigger::Fast | Trigger::Rack)) => Ending::LossSigns,
+        (Kind::Data, _) => Ending::NewData,
+        _ => Ending::Repeat,
+    }
+}

@@ -1,0 +1,303 @@
+//! Why no data passed for a while: each cause with its decisive evidence, and with what tells it from its neighbours
+//! (methods, section 6.7).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::analysis::Options;
+use vmtrace_core::tcp::gap_cause::Cause;
+use vmtrace_core::tcp::summary::SpacingSummary;
+
+fn spacing_with(talk: &Talk, limit_ns: Option<u64>) -> SpacingSummary {
+    let options = Options { oversize_abs_ns: limit_ns, ..Options::default() };
+    talk.analysis_with(&options).connections[0].directions[CLIENT].spacing.clone()
+}
+
+/// Cause and length in milliseconds of each gap in the client's data that is longer than 30 ms.
+fn gaps(talk: &Talk) -> Vec<(Cause, i64)> {
+    let spacing = spacing_with(talk, Some(ms(30.0) as u64));
+    spacing.gaps().iter().map(|gap| (gap.cause, gap.gap_ns as i64 / 1_000_000)).collect()
+}
+
+/// Cause of the only such gap.
+fn only_cause(talk: &Talk) -> Cause {
+    let gaps = gaps(talk);
+    assert_eq!(gaps.len(), 1, "{gaps:?}");
+    gaps[0].0
+}
+
+/// So long after data its acknowledgement is seen beside the sender, ms.
+const RTT: f64 = 20.0;
+
+fn segment(n: i64) -> Segment {
+    let data = data(n * 1000, 1000);
+    Segment { flags: data.flags & !8, ..data }
+}
+
+/// Full segments without PSH at each millisecond from `from` to `to`, numbered by that (from 50 on).
+fn flow(talk: Talk, from: i32, to: i32) -> Talk {
+    talk.each(from..to, |talk, n| talk.client(f64::from(n), segment(i64::from(n) - 50)))
+}
+
+/// The acknowledgement of segment `n`, seen at `time`, made (by its timestamp) at `made`.
+fn answer(talk: Talk, time: f64, n: i32, made: f64) -> Talk {
+    talk.server(time, ack((i64::from(n) - 49) * 1000).tsval(2_000_000 + made as u32).tsecr(1_000_000 + n as u32))
+}
+
+/// Beside the sender: full segments every millisecond, each acknowledged after [`RTT`], from 50 to 449 ms. The last
+/// acknowledgement seen at 449 ms is that of segment 429; segments to 449 are outstanding.
+fn running() -> Talk {
+    let talk = Talk::seen_at_client(RTT).with_timestamps();
+    (50..450).fold(talk, |talk, n| {
+        let talk = if n >= 70 { answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0) } else { talk };
+        flow(talk, n, n + 1)
+    })
+}
+
+/// The twenty acknowledgements outstanding, all within 1 ms from `at`, each made on time plus `late`.
+fn backlog(talk: Talk, at: f64, late: f64) -> Talk {
+    (430..450).fold(talk, |talk, n| answer(talk, at + f64::from(n - 430) * 0.05, n, f64::from(n) + 10.0 + late))
+}
+
+/// Goes on from `at`.
+fn burst(talk: Talk, at: f64, first: i32) -> Talk {
+    (0..20).fold(talk, |talk, n| talk.client(at + f64::from(n) * 0.05, segment(i64::from(first + n - 50))))
+}
+
+#[test]
+fn the_words_of_the_contract_are_all_there() {
+    let names: Vec<&str> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+    assert_eq!(
+        names.join(" "),
+        "local_host_stall remote_host_stall path_hold host_or_path sender_application receiver_window timeout \
+         tail_probe ack_clock pacing_or_shaping capture_artifact unknown"
+    );
+    assert!(Cause::ALL.iter().enumerate().all(|(number, cause)| *cause as usize == number));
+}
+
+#[test]
+fn nothing_of_either_side_no_probe_on_time_then_old_acknowledgements_at_once_is_a_stall_of_this_host() {
+    let talk = burst(backlog(running(), 650.0, 0.0), 651.1, 450);
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 202)]);
+}
+
+#[test]
+fn so_it_is_if_the_overdue_probe_goes_out_before_the_backlog_is_taken_in() {
+    let talk = burst(backlog(running().client(650.0, segment(399)), 650.2, 0.0), 651.3, 450);
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn shorter_than_the_probe_it_could_be_the_path() {
+    let talk = burst(backlog(running(), 500.0, 0.0), 501.1, 450);
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 52)]);
+}
+
+#[test]
+fn a_probe_on_time_and_old_acknowledgements_later_are_a_path_that_held_packets() {
+    let probed = running().client(498.0, segment(399));
+    let talk = burst(backlog(probed, 650.0, 0.0), 651.1, 450);
+    assert_eq!(gaps(&talk), [(Cause::PathHold, 49), (Cause::PathHold, 153)]);
+    // The probe may carry new data.
+    let probed = running().client(498.0, segment(400));
+    let talk = burst(backlog(probed, 650.0, 0.0), 651.1, 451);
+    assert_eq!(gaps(&talk), [(Cause::PathHold, 49), (Cause::PathHold, 153)]);
+}
+
+#[test]
+fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_of_the_receiver() {
+    let probed = running().client(498.0, segment(399));
+    let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
+    assert_eq!(gaps(&talk), [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]);
+}
+
+#[test]
+fn new_acknowledgements_at_the_paths_own_rate_could_be_either() {
+    let probed = running().client(498.0, segment(399));
+    let late = (430..450).fold(probed, |talk, n| {
+        let at = 650.0 + f64::from(n - 430);
+        answer(talk, at, n, at - 10.0)
+    });
+    assert_eq!(gaps(&burst(late, 670.2, 450)).iter().map(|gap| gap.0).collect::<Vec<_>>(), [Cause::HostOrPath; 2]);
+}
+
+#[test]
+fn a_probe_that_is_answered_repaired_a_loss() {
+    // Segments 445 to 449 were lost: the others are acknowledged on time.
+    let acknowledged = (430..445).fold(running(), |talk, n| answer(talk, f64::from(n) + 20.0, n, f64::from(n) + 10.0));
+    let probed = acknowledged.client(506.0, segment(399));
+    let answered = probed.server(526.0, ack(395_000).sack(399_000, 400_000).tsval(2_000_516).tsecr(1_000_506));
+    let talk = answered.client(526.1, segment(395)).client(526.2, segment(396));
+    assert_eq!(gaps(&talk), [(Cause::TailProbe, 57)]);
+}
+
+#[test]
+fn a_timeout_after_a_loss_is_a_timeout() {
+    let probed = running().client(498.0, segment(399)).client(718.0, segment(380));
+    let answered = probed.server(738.0, ack(381_000).tsval(2_000_728).tsecr(1_000_718));
+    let talk = answered.client(738.1, segment(381)).client(738.2, segment(382));
+    assert_eq!(gaps(&talk), [(Cause::TailProbe, 49), (Cause::Timeout, 220)]);
+}
+
+/// The last segment (450) is short and has PSH; all are acknowledged on time.
+fn drained() -> Talk {
+    let last = running().client(450.0, data(400_000, 300));
+    let talk = (430..450).fold(last, |talk, n| answer(talk, f64::from(n) + 19.9, n, f64::from(n) + 10.0));
+    talk.server(470.0, ack(400_300))
+}
+
+#[test]
+fn acknowledgements_go_on_and_the_last_segment_ends_a_write_then_the_sender_had_nothing_to_send() {
+    let talk = drained().client(900.0, data(400_300, 1000)).client(900.1, data(401_300, 1000));
+    assert_eq!(gaps(&talk), [(Cause::SenderApplication, 450)]);
+}
+
+#[test]
+fn a_closed_window_that_an_update_opens_is_the_receivers() {
+    let closed = (430..450).fold(running(), |talk, n| {
+        let window = if n == 449 { 0 } else { 100 };
+        let ack = ack((i64::from(n) - 49) * 1000).window(window).tsval(2_000_010 + n as u32);
+        talk.server(f64::from(n) + 19.9, ack)
+    });
+    let talk = burst(closed.server(700.0, ack(400_000).window(1000)), 700.2, 450);
+    assert_eq!(gaps(&talk), [(Cause::ReceiverWindow, 251)]);
+    // A stall of the application while the window is open: the same but for the window.
+    let open = (430..450).fold(running(), |talk, n| answer(talk, f64::from(n) + 19.9, n, f64::from(n) + 10.0));
+    assert_ne!(gaps(&burst(open, 700.2, 450))[0].0, Cause::ReceiverWindow);
+}
+
+#[test]
+fn a_full_window_waits_for_its_acknowledgement() {
+    // 3000 bytes are allowed, on a path of 40 ms.
+    let talk = Talk::new().client(0.0, syn().no_scale()).server(40.0, syn_ack()).client(40.1, ack(0));
+    let talk = talk.server(41.0, ack(0).window(3000)).each(0..10, |talk, n: i64| {
+        let at = 50.0 + n as f64 * 40.0;
+        let talk = talk.each(0..3, |talk, k| talk.client(at, segment(n * 3 + k)));
+        talk.server(at + 39.9, ack((n + 1) * 3000).window(3000))
+    });
+    assert!(gaps(&talk).iter().all(|gap| gap.0 == Cause::ReceiverWindow), "{:?}", gaps(&talk));
+    assert_eq!(gaps(&talk).len(), 9);
+}
+
+#[test]
+fn a_congestion_window_waits_for_its_acknowledgement() {
+    let talk = Talk::seen_at_client(40.0).with_timestamps().each(0..10, |talk, n: i64| {
+        let at = 50.0 + n as f64 * 40.0;
+        let talk = talk.each(0..3, |talk, k| talk.client(at, segment(n * 3 + k)));
+        talk.server(at + 39.9, ack((n + 1) * 3000))
+    });
+    assert!(gaps(&talk).iter().all(|gap| gap.0 == Cause::AckClock), "{:?}", gaps(&talk));
+}
+
+#[test]
+fn segments_at_even_distances_with_nothing_that_holds_them_back_are_paced() {
+    let talk = Talk::seen_at_client(40.0).with_timestamps().each(0..20, |talk, n: i64| {
+        let at = 50.0 + n as f64 * 50.0;
+        talk.client(at, segment(n)).server(at + 40.0, ack((n + 1) * 1000))
+    });
+    let causes: Vec<Cause> = gaps(&talk).iter().map(|gap| gap.0).collect();
+    assert_eq!(&causes[6..], [Cause::PacingOrShaping; 13]);
+}
+
+#[test]
+fn a_step_of_the_captures_clock_is_no_gap_of_the_transfer() {
+    let stepped = running().set_capture_clock(200.0);
+    let talk = (450..500).fold(stepped, |talk, n| {
+        let talk = answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0);
+        flow(talk, n, n + 1)
+    });
+    assert_eq!(gaps(&talk), [(Cause::CaptureArtifact, 201)]);
+}
+
+#[test]
+fn data_that_the_capture_missed_is_no_gap_either() {
+    // 450 to 499 crossed unseen.
+    let talk = (500..550).fold(running(), |talk, n| {
+        let talk = answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0);
+        flow(talk, n, n + 1)
+    });
+    assert_eq!(gaps(&talk), [(Cause::CaptureArtifact, 51)]);
+}
+
+#[test]
+fn keep_alives_are_the_applications_pause() {
+    let talk = drained().client(900.0, Segment { length: 1, ..data(400_299, 1) });
+    assert_eq!(only_cause(&talk), Cause::SenderApplication);
+}
+
+/// Beside the receiver: full segments each millisecond, sent (by their timestamps) 10 ms before, each acknowledged at once.
+fn arriving(talk: Talk, from: i32, to: i32, shift: f64) -> Talk {
+    (from..to).fold(talk, |talk, n| {
+        let at = f64::from(n) + shift;
+        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + (f64::from(n) + shift) as u32 - 10);
+        talk.client(at, sent).server(at + 0.05, ack((i64::from(n) - 49) * 1000))
+    })
+}
+
+fn beside_receiver() -> Talk {
+    arriving(Talk::seen_at_server(RTT).with_timestamps(), 50, 450, 0.0)
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its_probe_stood_still() {
+    assert_eq!(gaps(&arriving(beside_receiver(), 450, 500, 200.0)), [(Cause::RemoteHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_the_end_of_a_write_is_the_senders_application() {
+    let talk = beside_receiver().client(450.0, data(400_000, 300).tsval(1_000_440)).server(450.1, ack(400_300));
+    let talk = talk.client(650.0, data(400_300, 1000).tsval(1_000_640)).server(650.1, ack(401_300));
+    assert_eq!(gaps(&talk), [(Cause::SenderApplication, 200)]);
+}
+
+#[test]
+fn beside_the_receiver_data_that_was_sent_before_was_held_by_path_or_host() {
+    let talk = (450..500).fold(beside_receiver(), |talk, n| {
+        let at = 650.0 + f64::from(n - 450) * 0.02;
+        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10);
+        talk.client(at, sent).server(at + 0.01, ack((i64::from(n) - 49) * 1000))
+    });
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_a_pause_of_one_round_trip_is_the_acknowledgement_clock() {
+    assert_eq!(
+        spacing_with(&arriving(beside_receiver(), 450, 500, 19.0), Some(ms(15.0) as u64)).gaps()[0].cause,
+        Cause::AckClock
+    );
+}
+
+#[test]
+fn without_timestamps_a_backlog_is_less_sure() {
+    let running = Talk::seen_at_client(RTT);
+    let talk = (50..450).fold(running, |talk, n| {
+        let talk = if n >= 70 { answer(talk, f64::from(n) - 0.1, n - 20, 0.0) } else { talk };
+        flow(talk, n, n + 1)
+    });
+    let spacing = spacing_with(&burst(backlog(talk, 650.0, 0.0), 651.1, 450), None);
+    assert_eq!(spacing.gaps().len(), 1);
+    assert_eq!(spacing.gaps()[0].cause, Cause::LocalHostStall);
+    assert!(spacing.gaps()[0].confidence < 0.7);
+}
+
+#[test]
+fn totals_by_cause_follow_the_limit_and_stalls_do_not() {
+    let talk = burst(backlog(running(), 650.0, 0.0), 651.1, 450);
+    for (limit, oversize) in [(None, 1), (Some(ms(100.0) as u64), 1), (Some(ms(300.0) as u64), 0)] {
+        let spacing = spacing_with(&talk, limit);
+        let causes = spacing.causes.unwrap_or_else(|| panic!("no causes"));
+        assert_eq!(causes.oversize[Cause::LocalHostStall as usize].count, oversize);
+        assert_eq!(causes.stalls.map(|stalls| stalls.count), Some(1));
+    }
+}
+
+#[test]
+fn stalls_are_summed_up_for_the_direction() {
+    let direction = burst(backlog(running(), 650.0, 0.0), 651.1, 450).summary().directions[CLIENT].clone();
+    let stalls = direction.stalls().map(|stalls| (stalls.count, stalls.longest_ns as i64));
+    assert_eq!(stalls, Some((1, ms(202.1))));
+    // 420 segments within 602 ms, 400 of them outside the stall.
+    assert!(direction.stall_lost_bytes().is_some_and(|bytes| (200_000..220_000).contains(&bytes)));
+    assert!(direction.not_measured().any(|reason| reason == ("spacing.stall_period_s", "few_stalls")));
+}
