@@ -142,8 +142,11 @@ impl SenderView {
     }
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) {
-        // What was heard long ago counts from then, not from the data that comes after a pause.
-        self.advance_through_waiting(time_ns);
+        // A queue does not grow so fast: the sender heard it long ago and paused.
+        let longest_ns = self.recent_loop_ns + self.recent_loop_ns * 3 / 2 + ECHO_PATIENCE_NS;
+        if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
+            self.advance_through_waiting(time_ns);
+        }
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
