@@ -133,6 +133,8 @@ pub struct Return {
     pub burst: Burst,
     /// Bytes that it and what passed together with it acknowledged.
     pub acknowledged_bytes: u64,
+    /// How many of these packets acknowledged more than the one before.
+    pub advances: u32,
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
     /// timestamps or probe.
     pub older_than_probe: Option<bool>,
@@ -394,7 +396,7 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let answer = evidence.answer?;
     let held = match answer.was_held() {
         Some(held) => held,
-        None => answer.burst.packets >= BACKLOG_PACKETS && !evidence.sender_ran(),
+        None => answer.advances >= BACKLOG_PACKETS && !evidence.sender_ran(),
     };
     if !held {
         return None;

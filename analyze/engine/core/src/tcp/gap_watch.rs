@@ -202,6 +202,7 @@ impl Connection {
                         timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
                         burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
                         acknowledged_bytes: unwrap(una, packet.acknowledgement).saturating_sub(una),
+                        advances: u32::from(unwrap(una, packet.acknowledgement) > una),
                         older_than_probe: watch
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
@@ -456,6 +457,7 @@ impl Heard {
         burst.timestamps_ns = timestamps_ns;
         let before = self.acknowledged_before;
         let acknowledged = unwrap(before, packet.acknowledgement).saturating_sub(before);
+        self.answer.advances += u32::from(acknowledged > self.answer.acknowledged_bytes);
         self.answer.acknowledged_bytes = self.answer.acknowledged_bytes.max(acknowledged);
     }
 }

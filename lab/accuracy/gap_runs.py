@@ -1,0 +1,188 @@
+"""Transfers whose pauses are known: one end is a guest kernel that gets stopped, or the path holds or loses all.
+
+Each leaves `sender.pcap` and `receiver.pcap` (of the data), and what stood still when.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from lab import namespaces, scenario
+from lab.accuracy.gap_truth import Event, Truth
+from lab.capture_run import capturing
+from lab.description import Scenario
+from lab.emulator import EmulatorSettings
+from lab.guest import kernel
+from lab.hosts import PREFIX_LENGTH, ROUTERS, EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
+from lab.impairments import Impairments
+from lab.stalls import GuestKernelHost, Stalling, Stalls, read
+from lab.transfer import PORT, Kind, Transfer
+
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A transfer with its captures: by place of the data, and what stood still."""
+
+    name: str
+    captures: dict[str, Path]
+    data_sender: str
+    """Address whose data is meant."""
+    events: list[Event]
+    otherwise: Truth = Truth.NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class StalledGuest:
+    """A transfer of one end in a guest kernel that is stopped now and then."""
+
+    name: str
+    forward: Impairments
+    reverse: Impairments
+    stalls: Stalls
+    seed: int
+    seconds: float = 8.0
+    guest_receives: bool = False
+
+
+def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
+    """Carries it out. The guest has the place of the host `sender`; with `guest_receives` the data flows to it."""
+    namespaces.require()
+    folder.mkdir(parents=True, exist_ok=True)
+    emulator = EmulatorSettings(wanted.forward, wanted.reverse, wanted.seed)
+    settings = {"sender": HostSettings(), "receiver": HostSettings()}
+    transfer = Transfer(
+        Kind.DOWNLOAD if wanted.guest_receives else Kind.UPLOAD, payload_bytes=1 << 40, seconds=wanted.seconds
+    )
+    with joined_hosts(Topology.GUEST, 4, 1500, settings, emulator, folder) as path:
+        outside = path.hosts["receiver"]
+        captured = {"outside": (outside.namespace, outside.device, folder / "outside.pcap")}
+        with capturing(captured, 128) as captures, _server(path, transfer, folder):
+            _guest_transfers(path, transfer, wanted, folder)
+            health = {name: capture.stop() for name, capture in captures.items()}
+        path.finish()
+    if not all(each.whole for each in health.values()):
+        raise RuntimeError(f"{wanted.name}: the capture outside lost packets")
+    inside, outside_pcap = folder / "guest.pcap", folder / "outside.pcap"
+    truth = Truth.RECEIVER_HOST if wanted.guest_receives else Truth.SENDER_HOST
+    events = [
+        Event(stall.start_ns, stall.start_ns + round(stall.duration_s * _NS), truth)
+        for stall in read(folder / "stalls.csv")
+    ]
+    at = (outside_pcap, inside) if wanted.guest_receives else (inside, outside_pcap)
+    sender = "198.18.2.1" if wanted.guest_receives else "198.18.1.1"
+    return Made(wanted.name, {"sender": at[0], "receiver": at[1]}, sender, events)
+
+
+def _document(path: EmulatedPath, transfer: Transfer, end: str, role: str, folder: Path) -> Path:
+    document = {"end": end, "address": path.hosts["receiver"].address, "port": PORT, "transfer": asdict(transfer)}
+    document["congestion_control"] = "cubic"
+    document["tcp_info"], document["result"] = str(folder / f"tcp_info.{role}.csv"), str(folder / f"{end}.json")
+    settings = folder / f"{end}.settings.json"
+    settings.write_text(json.dumps(document))
+    return settings
+
+
+@contextmanager
+def _server(path: EmulatedPath, transfer: Transfer, folder: Path) -> Iterator[None]:
+    host = path.hosts["receiver"]
+    settings = _document(path, transfer, "server", "receiver", folder)
+    command = [*namespaces.exec_prefix(host.namespace), sys.executable, "-m", "lab.endpoint", str(settings)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=module_environment())
+    try:
+        if process.stdout is None or process.stdout.readline().strip() != "ready":
+            raise RuntimeError("the server of the transfer did not start")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGuest, folder: Path) -> None:
+    host = path.hosts["sender"]
+    settings = _document(path, transfer, "client", "sender", folder)
+    capture = f"tcpdump -i eth0 -w {folder}/guest.pcap -s 128 -B 16384 -n -p -Z root --time-stamp-precision=nano tcp"
+    script = f"{capture} & sleep 1.5; {sys.executable} -m lab.endpoint {settings}; sleep 0.5; kill -INT $!; wait $!"
+    guest_settings = kernel.GuestSettings(
+        address=host.address,
+        router=ROUTERS[4]["sender"],
+        prefix_length=PREFIX_LENGTH[4],
+        mtu=1500,
+        sysctls=HostSettings().as_sysctls(),
+        segmentation_offload=True,
+        receive_offload=True,
+        writable=(folder.absolute(),),
+        program=("sh", "-c", script),
+        environment={**module_environment(), "PATH": os.environ.get("PATH", os.defpath)},
+        terminal_size=None,
+    )
+    with kernel.running(guest_settings, host.namespace, io.BytesIO(), folder / "guest.log") as guest:
+        stalling = Stalling(wanted.stalls, wanted.seed, GuestKernelHost(guest.process_id), folder / "stalls.csv")
+        time.sleep(3.0)  # tcpdump and the endpoint are up, slow start is over
+        stalling.start()
+        try:
+            guest.wait(wanted.seconds + 20)
+        finally:
+            stalling.finish()
+
+
+def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHING) -> Made | None:
+    """A scenario with holds in its path; None if the machine was too busy to rely on it."""
+    done = scenario.run(description, folder, attempts=3)
+    if not done.good:
+        return None
+    first_ns = min(row.time_in_ns for row in done.fates())
+    events = [
+        Event(
+            first_ns + round(hold.start_s * _NS),
+            first_ns + round((hold.start_s + hold.duration_s) * _NS) + round(_round_trip_ns(description)),
+            Truth.LOSSES if hold.drop else Truth.PATH,
+        )
+        for hold in {*description.forward.holds, *description.reverse.holds}
+    ]
+    captures = {"sender": done.sender_pcap, "receiver": done.receiver_pcap}
+    return Made(description.name, captures, "198.18.1.1", sorted(events, key=lambda event: event.start_ns), otherwise)
+
+
+def _round_trip_ns(description: Scenario) -> float:
+    """What a hold delays shows up to a round trip after its end."""
+    return (description.forward.delay_s + description.reverse.delay_s) * _NS
+
+
+def save(made: Made, folder: Path) -> None:
+    """Keep the truth beside the captures."""
+    with (folder / "events.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("start_ns", "end_ns", "truth"))
+        writer.writerows((event.start_ns, event.end_ns, str(event.truth)) for event in made.events)
+    facts = {"name": made.name, "data_sender": made.data_sender, "otherwise": str(made.otherwise)}
+    facts |= {place: str(path) for place, path in made.captures.items()}
+    (folder / "made.json").write_text(json.dumps(facts))
+
+
+def load(folder: Path) -> Made:
+    """What `save` kept."""
+    facts = json.loads((folder / "made.json").read_text())
+    with (folder / "events.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    events = [Event(int(row["start_ns"]), int(row["end_ns"]), Truth(row["truth"])) for row in rows]
+    captures = {place: Path(facts[place]) for place in ("sender", "receiver")}
+    return Made(facts["name"], captures, facts["data_sender"], events, Truth(facts["otherwise"]))
+
+
+def with_seed(wanted: StalledGuest, seed: int) -> StalledGuest:
+    """The same with other dice."""
+    return replace(wanted, name=f"{wanted.name}-{seed}", seed=seed)
