@@ -327,9 +327,9 @@ impl LimitsSummary {
         if let Some(factor) = opening.wait {
             push(before_data_ns, data_ns, factor);
         }
-        if !first.is_empty() {
-            self.runs.splice(0..0, first);
-        }
+        let mut runs = Runs::default();
+        first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
+        self.runs = runs.into_list();
     }
 }
 

@@ -24,8 +24,10 @@ const EVEN_RATE: f64 = 0.1;
 const ROUNDS_WITH_LOSS: usize = 3;
 /// Rounds looked at for that on either side.
 const NEAR: usize = 3;
-/// Rounds with one flight that show a limit of the sender's own, and how far their flights may lie apart.
-const SEND_BUFFER_ROUNDS: usize = 8;
+/// Rounds with one flight that show a limit of the sender's own (of short transfers), and how far their flights may lie
+/// apart.
+const SEND_BUFFER_ROUNDS: usize = 12;
+const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.15;
 /// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
 const SAME_SEGMENTS: f64 = 1.5;
@@ -115,7 +117,7 @@ fn holds_through_loss(around: &[Round]) -> bool {
     around.len() > NEAR && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
-/// Rule 10: the flight stays the same for eight rounds, below the window, without a queue and without a loss before.
+/// Rule 10: the flight stays the same for many rounds, below the window, without a queue and without a loss before.
 pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let steady = |window: &[Round]| {
@@ -133,9 +135,9 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
                         .is_none_or(|rtt| (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
             })
     };
-    let first = index.saturating_sub(SEND_BUFFER_ROUNDS - 1);
-    background.no_loss_yet
-        && (first..=index).any(|start| rounds.get(start..start + SEND_BUFFER_ROUNDS).is_some_and(steady))
+    let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
+    let first = index.saturating_sub(length - 1);
+    background.no_loss_yet && (first..=index).any(|start| rounds.get(start..start + length).is_some_and(steady))
 }
 
 /// The later half of the rounds had no more in flight than the earlier half.

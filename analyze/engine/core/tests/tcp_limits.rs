@@ -1,0 +1,250 @@
+//! What limited a transfer (methods, section 6.6), on transfers of a sender that is modelled in the open: a window that
+//! follows a rule, a path with a round trip and a rate, acknowledgements for every segment.
+
+mod playbook;
+
+use std::collections::VecDeque;
+
+use playbook::*;
+use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::summary::ConnectionSummary;
+
+const SEGMENT: u32 = FULL;
+/// The server's timestamp clock at 0 ms; it ticks once a millisecond.
+const TICKS_AT_SERVER: u32 = 2_000_000;
+/// The window scale of both sides is 7.
+const WINDOW_UNIT: usize = 128;
+
+/// A transfer of full segments from the client.
+#[derive(Clone)]
+struct Transfer {
+    segments: usize,
+    rtt_ms: f64,
+    /// Time the path takes for a segment.
+    serialization_ms: f64,
+    /// Segments in flight allowed, after so many have been acknowledged.
+    window: fn(usize) -> usize,
+    /// The receiver's window in segments.
+    advertised: usize,
+    /// The application gives so many segments and a short one at a time, and so often.
+    writes: Option<(usize, f64)>,
+    beside_sender: bool,
+}
+
+impl Default for Transfer {
+    fn default() -> Self {
+        Self {
+            segments: 2000,
+            rtt_ms: 20.0,
+            serialization_ms: 0.01,
+            window: |_| 20,
+            advertised: 5000,
+            writes: None,
+            beside_sender: true,
+        }
+    }
+}
+
+impl Transfer {
+    /// The capture of it.
+    fn talk(&self) -> Talk {
+        let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
+        let (mut sent, mut acknowledged, mut link_free_ms, mut now_ms) = (0usize, 0usize, 0.0f64, self.rtt_ms + 1.0);
+        let mut answers: VecDeque<f64> = VecDeque::new();
+        // What the sender has heard last, as timestamps tell it.
+        let mut heard = None;
+        while acknowledged < self.segments {
+            let given = self.writes.map_or(self.segments, |(piece, every_ms)| {
+                (piece * (1 + ((now_ms - self.rtt_ms - 1.0) / every_ms) as usize)).min(self.segments)
+            });
+            let limit = (self.window)(acknowledged).min(self.advertised);
+            while sent < given && sent - acknowledged < limit {
+                let passes_ms = link_free_ms.max(now_ms) + self.serialization_ms;
+                link_free_ms = passes_ms;
+                let length = match self.writes {
+                    Some((piece, _)) if (sent + 1).is_multiple_of(piece) => SEGMENT / 2,
+                    _ => SEGMENT,
+                };
+                let captured_ms = if self.beside_sender { now_ms } else { passes_ms };
+                lines.push((captured_ms, CLIENT, Segment { tsecr: heard, ..data(self.position(sent), length) }));
+                answers.push_back(passes_ms + self.rtt_ms);
+                sent += 1;
+            }
+            let written_ms = self
+                .writes
+                .filter(|_| sent == given && given < self.segments)
+                .map(|(piece, every_ms)| self.rtt_ms + 1.0 + every_ms * (given / piece) as f64 + 1e-6);
+            match (answers.front().copied(), written_ms) {
+                (Some(answer_ms), write) if write.is_none_or(|write| answer_ms <= write) => {
+                    answers.pop_front();
+                    acknowledged += 1;
+                    now_ms = answer_ms;
+                    let captured_ms = if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + 0.05 };
+                    let window = (self.advertised * SEGMENT as usize).div_ceil(WINDOW_UNIT) as u16;
+                    let segment = ack(self.position(acknowledged)).window(window);
+                    heard = Some(TICKS_AT_SERVER + captured_ms as u32);
+                    lines.push((captured_ms, SERVER, Segment { tsval: heard, ..segment }));
+                }
+                (_, Some(write_ms)) => now_ms = write_ms,
+                (answer, None) => assert!(answer.is_some(), "the model waits for something"),
+            }
+        }
+        lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let beside_server = if self.beside_sender { (self.rtt_ms, 0.05) } else { (0.05, self.rtt_ms) };
+        let open = Talk::new().with_timestamps().open(beside_server.0, beside_server.1);
+        lines.into_iter().fold(open, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment))
+    }
+
+    /// Stream position of a segment: those that end a write are half as long.
+    fn position(&self, number: usize) -> i64 {
+        let short = self.writes.map_or(0, |(piece, _)| number / piece);
+        (number * SEGMENT as usize - short * SEGMENT as usize / 2) as i64
+    }
+
+    fn summary(&self) -> ConnectionSummary {
+        self.talk().summary()
+    }
+
+    /// Share of the time that a factor took.
+    fn share(&self, factor: Factor) -> f64 {
+        let summary = self.summary();
+        let list = summary.limits(CLIENT).map(|limits| limits.list()).unwrap_or_default();
+        list.iter().find(|limit| limit.factor == factor).map_or(0.0, |limit| limit.fraction)
+    }
+
+    fn verdict(&self) -> (Factor, f64) {
+        self.summary().verdict().map_or((Factor::Unknown, 0.0), |verdict| (verdict.factor, verdict.confidence))
+    }
+}
+
+/// The same transfer at either end of the path.
+fn at_both_ends(transfer: Transfer) -> [Transfer; 2] {
+    [Transfer { beside_sender: true, ..transfer.clone() }, Transfer { beside_sender: false, ..transfer }]
+}
+
+fn window_limited() -> Transfer {
+    Transfer { window: |_| 1000, advertised: 20, ..Transfer::default() }
+}
+
+fn send_buffer_limited() -> Transfer {
+    Transfer { window: |_| 20, ..Transfer::default() }
+}
+
+fn path_limited() -> Transfer {
+    Transfer { window: |acknowledged| 10 + acknowledged / 20, serialization_ms: 1.0, ..Transfer::default() }
+}
+
+fn growing_slowly() -> Transfer {
+    // One more segment for each window acknowledged, far below what the path takes (2000 in a round trip).
+    Transfer { window: |acknowledged| (100.0 + 2.0 * acknowledged as f64).sqrt() as usize, ..Transfer::default() }
+}
+
+fn over_in_slow_start() -> Transfer {
+    Transfer { segments: 1200, window: |acknowledged| 10 + acknowledged, rtt_ms: 50.0, ..Transfer::default() }
+}
+
+fn written_in_pieces() -> Transfer {
+    Transfer { segments: 600, window: |_| 60, writes: Some((6, 50.0)), ..Transfer::default() }
+}
+
+#[test]
+fn a_window_that_is_always_full_is_the_limit() {
+    for transfer in at_both_ends(window_limited()) {
+        assert!(transfer.share(Factor::ReceiverWindow) > 0.9, "{}", transfer.share(Factor::ReceiverWindow));
+        assert_eq!(transfer.verdict().0, Factor::ReceiverWindow);
+    }
+}
+
+#[test]
+fn a_flight_that_never_grows_below_the_window_is_the_senders_own_limit() {
+    for transfer in at_both_ends(send_buffer_limited()) {
+        assert!(transfer.share(Factor::SendBuffer) > 0.9, "{}", transfer.share(Factor::SendBuffer));
+        assert_eq!(transfer.verdict().0, Factor::SendBuffer);
+    }
+}
+
+#[test]
+fn a_queue_and_a_rate_that_stays_show_the_path() {
+    for transfer in at_both_ends(path_limited()) {
+        assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));
+        assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth);
+    }
+}
+
+#[test]
+fn a_window_that_grows_by_a_segment_each_round_is_the_congestion_window() {
+    for transfer in at_both_ends(growing_slowly()) {
+        assert!(transfer.share(Factor::CongestionWindow) > 0.7, "{}", transfer.share(Factor::CongestionWindow));
+        assert_eq!(transfer.share(Factor::SendBuffer), 0.0);
+    }
+}
+
+#[test]
+fn a_transfer_whose_window_doubles_to_its_end_was_over_in_slow_start() {
+    for transfer in at_both_ends(over_in_slow_start()) {
+        assert!(transfer.share(Factor::SlowStart) > 0.6, "{}", transfer.share(Factor::SlowStart));
+    }
+}
+
+#[test]
+fn an_application_that_writes_pieces_is_the_limit() {
+    for transfer in at_both_ends(written_in_pieces()) {
+        assert!(transfer.share(Factor::Application) > 0.9, "{}", transfer.share(Factor::Application));
+        assert_eq!(transfer.verdict().0, Factor::Application);
+    }
+}
+
+#[test]
+fn the_shares_of_all_factors_are_the_whole_time() {
+    for transfer in [window_limited(), path_limited(), written_in_pieces()].into_iter().flat_map(at_both_ends) {
+        let summary = transfer.summary();
+        let limits = summary.limits(CLIENT).map(|limits| limits.list()).unwrap_or_default();
+        let fractions: f64 = limits.iter().map(|limit| limit.fraction).sum();
+        assert!((fractions - 1.0).abs() < 1e-9, "{fractions}");
+        let direction = &summary.directions[CLIENT];
+        let time_ns: u64 = limits.iter().map(|limit| limit.time_ns).sum();
+        let data_ns = direction.data_time_ns.unwrap_or(0);
+        assert!((time_ns as f64 / data_ns as f64 - 1.0).abs() < 0.05, "{time_ns} of {data_ns}");
+    }
+}
+
+#[test]
+fn runs_follow_one_another_without_gap_or_overlap() {
+    for transfer in [window_limited(), path_limited(), written_in_pieces()].into_iter().flat_map(at_both_ends) {
+        let summary = transfer.summary();
+        let runs = summary.limits(CLIENT).map(|limits| limits.runs.clone()).unwrap_or_default();
+        assert!(!runs.is_empty());
+        assert!(runs.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns && pair[0].factor != pair[1].factor));
+    }
+}
+
+#[test]
+fn a_verdict_names_frames_a_filter_and_what_would_help() {
+    let verdict = window_limited().summary().verdict().unwrap();
+    let evidence = &verdict.evidence[0];
+    assert!((2..=10).contains(&evidence.frames.len()), "{:?}", evidence.frames);
+    assert!(
+        evidence.display_filter.contains("tcp.port == 40000 && ")
+            && evidence.display_filter.contains("frame.number in {")
+    );
+    assert_eq!(verdict.what_if[0].change, "twice the receiver's window");
+    let now_bps = window_limited().summary().directions[CLIENT].goodput_bps().unwrap();
+    let ratio = verdict.what_if[0].goodput_bps / now_bps;
+    assert!((1.7..2.1).contains(&ratio), "{ratio}");
+    assert!(verdict.confidence > 0.8 && verdict.undetermined_between.is_empty());
+}
+
+#[test]
+fn an_unknown_window_scale_leaves_the_verdict_open() {
+    let without_handshake = send_buffer_limited().talk().starting_at(3);
+    let verdict = without_handshake.summary().verdict().unwrap();
+    assert!(verdict.confidence < 0.6, "{}", verdict.confidence);
+    assert!(!verdict.undetermined_between.is_empty());
+    assert!(verdict.sentence.starts_with("Undetermined"), "{}", verdict.sentence);
+}
+
+#[test]
+fn ten_packets_are_too_few_for_a_verdict() {
+    let short = Transfer { segments: 9, ..Transfer::default() };
+    assert!(short.summary().verdict().is_none());
+}
