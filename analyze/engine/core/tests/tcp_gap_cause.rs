@@ -286,7 +286,7 @@ fn totals_by_cause_follow_the_limit_and_stalls_do_not() {
     let talk = burst(backlog(running(), 650.0, 0.0), 651.1, 450);
     for (limit, oversize) in [(None, 1), (Some(ms(100.0) as u64), 1), (Some(ms(300.0) as u64), 0)] {
         let spacing = spacing_with(&talk, limit);
-        let causes = spacing.causes.unwrap_or_default();
+        let causes = spacing.causes.expect("one gap");
         assert_eq!(causes.oversize[Cause::LocalHostStall as usize].count, oversize);
         assert_eq!(causes.stalls.map(|stalls| stalls.count), Some(1));
     }

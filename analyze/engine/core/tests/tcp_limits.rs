@@ -220,7 +220,7 @@ fn runs_follow_one_another_without_gap_or_overlap() {
 
 #[test]
 fn a_verdict_names_frames_a_filter_and_what_would_help() {
-    let verdict = window_limited().summary().verdict().unwrap();
+    let verdict = window_limited().summary().verdict().expect("long enough");
     let evidence = &verdict.evidence[0];
     assert!((2..=10).contains(&evidence.frames.len()), "{:?}", evidence.frames);
     assert!(
@@ -228,7 +228,7 @@ fn a_verdict_names_frames_a_filter_and_what_would_help() {
             && evidence.display_filter.contains("frame.number in {")
     );
     assert_eq!(verdict.what_if[0].change, "twice the receiver's window");
-    let now_bps = window_limited().summary().directions[CLIENT].goodput_bps().unwrap();
+    let now_bps = window_limited().summary().directions[CLIENT].goodput_bps().expect("it took time");
     let ratio = verdict.what_if[0].goodput_bps / now_bps;
     assert!((1.7..2.1).contains(&ratio), "{ratio}");
     assert!(verdict.confidence > 0.8 && verdict.undetermined_between.is_empty());
@@ -237,7 +237,7 @@ fn a_verdict_names_frames_a_filter_and_what_would_help() {
 #[test]
 fn an_unknown_window_scale_leaves_the_verdict_open() {
     let without_handshake = send_buffer_limited().talk().starting_at(3);
-    let verdict = without_handshake.summary().verdict().unwrap();
+    let verdict = without_handshake.summary().verdict().expect("long enough");
     assert!(verdict.confidence < 0.6, "{}", verdict.confidence);
     assert!(!verdict.undetermined_between.is_empty());
     assert!(verdict.sentence.starts_with("Undetermined"), "{}", verdict.sentence);

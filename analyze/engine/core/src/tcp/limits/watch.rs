@@ -63,7 +63,7 @@ impl Connection {
     /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge.
     pub(in crate::tcp) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
         let half = &self.halves[side];
-        let first_data_ns = half.first_data_ns?;
+        let first_data_ns = half.first_data_ns.filter(|_| half.data_packets >= FEWEST_DATA_PACKETS)?;
         let peer = &self.halves[1 - side];
         let peer_first_ns = peer.first_data_ns;
         let opening = Opening {
