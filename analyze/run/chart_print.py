@@ -53,11 +53,15 @@ def draw(chart: Chart) -> Figure:
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
-        grid = figure.subplots(rows, columns, squeeze=False)
+        grid = figure.subplots(rows, columns, sharex=chart.shared_x, squeeze=False)
         cells: Sequence[Axes] = list(grid.flat)
         scales = _Scales(chart)
+        # Everything is drawn before any axis is given its limits: panels that share one span what all of them show.
+        for axes, panel in zip(cells, chart.panels, strict=False):
+            for one in panel.series:
+                _draw_series(axes, one.drawable(chart.x, panel.y).thinned(POINT_LIMIT))
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            _draw_panel(axes, panel, chart.x, scales)
+            _label_panel(axes, panel, chart.x, scales)
             if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
                 axes.set_xlabel("")
             if number % columns:
@@ -89,9 +93,7 @@ class _Scales:
         return next(((size, prefix + axis.unit) for size, prefix in _PREFIXES if largest >= size), (1.0, axis.unit))
 
 
-def _draw_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales) -> None:
-    for one in panel.series:
-        _draw_series(axes, one.drawable(x, panel.y).thinned(POINT_LIMIT))
+def _label_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales) -> None:
     _format(axes, x, scales, horizontal=True)
     _format(axes, panel.y, scales, horizontal=False)
     drawn = any(len(one.drawable(x, panel.y).x) for one in panel.series)
