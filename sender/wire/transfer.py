@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import threading
 import time
 from dataclasses import dataclass
@@ -70,9 +71,7 @@ def run_transfer(
     block = new_block(min(request.random_bytes, request.bytes))
     start = _Start()
     sizes = shares(request.bytes, request.streams)
-    places = [
-        (direction, stream) for direction in directions_of(request.direction) for stream in range(request.streams)
-    ]
+    places = list(itertools.product(directions_of(request.direction), range(request.streams)))
     barrier = threading.Barrier(len(places), action=start.mark)
     lives = []
     for direction, stream in places:
