@@ -14,6 +14,7 @@ from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
 from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
 from vmtrace.commands.request import Request
+from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
@@ -30,7 +31,7 @@ _DRAWN_SHARE = 0.05
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    expression = _parsed(request.fail_if)
+    expression = parsed_threshold(request.fail_if)
     found = capture_files.find(request.names)
     failures = list(found.problems)
     for problem in failures:
@@ -56,17 +57,6 @@ def run(request: Request) -> int:
     if failures:
         return Exit.FAILED
     return Exit.CROSSED if crossed else Exit.DONE
-
-
-def _parsed(text: str | None) -> "Expression | None":
-    if text is None:
-        return None
-    from analyze import fail_if
-
-    try:
-        return fail_if.parse(text)
-    except fail_if.ExpressionError as error:
-        raise UsageError(f"--fail-if {error}") from None
 
 
 def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:

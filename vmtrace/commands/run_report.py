@@ -5,14 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyze.run.records import Run
 from analyze.run.results import Choice, NoSuchPairError, RunResults
-from analyze.run.run_folder import RunFolderError, inside_or_new, named_apart, read_run
-from analyze.run.transfers import Measuring
-from analyze.units import plural
+from analyze.run.run_folder import inside_or_new
 from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
-from vmtrace.progress import Bar
+from vmtrace.commands.runs import measure_runs, read_runs
+from vmtrace.errors import CommandError, Exit, UsageError
 
 if TYPE_CHECKING:
     from analyze.run.chart import Chart
@@ -41,10 +38,10 @@ class Request(NamedTuple):
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     failures = list[str]()
-    runs = _read(list(dict.fromkeys(request.folders)), failures)
+    runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
         return Exit.FAILED
-    measured = _measure(runs, request)
+    measured = measure_runs(runs, quiet=request.quiet)
     choices = _choices(measured, request.pair)
     outputs = Outputs(measured, choices, _with_default(request))
     # Who asks for JSON has a program read it, not eyes.
@@ -52,56 +49,6 @@ def run(request: Request) -> int:
         outputs.print()
     failures += outputs.write()
     return Exit.FAILED if failures else Exit.DONE
-
-
-def _read(folders: Sequence[Path], failures: list[str]) -> list[Run]:
-    """The runs that can be reported on; the others are told of, one line each."""
-    runs = []
-    for folder in folders:
-        try:
-            found = read_run(folder)
-            if not found.complete_pairs:
-                raise RunFolderError(_empty(found))
-            runs.append(found)
-        except (RunFolderError, OSError, ValueError) as error:
-            failures.append(describe(error))
-            complain(failures[-1])
-    return named_apart(runs)
-
-
-def _empty(found: Run) -> str:
-    failed = f", {plural(len(found.pairs), 'failed pair')}" if found.pairs else ""
-    why = f": {found.record.error}" if found.record.error else ""
-    wrong = f"; {found.problems[0]}" if found.problems else ""
-    return f"{found.folder}: no finished pair (the run is {found.record.status}{failed}{why}{wrong})"
-
-
-def _measure(runs: Sequence[Run], request: Request) -> list[RunResults]:
-    measurings = [Measuring(run) for run in runs]
-    unread = [path for measuring in measurings for path in measuring.unread]
-    results = []
-    with Bar(unread, wanted=not request.quiet) as bar:
-        done_bytes = 0
-        for found, measuring in zip(runs, measurings, strict=True):
-            before = done_bytes
-            counted = _Counted(bar, before)
-            transfers = measuring.run(counted)
-            done_bytes = before + counted.bytes
-            results.append(RunResults(found, tuple(transfers), (*found.problems, *measuring.problems)))
-    return results
-
-
-class _Counted:
-    """Passes the bytes of one run on to a bar that counts those of all."""
-
-    def __init__(self, bar: Bar, before: int) -> None:
-        self._bar = bar
-        self._before = before
-        self.bytes = 0
-
-    def __call__(self, consumed_bytes: int) -> None:
-        self.bytes = consumed_bytes
-        self._bar(self._before + consumed_bytes)
 
 
 def _choices(runs: Sequence[RunResults], sequence: int | None) -> list[Choice]:
