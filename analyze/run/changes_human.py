@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _LEAST_SHOWN_P = 0.001
+_NOTES_SHOWN = 5
 COLUMNS = ("index", "part", "metric", "n", "before", "after", "change [95 %]", "delta", "p", "")
 
 
@@ -38,7 +39,9 @@ def heading(comparison: RunComparison) -> Iterator[str]:
 
 def trouble(comparison: RunComparison) -> Iterator[str]:
     """What was not compared, and what could not be read."""
-    yield from (printable(note) for note in comparison.notes)
+    yield from (printable(note) for note in comparison.notes[:_NOTES_SHOWN])
+    if len(comparison.notes) > _NOTES_SHOWN:
+        yield f"and {plural(len(comparison.notes) - _NOTES_SHOWN, 'more note')}: --json has all"
     for results in (comparison.before, comparison.after):
         yield from (printable(f"{results.name}: {problem}") for problem in results.problems)
 

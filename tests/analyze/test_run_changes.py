@@ -193,3 +193,15 @@ def test_the_answer_has_a_line_for_each_metric_and_a_last_word(new_run: Any) -> 
 def test_runs_too_short_to_compare_say_so(new_run: Any) -> None:
     lines = shown(compared(campaign(new_run("before"), 1, pairs=3), campaign(new_run("after"), 2, pairs=3)))
     assert lines[-1] == "nothing could be tested: fewer than 6 values on a side"
+
+
+def test_an_answer_of_many_notes_shows_the_first(new_run: Any) -> None:
+    before, after = new_run("before"), new_run("after")
+    for sequence in range(1, 9):
+        line = before.pair(sequence, f"I_{sequence}")
+        before.add(line)
+        line["probe"] |= {"bytes": 11_000}
+        after.add(line)
+    lines = shown(compared(before, after))
+    assert sum("I_" in line and "not compared" in line for line in lines) == 5
+    assert "  and 3 more notes: --json has all" in lines
