@@ -20,6 +20,7 @@ from analyze.compare.human import show
 from analyze.run.chart_print import write_charts
 from analyze.schema import load
 from analyze.trace import read
+from tests.analyze.schemas import properties
 from tests.analyze.two_ends import Path, pcap, transfer
 
 SCHEMA = load("vmtrace.comparison.1")
@@ -48,18 +49,6 @@ def one_way() -> Comparison:
         for records in (made.sender, made.receiver)
     ]
     return compare(*(read(pcap(records)) for records in outward))
-
-
-def properties(node: Any) -> Iterator[tuple[str, set[str]]]:
-    """Each field of the schema, and what the object that lists it requires."""
-    if isinstance(node, dict):
-        if "properties" in node:
-            yield from ((name, set(node["required"])) for name in node["properties"])
-        for value in node.values():
-            yield from properties(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from properties(value)
 
 
 def enumerated(node: Any) -> Iterator[str]:

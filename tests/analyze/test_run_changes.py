@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from analyze.run.results import RunResults
 from analyze.run.run_folder import read_run
 from analyze.run.transfers import Measuring
 from analyze.schema import load
+from tests.analyze.schemas import properties
 
 SCHEMA = load("vmtrace.runs_comparison.1")
 PAGE = Path(__file__).parents[2] / "docs/compare-runs.md"
@@ -160,18 +160,10 @@ def test_the_document_is_as_its_schema_says(small_run: Any, new_run: Any) -> Non
     assert content["before"]["pairs"] == 8
 
 
-def fields(node: Any) -> Iterator[tuple[str, set[str]]]:
-    if isinstance(node, dict):
-        if "properties" in node:
-            yield from ((name, set(node["required"])) for name in node["properties"])
-        for value in node.values():
-            yield from fields(value)
-
-
 def test_the_schema_requires_every_field_and_the_page_describes_it() -> None:
     described = set(re.findall(r"[a-z0-9_]+", " ".join(re.findall(r"`([^`\n]+)`", PAGE.read_text()))))
-    assert [name for name, required in fields(SCHEMA) if name not in required] == []
-    assert {name for name, _ in fields(SCHEMA)} - described == set()
+    assert [name for name, required in properties(SCHEMA) if name not in required] == []
+    assert {name for name, _ in properties(SCHEMA)} - described == set()
     assert {*OF_PROGRAMS, *OF_CAPTURES, PING} - described == set()
 
 
