@@ -1,7 +1,7 @@
 """What changed between two runs, on the terminal: all indices together, and what changed within single ones."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from analyze.run.changes import Change, RunComparison
 from analyze.run.statistics import Estimate
@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+_TIMES = "\N{MULTIPLICATION SIGN}"
 _LEAST_SHOWN_P = 0.001
 _NOTES_SHOWN = 5
-COLUMNS = ("index", "part", "metric", "n", "before", "after", "change [95 %]", "delta", "p", "")
+_CHANGED_BY = "change [95 %]"
+_WIDE = 120
+_ONLY_WIDE = ("n", "before", "after")
+COLUMNS = ("index", "part", "metric", "n", "before", "after", _CHANGED_BY, "delta", "p", "")
 
 
 def show(comparison: RunComparison, console: "Console") -> None:
@@ -25,7 +29,7 @@ def show(comparison: RunComparison, console: "Console") -> None:
     for line in trouble(comparison):
         console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
     console.print()
-    console.print(table(comparison))
+    console.print(table(comparison, console.width))
     for line in verdict(comparison):
         console.print(Text(line), soft_wrap=True)
 
@@ -52,17 +56,20 @@ def shown(comparison: RunComparison) -> list[Change]:
     return [*together, *(one for one in comparison.established if one.index is not None)] or list(comparison.changes)
 
 
-def table(comparison: RunComparison) -> "Table":
-    """One row for each metric."""
+def table(comparison: RunComparison, width: int = _WIDE) -> "Table":
+    """One row for each metric; what `--json` has, too, is left out where a terminal is narrow."""
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    for column in COLUMNS:
-        made.add_column(column, justify="left" if column in ("index", "part", "metric", "") else "right", no_wrap=True)
+    columns = [column for column in COLUMNS if width >= _WIDE or column not in _ONLY_WIDE]
+    for column in columns:
+        justify: Literal["left", "right"] = "left" if column in ("index", "part", "metric", "") else "right"
+        made.add_column(column, justify=justify, no_wrap=column != _CHANGED_BY, min_width=min(len(column), 12))
     for change in shown(comparison):
         style = "bold" if change.change else ""
-        made.add_row(*(Text(cell, style) for cell in cells(change)))
+        row = dict(zip(COLUMNS, cells(change), strict=True))
+        made.add_row(*(Text(row[column], style) for column in columns))
     return made
 
 
@@ -100,10 +107,10 @@ def _why_nothing(comparison: RunComparison) -> str:
 
 
 def _changed_by(change: Change) -> str:
-    """The ratio of medians as a percentage more or less; where there is none, the difference of means."""
+    """The ratio of medians; where there is none, the difference of means."""
     ratio = change.difference.ratio_of_medians
     if ratio.value is not None:
-        return _with_interval(ratio, lambda value: f"{100 * (value - 1):+.1f}") + " %"
+        return f"{_TIMES}{_with_interval(ratio, lambda value: f'{value:.3g}')}"
     show_value = _formatter(change.metric)
     return _with_interval(
         change.difference.difference_of_means,

@@ -167,9 +167,9 @@ def test_the_schema_requires_every_field_and_the_page_describes_it() -> None:
     assert {*OF_PROGRAMS, *OF_CAPTURES, PING} - described == set()
 
 
-def shown(comparison: RunComparison) -> list[str]:
+def shown(comparison: RunComparison, width: int = 140) -> list[str]:
     out = StringIO()
-    show(comparison, Console(file=out, width=140, color_system=None, markup=False, highlight=False))
+    show(comparison, Console(file=out, width=width, color_system=None, markup=False, highlight=False))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
@@ -179,6 +179,7 @@ def test_the_answer_has_a_line_for_each_metric_and_a_last_word(new_run: Any) -> 
     (row,) = [line.split() for line in lines if "data" in line and "goodput_bps" in line]
     assert row[:4] == ["I_0", "data", "goodput_bps", "20/20"]
     assert row[-2:] == ["<0.001", "lower"]
+    assert row[8].startswith("\N{MULTIPLICATION SIGN}0.8")
     assert lines[-1] == "1 change established among 3 metrics tested; p is adjusted for their number (Holm)"
 
 
@@ -197,3 +198,12 @@ def test_an_answer_of_many_notes_shows_the_first(new_run: Any) -> None:
     lines = shown(compared(before, after))
     assert sum("I_" in line and "not compared" in line for line in lines) == 5
     assert "  and 3 more notes: --json has all" in lines
+
+
+def test_a_narrow_terminal_still_has_the_change_and_how_sure_it_is(new_run: Any) -> None:
+    comparison = compared(campaign(new_run("before"), 1), campaign(new_run("after"), 2, factor=0.8))
+    lines = shown(comparison, 95)
+    (row,) = [line.split() for line in lines if line.endswith("lower")]
+    assert row[:3] == ["I_0", "data", "goodput_bps"]
+    assert row[3].startswith("\N{MULTIPLICATION SIGN}0.8")
+    assert row[-2] == "<0.001"

@@ -40,7 +40,7 @@ def run(request: Request) -> int:
     if not request.quiet and request.json is None:
         from analyze.run import changes_human
 
-        with human_answer(no_color=request.no_color) as console:
+        with human_answer(no_color=request.no_color, piped_width=140) as console:
             changes_human.show(comparison, console)
     failures = write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
