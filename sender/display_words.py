@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Callable
 
 from sender.display import Display, Pace, RunView
@@ -12,7 +13,7 @@ from sender.quantities import shown_bytes, shown_rate, shown_s
 Record = dict[str, Any]
 
 
-class LineDisplay(Display):
+class LineDisplay(Display, ABC):
     """Knows how far the run is and says what stays said in lines; how a line is shown is the form's (`_say`)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -59,8 +60,9 @@ class LineDisplay(Display):
             return None
         return self._pace.left_s(self._finished, self._probe_bytes + moved_bytes, self._clock() - self._began_s)
 
+    @abstractmethod
     def _say(self, line: str) -> None:
-        raise NotImplementedError
+        """Show a line that stays."""
 
 
 def opening_lines(run: RunView) -> list[str]:
