@@ -72,9 +72,7 @@ def opening_lines(run: RunView) -> list[str]:
     lines = [f"plan {run.plan.name}: {pairs}, to {run.receiver}, into {run.folder}"]
     if run.finished:
         lines.append(f"going on after pair {run.finished:,}")
-    if run.capture is not None:
-        lines.append(run.capture)
-    return lines
+    return [*lines, run.capture]
 
 
 def moving_words(part: str, part_bytes: int, moving: Moving) -> list[str]:

@@ -24,5 +24,9 @@ def test_words_for_a_pair_say_how_it_went() -> None:
 
 
 def test_a_session_that_goes_on_says_after_which_pair(plan: Plan) -> None:
-    view = RunView("run1", "a" * 32, plan, 2, 60.0, "there:5810 (host)", None)
-    assert opening_lines(view) == ["plan small: 3 pairs, to there:5810 (host), into run1", "going on after pair 2"]
+    view = RunView("run1", "a" * 32, plan, 2, 60.0, "there:5810 (host)", "packets are not recorded")
+    assert opening_lines(view) == [
+        "plan small: 3 pairs, to there:5810 (host), into run1",
+        "going on after pair 2",
+        "packets are not recorded",
+    ]
