@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 # Odd constants with well-spread bits (SplitMix64, Steele et al. 2014).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -1,6 +1,5 @@
 """The JSON document `vmtrace.runs_comparison/1` (`docs/compare-runs.md`)."""
 
-import json
 from typing import Any
 
 from analyze.run.changes import Change, RunComparison
@@ -25,11 +24,6 @@ def document(comparison: RunComparison) -> Record:
         "changes": [_change(change) for change in comparison.changes],
         "notes": list(comparison.notes),
     }
-
-
-def as_bytes(content: Record) -> bytes:
-    """The document as a file holds it."""
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 def _run(results: RunResults) -> Record:

@@ -13,10 +13,11 @@ import pytest
 from rich.console import Console
 
 from analyze.compare.comparison import Comparison, compare
-from analyze.compare.document import as_bytes, document, write_csv
+from analyze.compare.document import document, write_csv
 from analyze.compare.figures import charts
 from analyze.compare.gaps import Location, Reason
 from analyze.compare.human import show
+from analyze.document import as_bytes
 from analyze.run.chart_print import write_charts
 from analyze.schema import load
 from analyze.trace import read

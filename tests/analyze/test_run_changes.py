@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from analyze.document import as_bytes
 from analyze.run.changes import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
 from analyze.run.changes_columns import columns, could_be_judged, names, rows
-from analyze.run.changes_document import as_bytes, document
+from analyze.run.changes_document import document
 from analyze.run.changes_human import show
 from analyze.run.results import RunResults
 from analyze.run.run_folder import read_run

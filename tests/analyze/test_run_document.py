@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from analyze.document import as_bytes
 from analyze.run import chart_page, provenance
-from analyze.run.document import as_bytes, document, write_csv
+from analyze.run.document import document, write_csv
 from analyze.run.figures import charts
 from analyze.run.human import show
 from analyze.run.page import write_page_of

@@ -72,7 +72,8 @@ def _write(comparison: "Comparison", request: Request) -> list[str]:
 
 
 def _write_json(comparison: "Comparison", place: str) -> None:
-    from analyze.compare.document import as_bytes, document
+    from analyze.compare.document import document
+    from analyze.document import as_bytes
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

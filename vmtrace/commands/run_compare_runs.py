@@ -79,7 +79,8 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
 
 
 def _write_json(comparison: "RunComparison", place: str) -> None:
-    from analyze.run.changes_document import as_bytes, document
+    from analyze.document import as_bytes
+    from analyze.run.changes_document import document
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

@@ -105,7 +105,8 @@ class Outputs:
         return write_all(tasks, debug=request.debug)
 
     def _write_json(self, place: str) -> None:
-        from analyze.run.document import as_bytes, document
+        from analyze.document import as_bytes
+        from analyze.run.document import document
 
         content = as_bytes(document(self._runs, self._choices))
         with opened(place) as write:
