@@ -64,7 +64,9 @@ def difference(groups: Sequence[Group], permutations: int = PERMUTATIONS) -> Dif
         absent = Estimate(None, None, None, n)
         return Difference(absent, absent, absent, None)
     weights = np.array([one.weight for one in ordered])
-    observed = np.stack([_differences(one) for one in ordered], axis=1) @ (weights / weights.sum())
+    # A ratio to nothing in one group and of nothing in another has no mean.
+    with np.errstate(invalid="ignore"):
+        observed = np.stack([_differences(one) for one in ordered], axis=1) @ (weights / weights.sum())
     low = high = np.full(3, np.nan)
     # Of very few values resampling shows only those few again.
     if min(min(len(one.before), len(one.after)) for one in ordered) >= FEWEST:

@@ -37,6 +37,15 @@ def test_there_is_no_ratio_to_nothing_but_a_difference() -> None:
     assert found.difference_of_means.value == pytest.approx(0.5 / 6)
 
 
+def test_groups_without_a_ratio_leave_none_for_all() -> None:
+    nothing, something = [0.0] * 7, [1.0] * 7
+    found = difference([group(nothing, something), group(something, nothing)])
+    assert found.ratio_of_medians.value is None
+    assert found.ratio_of_medians.low is None
+    assert found.difference_of_means.value == 0
+    assert found.p == 1
+
+
 def test_the_p_of_a_full_separation_is_that_of_the_count_of_labellings() -> None:
     found = difference([group(list(range(6)), list(range(10, 16)))])
     # 2 of the 924 ways to deal six labels of twelve are as far apart; 9,999 are drawn.
