@@ -30,7 +30,7 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
 
     title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
     console.print(Text(title, "bold"), soft_wrap=True)
-    for line in _facts(record):
+    for line in (*_facts(record), *_verdict_lines(record)):
         console.print(Text(line), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -44,7 +44,7 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
         if record.get(part):
             console.print()
             console.print(_pairs(heading, record[part], record.get("ledger") if part == "ledger" else None))
-    for line in (*_anomaly_lines(record), *_reasons(record, reasons)):
+    for line in (*_limit_lines(record), *_anomaly_lines(record), *_reasons(record, reasons)):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -61,6 +61,35 @@ def _facts(record: Record) -> Iterator[str]:
     if offload["coalesced"]:
         largest = si(offload["largest_segment_bytes"], "B")
         yield f"  segmentation offload: frames of up to {largest} counted as the segments they were cut into"
+
+
+def _verdict_lines(record: Record) -> Iterator[str]:
+    """The verdict: its sentence, the frames that prove it, what would help."""
+    verdict = record["verdict"]
+    if verdict is None:
+        return
+    yield ""
+    yield f"  why: {printable(verdict['sentence'])}"
+    runner_up = f", then {_label(verdict['runner_up'])}" if verdict["runner_up"] else ""
+    yield f"  confidence {share(verdict['confidence'])}{runner_up}"
+    for evidence in verdict["evidence"]:
+        yield f"  evidence: {printable(evidence['text'])}"
+        yield f"    {evidence['display_filter']}"
+    for what_if in verdict["what_if"]:
+        yield f"  with {what_if['change']}: {si(what_if['goodput_bps'], 'bit/s')}"
+
+
+def _limit_lines(record: Record) -> Iterator[str]:
+    """What limited either direction, the longest first."""
+    for key, name in _NAMES:
+        limits = record[key]["limits"]
+        if limits:
+            yield ""
+            yield f"what limited it, {name}:"
+        for limit in limits:
+            lost = "" if limit["lost_bytes"] is None else f", cost {si(limit['lost_bytes'], 'B')}"
+            time, part = seconds(limit["time_s"]), share(limit["fraction"])
+            yield f"  {_label(limit['factor']):<22} {time:>8} {part:>7}{lost}"
 
 
 def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:

@@ -22,6 +22,9 @@ DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH = 26
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
+LEAST_CONFIDENCE = 0.6
+"""A verdict below this confidence is undetermined (the engine's `verdict::LEAST_CONFIDENCE`)."""
+_SENTENCES_SHOWN = 3
 
 Row = dict[str, Any]
 
@@ -48,6 +51,15 @@ def _tls(row: Row, _direction: str) -> str:
     return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
 
 
+def _why(row: Row) -> str:
+    """The factor of the verdict; with a question mark where it is undetermined."""
+    factor = row.get("verdict_factor")
+    if factor is None:
+        return ABSENT
+    sure = (row.get("verdict_confidence") or 0) >= LEAST_CONFIDENCE
+    return factor.replace("_", " ") + ("" if sure else "?")
+
+
 def _get(name: str) -> Callable[[Row, str], Any]:
     return lambda row, d: row.get(f"{d}_{name}")
 
@@ -64,6 +76,7 @@ FIELDS = (
     Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
     Field("time", 1, lambda row, _: seconds(row.get("duration_s"))),
     Field("goodput", 1, lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s")),
+    Field("why", 1, lambda row, _: _why(row), left=True),
     Field("RTT min", 1, _rtt),
     Field("median", 3, lambda row, d: seconds(row.get(f"{d}_rtt_median_s"))),
     Field(
@@ -122,8 +135,21 @@ def show(trace: "Trace", console: "Console", *, limit: int) -> None:
         if limit < total:
             text = f"{total - limit:,} smaller connections not shown (--limit {total} shows them)"
             console.print(Text(text, "dim"), soft_wrap=True)
+        for line in _sentences(trace, limit):
+            console.print(Text(line), soft_wrap=True)
     for line in unmeasured(trace):
         console.print(Text(line, "dim"))
+
+
+def _sentences(trace: "Trace", limit: int) -> Iterator[str]:
+    """Why the largest of the connections shown were as slow as they were."""
+    rows = [trace.row(index) for index in trace.largest(min(limit, _SENTENCES_SHOWN))]
+    said = [row for row in rows if row.get("verdict_sentence")]
+    if said:
+        yield ""
+    for row in said:
+        sentence, confidence = printable(row["verdict_sentence"]), share(row.get("verdict_confidence"))
+        yield f"{row['id']}: {sentence} Confidence {confidence}."
 
 
 def connection_table(trace: "Trace", limit: int, width: int) -> "Table":
