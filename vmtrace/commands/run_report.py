@@ -31,6 +31,7 @@ class Request(NamedTuple):
     csv: Path | None = None
     json: str | None = None
     pair: int | None = None
+    match_sides: bool = True
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -81,7 +82,7 @@ def _empty(found: Run) -> str:
 
 
 def _measure(runs: Sequence[Run], request: Request) -> list[RunResults]:
-    measurings = [Measuring(run) for run in runs]
+    measurings = [Measuring(run, compared=request.match_sides) for run in runs]
     unread = [path for measuring in measurings for path in measuring.unread]
     results = []
     with Bar(unread, wanted=not request.quiet) as bar:
