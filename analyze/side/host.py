@@ -115,7 +115,10 @@ class Counters:
         return Metric(full, label, "host", unit, split=split, harmless=harmless, place=self._side, asked=asked)
 
     def cpu_shares(self) -> dict[str, Floats]:
-        """Shares of the time of all processors by state, `busy` for all but idle and iowait; `passed` in seconds."""
+        """Shares of the time of all processors by state, `passed` in seconds.
+
+        `busy` is what the host itself did: not idle, not waiting for disks, and not what the hypervisor took.
+        """
         there = [name for name in self._table.columns if name in _CPU_COLUMNS]
         if "cpu_idle_s" not in there:
             return {}
@@ -125,7 +128,8 @@ class Counters:
         good = (passed > 0) & np.all([step >= 0 for step in steps.values()], axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = {name[4:-2]: np.where(good, step / passed, np.nan) for name, step in steps.items()}
-        shares["busy"] = 1 - shares["idle"] - shares.get("iowait", np.zeros(len(passed)))
+        others = [shares[state] for state in ("idle", "iowait", "steal") if state in shares]
+        shares["busy"] = 1 - np.sum(others, axis=0)
         shares["passed"] = np.where(good, passed, np.nan)
         return shares
 
@@ -134,10 +138,13 @@ class Counters:
         idle = [name for name in self._table.columns if _EACH_CPU.fullmatch(name)]
         if len(idle) < 2:
             return None
+        # Stolen time is no work of the host; a kernel that does not count it has none.
         steps = np.array([self._difference(name) for name in idle])
+        stolen = np.array([self._difference(name.replace("idle", "steal"), 0.0) for name in idle])
+        steps = np.where(stolen < 0, np.nan, steps + stolen)
         with np.errstate(invalid="ignore"):
             shares = 1 - np.clip(steps / (passed_s / len(idle)), 0.0, 1.0)
-        busiest: Floats = np.where(np.any(steps < 0, axis=0), np.nan, shares.max(axis=0))
+        busiest: Floats = np.where(np.any(~(steps >= 0), axis=0), np.nan, shares.max(axis=0))
         return busiest
 
     def _interval_s(self) -> float:

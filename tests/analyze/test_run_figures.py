@@ -150,7 +150,7 @@ def test_processor_time_is_what_passed_between_two_readings(small_run: Any) -> N
     assert chart.shared_x
     assert [panel.title for panel in chart.panels] == ["throughput", "CPU", "CPU of the sender by state", "steal"]
     assert {name: len(one.x) for name, one in series_of(chart).items()} == {"probe": 8, "data": 8}
-    assert series_of(chart, 1)["sender"].y.tolist() == pytest.approx([40.0, 40.0])
+    assert series_of(chart, 1)["sender"].y.tolist() == pytest.approx([25.0, 25.0])
     by_state = series_of(chart, 2)
     assert by_state["user"].y.tolist() == pytest.approx([25.0, 25.0])
     assert by_state["stolen"].y.tolist() == pytest.approx([15.0, 15.0])
@@ -166,7 +166,7 @@ def test_counters_that_begin_again_and_torn_rows_give_no_share(small_run: Any) -
     chart = counters(small_run, HEAD + "\n".join(row_at(second, one) for second, one in enumerate(cells)))
     assert chart is not None
     pieces = [one for one in chart.panels[1].series if one.name == "sender"]
-    assert [(one.x.tolist(), one.y.tolist()) for one in pieces] == [([0, 1], [50, 50]), ([2, 3], [50, 50])]
+    assert [(one.x.tolist(), one.y.tolist()) for one in pieces] == [([0, 1], [25, 25]), ([2, 3], [25, 25])]
 
 
 @pytest.mark.parametrize(

@@ -25,17 +25,17 @@ CPU = "cpu_user_s,cpu_system_s,cpu_idle_s,cpu_iowait_s,cpu_steal_s,cpu_guest_s"
 def test_shares_are_of_the_time_of_all_states_and_a_guest_is_not_counted_twice(tmp_path: Path) -> None:
     found = metrics(tmp_path, CPU, [(0, "0,0,0,0,0,0"), (1, "0.4,0.1,1,0.3,0.2,0.4")])
     values = {name: one.value.tolist() for name, one in found.items()}
-    assert values["sender_cpu"] == [pytest.approx(0.35)], "2 s of two processors: 1.3 s idle or waiting for disks"
+    assert values["sender_cpu"] == [pytest.approx(0.25)], "of 2 s of two processors 1.3 s idle or waiting, 0.2 s stolen"
     assert values["sender_cpu_steal"] == [pytest.approx(0.1)]
     assert values["sender_cpu_user"] == [pytest.approx(0.2)]
     assert not found["sender_cpu_user"].metric.asked, "it is a part of the CPU, no question of its own"
 
 
 def test_the_busiest_of_several_processors_is_a_metric_of_its_own(tmp_path: Path) -> None:
-    columns = f"{CPU},cpu0_idle_s,cpu1_idle_s"
-    found = metrics(tmp_path, columns, [(0, "0,0,0,0,0,0,0,0"), (1, "1,0,1,0,0,0,1,0")])
-    assert found["sender_cpu"].value.tolist() == [0.5]
-    assert found["sender_cpu_busiest"].value.tolist() == [1.0]
+    columns = f"{CPU},cpu0_idle_s,cpu1_idle_s,cpu1_steal_s"
+    found = metrics(tmp_path, columns, [(0, "0,0,0,0,0,0,0,0,0"), (1, "0.8,0,1,0,0.2,0,1,0,0.2")])
+    assert found["sender_cpu"].value.tolist() == [pytest.approx(0.4)]
+    assert found["sender_cpu_busiest"].value.tolist() == [pytest.approx(0.8)]
 
 
 def test_counters_become_rates_over_the_time_that_really_passed(tmp_path: Path) -> None:
