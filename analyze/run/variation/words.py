@@ -143,6 +143,8 @@ def _beyond(found: Finding) -> str:
     effect = found.effect
     if effect is None or effect.threshold is None:
         return ""
+    if effect.threshold == 0 and found.metric.harm == "high":
+        return f"was not 0 ({effect.transfers_beyond:,} of {plural(effect.lower.n, 'transfer')})"
     word = "was at most" if found.metric.harm == "low" else "exceeded"
     there = f"{effect.transfers_beyond:,} of {plural(effect.lower.n, 'transfer')}"
     return f"{word} {level(found.metric, effect.threshold)} ({there})"
