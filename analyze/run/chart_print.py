@@ -53,7 +53,7 @@ def draw(chart: Chart) -> Figure:
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=chart.shared_x)
+        grid = figure.subplots(rows, columns, squeeze=False)
         cells: Sequence[Axes] = list(grid.flat)
         scales = _Scales(chart)
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
@@ -62,19 +62,11 @@ def draw(chart: Chart) -> Figure:
                 axes.set_xlabel("")
             if number % columns:
                 axes.set_ylabel("")
-        if chart.shared_x and not chart.x.log:
-            # The first panel's limits would else be those of all.
-            cells[0].set_xlim(0, 1.02 * _largest_x(chart) or None)
         for axes in cells[len(chart.panels) :]:
             axes.set_visible(False)
         figure.suptitle(_text(chart.title), x=0.01, ha="left", fontsize=9, wrap=True)
         _legend(figure, cells)
     return figure
-
-
-def _largest_x(chart: Chart) -> float:
-    drawn = (one.drawable(chart.x, panel.y) for panel in chart.panels for one in panel.series)
-    return max((float(one.x.max(initial=0.0)) for one in drawn), default=0.0)
 
 
 class _Scales:

@@ -1,5 +1,6 @@
 """The short answer of a run on the terminal: Table 2, how probe and data go together, and what is missing."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -43,9 +44,17 @@ def show(results: RunResults, console: "Console") -> None:
     if any(_by_kernel(row) for row in rows):
         console.print(Text("* no capture: segments that the kernel sent again", "dim"), soft_wrap=True)
     console.print()
-    for lines in (relation_lines(results), two_sides_lines(results), variation_lines(results)):
+    for line in relation_lines(results):
+        console.print(Text(line), soft_wrap=True)
+    for lines in (two_sides_lines(results), variation_lines(results)):
         for line in lines:
-            console.print(Text(line), soft_wrap=True)
+            console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """A long sentence on several lines, all but the first set in a little more."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line, max(40, width), subsequent_indent=f"{indent}  ") or [""]
 
 
 def heading(results: RunResults) -> str:
@@ -223,8 +232,8 @@ def variation_lines(results: RunResults) -> Iterator[str]:
         yield ""
         yield spread_sentence(role, found.overall(role))
         for heading, sentences in answer(found, role):
-            yield f"  {heading}: {sentences[0]}"
-            yield from (f"    {' ' * len(heading)}{one}" for one in sentences[1:])
+            yield f"  {heading}:"
+            yield from (f"    {one}" for one in sentences)
 
 
 def _percent(value: float | None) -> str:

@@ -6,6 +6,7 @@ An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_hi
 from dataclasses import asdict, fields
 from typing import Any
 
+from analyze.run.measure import Measures
 from analyze.run.results import RunResults
 from analyze.run.statistics import ABSENT, Estimate
 from analyze.run.tables import (
@@ -20,13 +21,14 @@ from analyze.run.tables import (
     prediction_rows,
 )
 from analyze.run.transfers import MeasuredTransfer
-from analyze.run.two_sides_table import TwoSidesRow, two_sides_rows
+from analyze.run.two_sides_table import TwoSidesRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import Finding, SpreadRow, variation
 from analyze.run.variation.words import sentence
 
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
+_OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 
 
 def tables(results: RunResults) -> dict[str, list[Record]]:
@@ -40,6 +42,23 @@ def tables(results: RunResults) -> dict[str, list[Record]]:
         "influences": [_finding(one) for one in variation(results).findings],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [_transfer(one) for one in results.transfers],
+    }
+
+
+def two_sides_records(results: RunResults) -> Record:
+    """What both sides' captures of a run say together, alone."""
+    names = [field.name for field in fields(Measures) if field.name.startswith(_OF_TWO_SIDES)]
+    matched = [one for one in results.transfers if len(one.files) > 1]
+    return {
+        "path": str(results.run.folder),
+        "name": results.name,
+        "clock": asdict(clock_row(results)),
+        "two_sides": [_fields(row) for row in two_sides_rows(results)],
+        "transfers": [
+            {"sequence": one.pair.sequence, "index": one.pair.index, "role": one.transfer.role}
+            | {name: getattr(one.measures, name) for name in names}
+            for one in matched
+        ],
     }
 
 

@@ -89,6 +89,11 @@ class Measuring:
             str(path) for place, (_, _, files) in self._places() if place not in self._known for path in files.values()
         ]
 
+    @property
+    def of_both_sides(self) -> bool:
+        """True if a transfer was captured at both sides."""
+        return any(len(files) == len(SIDES) for _, (_, _, files) in self._places())
+
     def run(self, progress: Progress | None = None) -> list[MeasuredTransfer]:
         """Measure what is not known. On Ctrl-C what was measured until then is kept."""
         todo = [(place, transfer, files) for place, (_, transfer, files) in self._places() if place not in self._known]

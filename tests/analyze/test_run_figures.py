@@ -286,14 +286,3 @@ def test_the_span_of_nothing_is_none() -> None:
     assert span(floats(), floats(np.nan, -1, 0)) is None
     assert span(floats(3, 1), floats(np.inf, 2)) == (1, 3)
     assert reference("r", (0, 1), (2, 3)).reference
-
-
-def test_panels_over_the_same_time_have_the_same_axis_in_print(small_run: Any) -> None:
-    # The last counter is read long after the last transfer began.
-    chart = counters(small_run, HEAD + "\n".join(row_at(at, f"{at},{at},0,0,0,0") for at in (0, 50, 400)))
-    assert chart is not None
-    limits = {axes.get_xlim() for axes in draw(chart).axes}
-    assert len(limits) == 1
-    ((left, right),) = limits
-    assert left == 0
-    assert right >= max(one.x.max() for panel in chart.panels for one in panel.series)

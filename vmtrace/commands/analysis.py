@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from analyze.packet_series import ConnectionSeries
     from analyze.provenance import Provenance
     from analyze.providers import Provider
+    from analyze.run.results import RunResults
 
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05
@@ -195,6 +196,7 @@ class Outputs:
         from rich.console import Console
 
         from analyze import detail_view, human_table
+        from vmtrace.commands import both_sides
 
         plain = not sys.stdout.isatty()
         # A pipe or a file has no width; and a table is read best at no more than this.
@@ -207,6 +209,7 @@ class Outputs:
             console.print(human_table.provider_table(self._providers))
         else:
             human_table.show(self._trace, console, limit=self._request.limit)
+            both_sides.show(self._runs, console)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
@@ -247,14 +250,20 @@ class Outputs:
                 self._json_into(out.write)
 
     def _json_into(self, write: Callable[[bytes], object]) -> None:
-        if not self._request.by_provider:
+        if not self._request.by_provider and not self._runs:
             self._trace.write_json(write)
             return
         from analyze.document import Appending
 
-        appending = Appending(write)
+        appending, more = Appending(write), dict[str, object]()
         self._trace.write_json(appending)
-        appending.finish({"by_provider": [provider.as_record() for provider in self._providers]})
+        if self._request.by_provider:
+            more["by_provider"] = [provider.as_record() for provider in self._providers]
+        if self._runs:
+            from analyze.run.table_records import two_sides_records
+
+            more["runs"] = [two_sides_records(run) for run in self._runs]
+        appending.finish(more)
 
     def _write_csv(self) -> None:
         from analyze import tables
@@ -278,6 +287,15 @@ class Outputs:
         from analyze.report.write import write_report
 
         write_report(self._trace, self._series, self._provenance, self._request.report or Path())
+
+    @cached_property
+    def _runs(self) -> "list[RunResults]":
+        """The run folders among what was named, that have both sides. A filter would be about other packets."""
+        from vmtrace.commands import both_sides
+
+        if self._request.filter is not None or self._trace.interrupted:
+            return []
+        return both_sides.runs_of(self._request.names)
 
     @property
     def _packets_of(self) -> tuple[int, ...]:
