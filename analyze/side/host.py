@@ -90,7 +90,7 @@ class Counters:
             yield self._made(self._metric("cpu_busiest", "the busiest processor", harmless=CPU_HARMLESS), busiest)
         if "steal" in shares:
             yield self._made(self._metric("cpu_steal", "steal", harmless=STEAL_HARMLESS), shares["steal"])
-        for state in ("user", "system", "iowait"):
+        for state in ("user", "nice", "system", "softirq", "iowait"):
             if state in shares:
                 yield self._made(self._metric(f"cpu_{state}", state, asked=False), shares[state])
         for column, label in _PRESSURE:

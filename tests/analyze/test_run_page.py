@@ -45,6 +45,10 @@ def hostile(new_run: Any) -> Any:
     line["data"]["capture"]["sender_error"] = HOSTILE
     line["data"]["tcp"]["congestion_control"] = HOSTILE
     made.add(line, made.pair(2, index=HOSTILE, status="failed", error=HOSTILE))
+    (made.folder / "cloudwatch.csv").write_text(
+        "start_ns,period_s,metric,dimensions,statistic,value,cumulative,delta,open\n"
+        f"{line['data']['start_ns']},60,CPUUtilization,x={HOSTILE},Average,7,false,,false\n"
+    )
     return made
 
 

@@ -7,6 +7,10 @@ import pytest
 
 from analyze.side.cloudwatch import read_cloudwatch
 from analyze.side.metrics import Periods
+from cloudwatch.answers import Metric as Named
+from cloudwatch.answers import Series
+from cloudwatch.counters import Sample
+from cloudwatch.table import table_text
 
 MINUTE = 60 * 10**9
 START_NS = 1_700_000_000 * 10**9
@@ -108,3 +112,29 @@ def test_a_table_of_other_columns_holds_nothing(tmp_path: Path) -> None:
 def test_a_balance_harms_when_it_is_low(tmp_path: Path) -> None:
     (found,) = read(tmp_path, point(0, "EBSIOBalance%25", "Average", 100))
     assert (found.metric.harm, found.value.tolist()) == ("low", [1.0])
+
+
+def test_what_cloudwatch_writes_is_what_is_read(tmp_path: Path) -> None:
+    instance = ("InstanceId", "i-1")
+    asked_ns = START_NS + 60 * MINUTE
+
+    def series(name: str, statistic: str, values: list[float], *more: tuple[str, str]) -> Series:
+        samples = tuple(Sample(START_NS + minute * MINUTE, value) for minute, value in enumerate(values))
+        return Series(Named("NS", name, (instance, *more)), statistic, 60, None, samples, asked_ns)
+
+    text = table_text(
+        [
+            series("CPUUtilization", "Average", [7.5, 8]),
+            series("EBSIOBalance%", "Average", [99, 98]),
+            series("ethtool_bw_out_allowance_exceeded", "Maximum", [60, 120, 240], ("interface", "eth0;=,%")),
+        ],
+        {"vmtrace": "0", "command": "x", "instance_id": "i-1", "region": "eu-west-1"},
+    )
+    (tmp_path / "cloudwatch.csv").write_text(text)
+    found = {one.metric.name: one for one in read_cloudwatch(tmp_path / "cloudwatch.csv")}
+    assert found["cloudwatch_CPUUtilization"].value.tolist() == [0.075, 0.08]
+    assert found["cloudwatch_EBSIOBalance%"].value.tolist() == [0.99, 0.98]
+    beyond = found["cloudwatch_ethtool_bw_out_allowance_exceeded"]
+    assert beyond.metric.dimensions == "interface=eth0;=,%"
+    assert beyond.value[1:].tolist() == [1.0, 2.0]
+    assert np.isnan(beyond.value[0]), "what was counted before is not known"

@@ -46,6 +46,10 @@ def test_the_document_holds_it_as_its_schema_says(vmtrace: Any, run_folder: Path
     schema = jsonschema.Draft202012Validator(load("vmtrace.analysis.1"))
     assert [f"{e.json_path}: {e.message}" for e in schema.iter_errors(content)] == []
     (run,) = content["runs"]
+    known = load("vmtrace.run_report.1")["$defs"]
+    assert set(run) == {"path", "name", "clock", "two_sides", "transfers"}
+    assert set(run["clock"]) == set(known["clock"]["properties"])
+    assert set(run["transfers"][0]) <= set(known["transfer"]["properties"])
     assert [(one["role"], one["two_sides_lost_segments"]) for one in run["transfers"]] == [("data", 2)]
     assert run["two_sides"][-1]["transfers"] == 1
 

@@ -25,7 +25,9 @@ _MOST_PIECES = 100
 _SENDER, _RECEIVER, _CLOUD = "#555555", "#CC79A7", "#D55E00"
 _STATES = (
     ("sender_cpu_user", "user", "#56B4E9"),
+    ("sender_cpu_nice", "user, niced", "#B8860B"),
     ("sender_cpu_system", "system", "#009E73"),
+    ("sender_cpu_softirq", "soft interrupts", "#CC79A7"),
     ("sender_cpu_iowait", "waiting for disks", "#999999"),
     ("sender_cpu_steal", "stolen", "#D55E00"),
 )
