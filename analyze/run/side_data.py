@@ -15,6 +15,8 @@ from analyze.side.metrics import Periods
 Source = Literal["host", "cloudwatch"]
 
 
+_FAR_S = 1e9
+"""No clock is a generation away; times moved by more would not fit."""
 CLOUDWATCH_FILE = "cloudwatch.csv"
 
 
@@ -95,7 +97,7 @@ def _of_sender(results: RunResults) -> list[Periods]:
 def _of_receiver(results: RunResults) -> list[Periods]:
     found = _host(results, "receiver")
     ahead_s = receiver_ahead_s(results)
-    if ahead_s is None:
+    if ahead_s is None or abs(ahead_s) > _FAR_S:
         raise _AbsentError("the offset of its clock is not known, so they cannot be put beside the transfers")
     return [one.moved(-round(ahead_s * 1e9)) for one in found]
 

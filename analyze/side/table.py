@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LARGEST_TIME_NS = 2**62
+_LARGEST_NUMBER = 2.0**64
+"""No counter of a kernel or a driver holds more, and sums of such numbers stay finite."""
 _LONGEST_LINE = 1 << 20
 
 
@@ -29,7 +31,7 @@ class Table:
         return len(next(iter(self.columns.values()), []))
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """A column as numbers; NaN for an empty cell and for what is no finite number."""
+        """A column as numbers; NaN for an empty cell and for what is no number that a counter could hold."""
         return np.array([_number(cell) for cell in self.columns[name]], np.float64)
 
     def times_ns(self, name: str) -> NDArray[np.int64]:
@@ -85,4 +87,4 @@ def _number(cell: str) -> float:
         value = float(cell)
     except ValueError:
         return float("nan")
-    return value if np.isfinite(value) else float("nan")
+    return value if abs(value) <= _LARGEST_NUMBER else float("nan")

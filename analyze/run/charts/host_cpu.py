@@ -89,7 +89,7 @@ def _throughput(results: RunResults, clock: Clock) -> Panel:
 def _until_ns(results: RunResults) -> int:
     """The end of the last transfer."""
     ends = (one.transfer.start_ns + round(one.transfer.duration_s * 1e9) for one in results.transfers)
-    return max(ends, default=0)
+    return min(max(ends, default=0), 2**62)
 
 
 def _of_periods(side: SideData) -> str:

@@ -19,6 +19,7 @@ from analyze.side.overlap import ENOUGH, join, overlaps
 
 LAGS = range(-3, 4)
 """In periods of the metric: a few both ways."""
+_FAR_NS = 2**61
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,10 @@ _NEEDS_BOTH = frozenset({"two_sides_loss_rate", "one_way_delay_median_s"})
 
 def _beside(transfers: Sequence[MeasuredTransfer], periods: Periods) -> Candidate:
     """A metric joined to the transfers at every lag."""
-    begin_ns = np.array([one.transfer.start_ns for one in transfers], np.int64)
-    length_ns = np.array([round(one.transfer.duration_s * 1e9) for one in transfers], np.int64)
-    until_ns = begin_ns + np.maximum(length_ns, 1)
+    # A record may hold any number: what lies beyond centuries meets no period, and must not wrap into one.
+    begin_ns = np.array([max(-_FAR_NS, min(_FAR_NS, one.transfer.start_ns)) for one in transfers], np.int64)
+    length_ns = [min(_FAR_NS, max(1, round(one.transfer.duration_s * 1e9))) for one in transfers]
+    until_ns = begin_ns + np.array(length_ns, np.int64)
     step_ns = round((periods.period_s or 0.0) * 1e9)
     by_lag = {}
     coverage, weight = np.empty(0), np.empty(0)

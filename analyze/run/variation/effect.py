@@ -90,6 +90,8 @@ def _threshold(x: Floats, split: Split, least: int) -> float | None:
 
 def _plain_number(low: float, high: float) -> float:
     """The number with the fewest digits t with low <= t < high: it splits as `low` does, and can be said."""
+    if not 1e-100 < max(abs(low), abs(high)) < 1e100:
+        return low
     for digits in range(1, 16):
         scale = 10.0 ** (digits - 1 - math.floor(math.log10(max(abs(low), abs(high)))))
         for candidate in (math.ceil(low * scale) / scale, math.floor((low + high) / 2 * scale) / scale):
