@@ -192,6 +192,19 @@ def test_work_that_goes_with_high_throughput_is_no_reason_for_a_low_one(campaign
     assert "it is no reason for a low one" in sentence(cpu)
 
 
+def test_a_level_that_is_always_bad_explains_no_difference_and_is_not_called_harmless(campaign: Campaign) -> None:
+    campaign.throughput[::3] *= 0.5
+    campaign.save()
+    campaign.host(cpu_user=np.full(campaign.pairs, 1.0), cpu_steal=np.zeros(campaign.pairs))
+    found = campaign.findings()
+    assert found["sender_cpu"].judgement == "undecided"
+    assert sentence(found["sender_cpu"]) == (
+        "CPU of the sender was 100 % throughout: it explains no difference between transfers, and may slow them all"
+    )
+    assert found["sender_cpu_steal"].judgement == "not_the_cause"
+    assert sentence(found["sender_cpu_steal"]).startswith("steal of the sender was 0 % throughout")
+
+
 def test_too_few_transfers_are_too_few(new_run: Any) -> None:
     short = Campaign(new_run(), pairs=8)
     steal = short.levels(0.0, 0.3)

@@ -61,8 +61,8 @@ def chart(results: RunResults, suffix: str) -> Chart | None:
             ("sender_cpu_steal", "sender", _SENDER), ("receiver_cpu_steal", "receiver", _RECEIVER),
             ("cloudwatch_cpu_usage_steal", "CloudWatch", _CLOUD),
         ]),
-        draw.panel("packets beyond allowances", "packets", "1/s", allowances, with_zero=False),
-        draw.panel("CPU credits", "credits", "", [
+        draw.panel("packets beyond allowances", "rate", "packets/s", allowances, with_zero=False),
+        draw.panel("CPU credits", "balance", "credits", [
             ("cloudwatch_CPUCreditBalance", "balance", _SENDER),
             ("cloudwatch_CPUSurplusCreditBalance", "surplus", _CLOUD),
         ]),
@@ -134,7 +134,7 @@ class _Drawing:
         of_run = (periods.end_ns > self._clock.start_ns) & (periods.start_ns < self._until_ns)
         there = np.flatnonzero(~np.isnan(periods.value) & of_run)
         start = np.maximum(periods.start_ns[there], self._clock.start_ns)
-        end, value = periods.end_ns[there], periods.value[there]
+        end, value = np.minimum(periods.end_ns[there], self._until_ns), periods.value[there]
         breaks = np.flatnonzero(start[1:] > end[:-1]) + 1
         pieces = np.split(np.arange(len(there)), breaks if len(breaks) < _MOST_PIECES else [])
         step = _step(periods)

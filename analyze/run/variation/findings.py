@@ -27,6 +27,7 @@ Judgement = Literal[
 ]  # fmt: skip
 
 SIGNIFICANT = 0.05
+_ROUNDING = 1e-12
 SMALL_EFFECT = 0.1
 """A change of throughput that is called none: chosen here, as the spread that is called steady."""
 
@@ -51,6 +52,13 @@ class Levels:
     median: float | None
     p95: float | None
     most: float | None
+
+    @property
+    def constant(self) -> bool:
+        """True if it is the same for all transfers, but for rounding."""
+        if self.least is None or self.most is None:
+            return False
+        return self.most - self.least <= _ROUNDING * max(abs(self.least), abs(self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +181,10 @@ def _judged(
         return "not_measured"
     if levels.transfers < FEWEST:
         return "too_few"
-    if levels.least == levels.most:
-        return "not_the_cause"
+    if levels.constant:
+        # What is always bad explains no difference, and may slow all transfers alike.
+        none_of_it = candidate.metric.harm == "high" and levels.most == 0
+        return "not_the_cause" if none_of_it or _harmless(candidate.metric, levels) else "undecided"
     if association.p_value is None or p_adjusted is None:
         return "too_few"
     if p_adjusted < SIGNIFICANT and not _small(found):

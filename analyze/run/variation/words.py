@@ -48,6 +48,9 @@ def sentence(found: Finding) -> str:
         return f"{label}: {found.reason or 'too few transfers'}"
     if found.judgement == "not_the_cause":
         return _not_the_cause(found, label)
+    if found.judgement == "undecided" and found.levels.constant:
+        always = f"{label} was {level(found.metric, found.levels.most)} throughout"
+        return f"{always}: it explains no difference between transfers, and may slow them all"
     if found.judgement == "undecided":
         return f"{label} ({_levels(found)}): no relation shown{_not_excluded(found)}"
     if found.judgement == "rises_with":
@@ -100,7 +103,7 @@ def level(metric: Metric, value: float | None) -> str:
 
 def _not_the_cause(found: Finding, label: str) -> str:
     levels = found.levels
-    if levels.least == levels.most:
+    if levels.constant:
         return (
             f"{label} was {level(found.metric, levels.most)} throughout: {found.role} throughput does not vary with it"
         )
