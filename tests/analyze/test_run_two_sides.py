@@ -149,3 +149,21 @@ def test_a_run_without_two_sides_has_no_such_table(small_run: Any) -> None:
     assert two_sides_rows(results) == []
     assert list(two_sides_lines(results)) == []
     assert clock_row(results).offset_s is None
+
+
+def test_data_that_the_receiver_sent_is_judged_in_its_direction(new_run: Any) -> None:
+    run = new_run()
+    line = run.pair(1)
+    made = transfer(Path(lost=frozenset({50, 51}), pauses=((100, 0.4),)))
+    # The run's sender is the end that takes the data: its clock is the reference, and it is 3 s behind.
+    for side, records in (("sender", made.receiver), ("receiver", [(at + 3 * 10**9, one) for at, one in made.sender])):
+        folder = run.folder / "packets" / side
+        folder.mkdir(parents=True)
+        (folder / "0001-data.pcap").write_bytes(pcap(records))
+    ends = [{"stream": 0, "direction": "download", "local": "10.0.0.2:5001", "peer": "10.0.0.1:40000"}]
+    line["data"] |= {"direction": "download", "connections": ends, "capture": {"sender_dropped": 0}}
+    run.add(line)
+    found = data_of(run)
+    assert (found.two_sides_data_segments, found.two_sides_lost_segments) == (402, 2)
+    assert found.clock_offset_s == pytest.approx(3.0, abs=0.02)
+    assert (found.gaps_at_sender, found.longest_gap_at) == (1, "sender"), "the sender of the data"
