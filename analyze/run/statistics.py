@@ -5,7 +5,7 @@ are, if anything, wider than these.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,6 +115,20 @@ def ranks(values: Floats) -> Floats:
     last = np.cumsum(counts)
     middle: Floats = (last - (counts - 1) / 2).astype(np.float64)
     return middle[position]
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjusted so that the chance of even one false alarm among all of them stays what it is for one.
+
+    What has no p-value asks nothing. Source: S. Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for position, (p, place) in enumerate(known):
+        largest = max(largest, min(1.0, p * (len(known) - position)))
+        adjusted[place] = largest
+    return adjusted
 
 
 def _correlation(x: Floats, y: Floats, extra_variance: float) -> Estimate:

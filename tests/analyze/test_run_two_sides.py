@@ -7,8 +7,9 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from analyze.document import as_bytes
 from analyze.run import transfers as transfers_file
-from analyze.run.document import as_bytes, document
+from analyze.run.document import document
 from analyze.run.human import show, two_sides_lines
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults

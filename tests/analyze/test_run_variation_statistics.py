@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.run.statistics import coefficient_of_variation
-from analyze.run.variation.association import associate, centred, effective_number, holm
+from analyze.run.statistics import coefficient_of_variation, holm
+from analyze.run.variation.association import associate, centred, effective_number
 from analyze.run.variation.effect import effect
 from analyze.run.variation.spread import relative, spread
 

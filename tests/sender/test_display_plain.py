@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 
-from sender.display_plain import PlainDisplay, fetched_words
+from sender.display_plain import PlainDisplay
 from sender.plan import Plan
 from tests.sender.shown import tell
 
@@ -59,7 +59,3 @@ def test_a_terminal_that_went_away_ends_nothing(plan: Plan) -> None:
     display = PlainDisplay.__new__(PlainDisplay)
     display._live, display._answers, display._terminal = live, answers, False
     display.noticed("x")
-
-
-def test_words_for_what_was_fetched() -> None:
-    assert fetched_words("complete", 3, 2048, None) == "the receiver's half is here: 3 files, 2 KiB"

@@ -8,7 +8,6 @@ for by multiplying the p-value with their number (Bonferroni), asking many metri
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,17 +56,6 @@ def associate(y: Floats, x_by_lag: "dict[int, Floats]", groups: NDArray[np.int64
     one = known[best]
     p_value = min(1.0, len(tried) * math.erfc(abs(one.z or 0.0) / math.sqrt(2)))
     return Association(one.spearman, one.pearson, one.n_effective, best, len(tried), p_value)
-
-
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for asking so many questions at once; those without one do not count."""
-    order = sorted((value, place) for place, value in enumerate(p_values) if value is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for number, (value, place) in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - number) * value))
-        adjusted[place] = largest
-    return adjusted
 
 
 def centred(values: Floats, groups: NDArray[np.int64]) -> Floats:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyze.run.measure import Measures
-from analyze.run.results import measured
+from analyze.run.results import kernel_retransmission_rate, measured
 from analyze.run.side_data import SideData
 from analyze.run.statistics import Floats
 from analyze.run.transfers import MeasuredTransfer
@@ -76,8 +76,7 @@ def _of_transfers(transfers: Sequence[MeasuredTransfer]) -> list[Candidate]:
         (_PING, _column(one.pair.rtt.mean_s if one.pair.rtt else None for one in transfers)),
     ]
     if np.isnan(columns[0][1]).all():
-        rates = (one.transfer.kernel.retransmission_rate if one.transfer.kernel else None for one in transfers)
-        columns.append((_KERNEL_LOSS, _column(rates)))
+        columns.append((_KERNEL_LOSS, kernel_retransmission_rate(transfers)))
     return [Candidate(metric, {0: values}, reason=_why_none(metric, values)) for metric, values in columns]
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from analyze.run.records import ROLES, Role
 from analyze.run.results import RunResults, goodput_bps
 from analyze.run.side_data import side_data
-from analyze.run.statistics import ABSENT, Floats
+from analyze.run.statistics import ABSENT, Floats, holm
 from analyze.run.transfers import MeasuredTransfer
-from analyze.run.variation.association import FEWEST, Association, associate, holm
+from analyze.run.variation.association import FEWEST, Association, associate
 from analyze.run.variation.candidates import Candidate, candidates
 from analyze.run.variation.effect import Effect, effect
 from analyze.run.variation.spread import Spread, relative, spread
