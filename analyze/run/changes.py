@@ -15,9 +15,9 @@ import numpy as np
 from analyze.run.measure import Measures
 from analyze.run.records import ROLES
 from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
-from analyze.run.statistics import CONFIDENCE, Floats
+from analyze.run.statistics import CONFIDENCE, Floats, holm
 from analyze.run.transfers import MeasuredTransfer
-from analyze.run.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference, holm
+from analyze.run.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference
 from analyze.units import plural, si
 
 Part = Literal["probe", "data", "ping"]

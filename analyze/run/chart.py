@@ -12,7 +12,7 @@ from analyze.run.statistics import Floats
 Style = Literal["points", "line", "steps"]
 Symbol = Literal["circle", "ring", "cross"]
 
-PLAIN_UNITS = frozenset({"%", "h", "min", "d", ""})
+PLAIN_UNITS = frozenset({"%", "h", "min", "d", "credits", ""})
 """Units that take no SI prefix."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from analyze.run.provenance import SCHEMA, Provenance
 from analyze.run.results import Choice, RunResults
 from analyze.run.table_records import Record, flat, tables
 from analyze.run.tables import run_baseline
+from analyze.run.two_sides_table import clock_row
 from analyze.trace import version
 
 
@@ -51,6 +53,7 @@ def _run(results: RunResults, choice: Choice) -> Record:
             "mean_s": ping.mean_s,
             "max_s": ping.max_s,
         },
+        "clock": asdict(clock_row(results)),
         "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
         **tables(results),
     }
@@ -66,6 +69,8 @@ def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) 
         for name, records in tables(run).items():
             rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
     for name, content in rows.items():
+        if not content:
+            continue  # what no run has is no table
         with writing(folder / f"{name.replace('_', '-')}.csv") as out:
             write(pa.Table.from_pylist(content), out)
     with writing(folder / "provenance.json") as out:

@@ -1,10 +1,12 @@
 """The short answer of a run on the terminal: Table 2, how probe and data go together, and what is missing."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyze.run.charts.throughput_pairs import correlation_text
 from analyze.run.prediction import DESCRIPTIONS
+from analyze.run.records import ROLES
 from analyze.run.results import RunResults
 from analyze.run.statistics import Estimate
 from analyze.run.tables import (
@@ -15,6 +17,9 @@ from analyze.run.tables import (
     prediction_rows,
     run_baseline,
 )
+from analyze.run.two_sides_table import ClockRow, clock_row, two_sides_rows
+from analyze.run.variation.findings import variation
+from analyze.run.variation.words import answer, spread_sentence
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
@@ -41,6 +46,15 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
+    for lines in (two_sides_lines(results), variation_lines(results)):
+        for line in lines:
+            console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """A long sentence on several lines, all but the first set in a little more."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line, max(40, width), subsequent_indent=f"{indent}  ") or [""]
 
 
 def heading(results: RunResults) -> str:
@@ -164,6 +178,62 @@ def relation_lines(results: RunResults) -> Iterator[str]:
             name = error.rule.replace("_", " ")
             numbers = f"{_percent(error.mean.value)} ({_percent(error.median.value)})"
             yield f"  {name:<12} {numbers:>18}  {DESCRIPTIONS[error.rule]}"
+
+
+def two_sides_lines(results: RunResults) -> Iterator[str]:
+    """What both sides' captures say together, if there are any."""
+    rows = two_sides_rows(results)
+    for row in rows[-2:]:
+        if not row.transfers:
+            continue
+        lost = f"{row.lost_segments:,} of {plural(row.data_segments, 'data segment')} lost in the network"
+        delay = f"one-way delay {seconds(row.median_one_way_delay_s.value)} median"
+        queue = f"{seconds(row.median_queueing_delay_s.value)} above the least"
+        yield f"{row.role}, both sides matched in {plural(row.transfers, 'transfer')}: {lost}; {delay}, {queue}"
+        gaps = [
+            f"{number:,} {where}"
+            for number, where in (
+                (row.gaps_at_sender, "at the sender of the data"),
+                (row.gaps_on_path, "on the path"),
+                (row.gaps_at_receiver, "at its receiver"),
+                (row.gaps_path_or_receiver, "on the path or at its receiver"),
+                (row.gaps_unlocated, "not located"),
+            )
+            if number
+        ]
+        if gaps:
+            yield f"  pauses between packets made {', '.join(gaps)}"
+    if rows:
+        yield from _clock_lines(clock_row(results))
+    first = next((one for one in results.transfers if one.measures.two_sides_problem), None)
+    if first is not None:
+        number = plural(sum(one.measures.two_sides_problem is not None for one in results.transfers), "transfer")
+        where = f"pair {first.pair.sequence} {first.transfer.role}"
+        problem = printable(first.measures.two_sides_problem or "")
+        yield f"both sides could not be matched in {number}, the first: {where}: {problem}"
+
+
+def _clock_lines(clock: ClockRow) -> Iterator[str]:
+    if clock.offset_s is None or clock.offset_least_s is None or clock.offset_most_s is None:
+        return
+    ahead = "ahead of" if clock.offset_s >= 0 else "behind"
+    spread = seconds(clock.offset_most_s - clock.offset_least_s)
+    steps = f", {plural(clock.steps, 'step')}" if clock.steps else ""
+    yield (
+        f"clock: the receiver's is {seconds(abs(clock.offset_s))} {ahead} the sender's"
+        f" (± {seconds(clock.offset_error_s)}), by {spread} not the same in all transfers{steps}"
+    )
+
+
+def variation_lines(results: RunResults) -> Iterator[str]:
+    """Is throughput unstable, and what does it vary with?"""
+    found = variation(results)
+    for role in ROLES:
+        yield ""
+        yield spread_sentence(role, found.overall(role))
+        for heading, sentences in answer(found, role):
+            yield f"  {heading}:"
+            yield from (f"    {one}" for one in sentences)
 
 
 def _percent(value: float | None) -> str:

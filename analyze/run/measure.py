@@ -61,6 +61,30 @@ class Measures:
     capture_goodput_bps: float | None = None
     unseen_acked_bytes: int | None = None
     """Bytes that were acknowledged, and that the capture missed."""
+    two_sides_problem: str | None = None
+    """Why the captures of both sides were not compared, if there are two; one line."""
+    two_sides_data_segments: int | None = None
+    two_sides_lost_segments: int | None = None
+    """Data segments that were sent at one side and lost before the other, packet by packet."""
+    two_sides_loss_rate: float | None = None
+    one_way_delay_min_s: float | None = None
+    one_way_delay_median_s: float | None = None
+    one_way_delay_p99_s: float | None = None
+    one_way_delay_max_s: float | None = None
+    clock_offset_s: float | None = None
+    """By which the receiver's clock is ahead of the sender's."""
+    clock_offset_error_s: float | None = None
+    clock_skew_ppm: float | None = None
+    clock_steps: int | None = None
+    gaps_at_sender: int | None = None
+    """Pauses between data packets that the sending side of the data made."""
+    gaps_on_path: int | None = None
+    gaps_at_receiver: int | None = None
+    gaps_path_or_receiver: int | None = None
+    gaps_unlocated: int | None = None
+    longest_gap_s: float | None = None
+    longest_gap_at: str | None = None
+    longest_gap_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +109,22 @@ class NotMeasuredError(Exception):
     """No capture tells of this transfer; the message is one line."""
 
 
-def measure(transfer: Transfer, files: dict[Side, Path]) -> Measures:
+def measure(transfer: Transfer, files: dict[Side, Path], captures: "Captures | None" = None) -> Measures:
     """The measures of a transfer from its captures. What cannot be read ends nothing: it is the `problem`."""
     try:
-        flows, problems = flows_of(transfer, files)
+        flows, problems = flows_of(transfer, files, captures)
     except NotMeasuredError as error:
         return Measures(problem=str(error))
     return replace(_together(flows), problem="; ".join(problems) or None)
 
 
-def flows_of(transfer: Transfer, files: dict[Side, Path]) -> tuple[list[Flow], list[str]]:
+def flows_of(
+    transfer: Transfer, files: dict[Side, Path], captures: "Captures | None" = None
+) -> tuple[list[Flow], list[str]]:
     """The flows of a transfer, and what was wrong with captures on the way; `NotMeasuredError` if there are none."""
     if not files:
         raise NotMeasuredError(_why_no_file(transfer))
-    captures = Captures(files)
+    captures = captures or Captures(files)
     flows, problems = list[Flow](), list[str]()
     for upload in sorted({connection.upload for connection in transfer.connections}, reverse=True):
         wanted = [connection for connection in transfer.connections if connection.upload == upload]
@@ -132,7 +158,7 @@ class Captures:
 
     def find(self, side: Side, wanted: Sequence[Connection], *, at_sender: bool) -> list[Flow]:
         """The flows of these connections in one side's capture; `NotMeasuredError` if it lacks one of them."""
-        trace = self._trace(side)
+        trace = self.trace(side)
         ends = _ends(trace)
         rows = match(wanted, ends, exact=True)
         matched_by = "address" if rows else "port"
@@ -145,7 +171,8 @@ class Captures:
             for row, connection in zip(rows, wanted, strict=True)
         ]
 
-    def _trace(self, side: Side) -> Trace:
+    def trace(self, side: Side) -> Trace:
+        """One side's capture; `NotMeasuredError` if it cannot be read."""
         if side not in self._files:
             raise NotMeasuredError(f"the {side}'s capture is not in the folder")
         if side not in self._read:

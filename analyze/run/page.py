@@ -1,7 +1,7 @@
 """The HTML report of runs: tables as markup made here, figures as data for the page's script."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -9,10 +9,11 @@ from analyze.report.page_file import in_script, resource, write_page
 from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.human import baseline_lines, heading, trouble
+from analyze.run.markup import estimate_text, index_name, number_text, table
+from analyze.run.page_variation import two_sides_part, variation_part
 from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.provenance import Provenance
 from analyze.run.results import RunResults
-from analyze.run.statistics import Estimate
 from analyze.run.tables import (
     BaselineRow,
     MetricsRow,
@@ -36,6 +37,8 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
         "plan": _each(runs, _plan),
         "metrics": _each(runs, _metrics),
         "relation": _each(runs, _relation),
+        "variation": _each(runs, variation_part),
+        "two_sides": _each(runs, two_sides_part),
         "transfers": _each(runs, _transfers),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
@@ -70,12 +73,12 @@ def _plan(run: RunResults) -> str:
         "transfers with drops",
         "not whole",
     )
-    return _table(head, ((_plan_cells(row), row.index is None) for row in plan_rows(run)))
+    return table(head, ((_plan_cells(row), row.index is None) for row in plan_rows(run)))
 
 
 def _plan_cells(row: PlanRow) -> list[str]:
     return [
-        _index(row.index),
+        index_name(row.index),
         si(row.probe_bytes, "B"),
         si(row.data_bytes, "B"),
         count(row.planned),
@@ -91,22 +94,22 @@ def _metrics(run: RunResults) -> str:
         "index", "transfer", "n", "mean RTT [ms]", "median RTT [ms]", "ping min / mean / max [ms]", "mean loss [%]",
         "median loss [%]", "sent again [%]", "kernel's count [%]", "median rate [Mbit/s]", "drops", "at receiver",
     )  # fmt: skip
-    return _table(head, ((_metrics_cells(row), row.index is None) for row in metrics_rows(run)))
+    return table(head, ((_metrics_cells(row), row.index is None) for row in metrics_rows(run)))
 
 
 def _metrics_cells(row: MetricsRow) -> list[str]:
     return [
-        _index(row.index),
+        index_name(row.index),
         row.role,
         count(row.transfers),
-        _estimate(row.mean_rtt_s, 1e3),
-        _estimate(row.median_rtt_s, 1e3),
+        estimate_text(row.mean_rtt_s, 1e3),
+        estimate_text(row.median_rtt_s, 1e3),
         _ping(row.ping),
-        _estimate(row.mean_loss_rate, 100),
-        _estimate(row.median_loss_rate, 100),
-        _number(row.mean_retransmission_rate.value, 100),
-        _number(row.mean_kernel_retransmission_rate.value, 100),
-        _estimate(row.median_goodput_bps, 1e-6),
+        estimate_text(row.mean_loss_rate, 100),
+        estimate_text(row.median_loss_rate, 100),
+        number_text(row.mean_retransmission_rate.value, 100),
+        number_text(row.mean_kernel_retransmission_rate.value, 100),
+        estimate_text(row.median_goodput_bps, 1e-6),
         count(row.transfers_with_drops),
         count(row.measured_at_receiver),
     ]
@@ -120,32 +123,33 @@ def _relation(run: RunResults) -> str:
             f"{_percent(row.error.mean.value)} ({_percent(row.error.median.value)})"
         )
     rows = [
-        ([_index(row.index), count(row.pearson.n), _estimate(row.pearson),
-          _estimate(row.spearman), *errors[row.index]], row.index is None)
+        ([index_name(row.index), count(row.pearson.n), estimate_text(row.pearson),
+          estimate_text(row.spearman), *errors[row.index]], row.index is None)
         for row in correlation_rows(run)
     ]  # fmt: skip
     rules = "".join(f"<li>{escape(name.replace('_', ' '))}: {escape(text)}</li>" for name, text in DESCRIPTIONS.items())
     said = "<p>Under the rules: the mean (median) error of predicting the data transfer's throughput by</p>"
-    return f"{_table(head, rows)}{said}<ul>{rules}</ul>"
+    return f"{table(head, rows)}{said}<ul>{rules}</ul>"
 
 
 def _transfers(run: RunResults) -> str:
     head = (
         "pair", "index", "transfer", "start", "size", "time", "throughput", "mean RTT", "loss", "sent again",
-        "mean spacing", "oversize", "window limit", "captured at", "trouble",
+        "mean spacing", "oversize", "window limit", "captured at", "lost, both sides", "one-way delay",
+        "longest gap", "made at", "trouble",
     )  # fmt: skip
     shown = run.transfers[:_ROW_LIMIT]
     more = len(run.transfers) - len(shown)
     rest = f"<p>{plural(more, 'more transfer')} in the CSV files.</p>" if more else ""
-    table = _table(head, ((_transfer_cells(one), False) for one in shown), left=(14,))
-    return f"<details><summary>all {plural(len(run.transfers), 'transfer')}</summary>{table}{rest}</details>"
+    shown_rows = table(head, ((_transfer_cells(one), False) for one in shown), left=(18,))
+    return f"<details><summary>all {plural(len(run.transfers), 'transfer')}</summary>{shown_rows}{rest}</details>"
 
 
 def _transfer_cells(one: MeasuredTransfer) -> list[str]:
     transfer, numbers = one.transfer, one.measures
     return [
         str(one.pair.sequence),
-        _index(one.pair.index),
+        index_name(one.pair.index),
         transfer.role,
         instant(transfer.start_ns),
         si(transfer.bytes, "B"),
@@ -158,44 +162,18 @@ def _transfer_cells(one: MeasuredTransfer) -> list[str]:
         count(numbers.oversize),
         share(numbers.window_limited_fraction),
         numbers.captured_at or ABSENT,
+        count(numbers.two_sides_lost_segments),
+        seconds(numbers.one_way_delay_median_s),
+        seconds(numbers.longest_gap_s),
+        (numbers.longest_gap_at or ABSENT).replace("_", " "),
         printable(one.capture_trouble or ""),
     ]
-
-
-def _table(head: Sequence[str], rows: Iterable[tuple[list[str], bool]], left: Sequence[int] = ()) -> str:
-    """Rows of text, each with whether it is one of totals. The first column and those in `left` begin at the left."""
-    begins_left = {0, *left}
-
-    def cells(texts: Sequence[str], tag: str) -> str:
-        marks = ((' class="left"' if place in begins_left else "") for place in range(len(texts)))
-        return "".join(f"<{tag}{mark}>{escape(text)}</{tag}>" for mark, text in zip(marks, texts, strict=True))
-
-    marked = ((' class="total"' if total else "", texts) for texts, total in rows)
-    body = "".join(f"<tr{mark}>{cells(texts, 'td')}</tr>" for mark, texts in marked)
-    return f'<div class="scroll"><table><thead><tr>{cells(head, "th")}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _index(index: str | None) -> str:
-    return "all" if index is None else printable(index)
-
-
-def _estimate(estimate: Estimate, factor: float = 1.0) -> str:
-    """The number, and the interval in brackets if there is one."""
-    if estimate.low is None or estimate.high is None:
-        return _number(estimate.value, factor)
-    return f"{_number(estimate.value, factor)} [{_number(estimate.low, factor)}, {_number(estimate.high, factor)}]"
-
-
-def _number(value: float | None, factor: float = 1.0) -> str:
-    return (
-        ABSENT if value is None else f"{value * factor:.3g}" if abs(value * factor) < 1000 else f"{value * factor:,.0f}"
-    )
 
 
 def _ping(ping: BaselineRow) -> str:
     if ping.mean_s is None:
         return ABSENT
-    return " / ".join(_number(value, 1e3) for value in (ping.min_s, ping.mean_s, ping.max_s))
+    return " / ".join(number_text(value, 1e3) for value in (ping.min_s, ping.mean_s, ping.max_s))
 
 
 def _percent(value: float | None) -> str:

@@ -152,6 +152,8 @@ class RunRecord:
     pairs_finished: int | None
     pairs_failed: int | None
     hosts: dict[Side, str | None]
+    clock_offset_s: float | None
+    """By which the receiver's clock was ahead of the sender's at the start, as the control connection saw it."""
     receiver_half: str | None
 
 
@@ -184,6 +186,7 @@ def run_record(fields: Fields) -> RunRecord:
         raise FieldError(f"run.json: {schema} is of a newer vmtrace: use that to read it")
     plan = fields.part("plan")
     half = fields.part("receiver_half")
+    clock = fields.part("clock")
     sides = {side: fields.part(side) for side in SIDES}
     return RunRecord(
         id=fields.text("id"),
@@ -200,6 +203,7 @@ def run_record(fields: Fields) -> RunRecord:
         pairs_finished=fields.count("pairs_finished"),
         pairs_failed=fields.count("pairs_failed"),
         hosts={side: part.text("host") if part else None for side, part in sides.items()},
+        clock_offset_s=clock.number("offset_s") if clock else None,
         receiver_half=half.text("status") if half else None,
     )
 

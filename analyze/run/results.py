@@ -1,7 +1,7 @@
 """A run with everything that tables, figures and texts are made of, and the choice of the pair that is drawn."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class RunResults:
     transfers: tuple[MeasuredTransfer, ...]
     problems: tuple[str, ...]
     """What could not be read or kept, one line each."""
+    kept: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
+    """What was worked out of these results, by the name of who did: text, page and tables ask for the same."""
 
     @property
     def name(self) -> str:

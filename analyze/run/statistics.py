@@ -5,6 +5,7 @@ are, if anything, wider than these.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-_NORMAL_QUANTILE = 1.959963984540054
+NORMAL_QUANTILE = 1.959963984540054
 """Of the standard normal distribution, at (1 + CONFIDENCE) / 2."""
 _RESAMPLES = 2000
 _SEED = 20110701
@@ -71,7 +72,22 @@ def mean(values: Floats) -> Estimate:
     value = float(ordered.mean())
     if len(ordered) < _FEWEST_FOR_MEAN:
         return Estimate(value, None, None, len(ordered))
-    low, high = np.quantile(_resampled_means(ordered), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    low, high = np.quantile(_resampled(ordered, _mean), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(value, float(low), float(high), len(ordered))
+
+
+def coefficient_of_variation(values: Floats) -> Estimate:
+    """Standard deviation (of a sample) over mean, with the percentile interval of bootstrap samples.
+
+    Below 6 values there is no interval; of one value, or a mean that is not positive, no number. Source as of `mean`.
+    """
+    ordered = np.sort(_measured(values))
+    if len(ordered) < 2 or ordered.mean() <= 0:
+        return Estimate(None, None, None, len(ordered))
+    value = float(ordered.std(ddof=1) / ordered.mean())
+    if len(ordered) < _FEWEST_FOR_MEAN:
+        return Estimate(value, None, None, len(ordered))
+    low, high = np.quantile(_resampled(ordered, _variation), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Estimate(value, float(low), float(high), len(ordered))
 
 
@@ -101,6 +117,20 @@ def ranks(values: Floats) -> Floats:
     return middle[position]
 
 
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjusted so that the chance of even one false alarm among all of them stays what it is for one.
+
+    What has no p-value asks nothing. Source: S. Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for position, (p, place) in enumerate(known):
+        largest = max(largest, min(1.0, p * (len(known) - position)))
+        adjusted[place] = largest
+    return adjusted
+
+
 def _correlation(x: Floats, y: Floats, extra_variance: float) -> Estimate:
     n = len(x)
     if n < _FEWEST_FOR_CORRELATION:
@@ -112,7 +142,7 @@ def _correlation(x: Floats, y: Floats, extra_variance: float) -> Estimate:
     r = min(1.0, max(-1.0, float(x @ y)))
     if abs(r) > 1 - 1e-12:
         return Estimate(math.copysign(1.0, r), math.copysign(1.0, r), math.copysign(1.0, r), n)
-    half = _NORMAL_QUANTILE * math.sqrt((1 + extra_variance * r * r) / (n - 3))
+    half = NORMAL_QUANTILE * math.sqrt((1 + extra_variance * r * r) / (n - 3))
     z = math.atanh(r)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n)
 
@@ -143,16 +173,28 @@ def _median_rank(n: int) -> int:
     return j
 
 
-def _resampled_means(values: Floats) -> Floats:
+def _resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
+    """A statistic of each bootstrap sample; it takes samples as rows."""
     generator = np.random.default_rng(_SEED)
     rows = max(1, _RESAMPLED_AT_ONCE // len(values))
-    means: list[Floats] = []
+    found: list[Floats] = []
     done = 0
     while done < _RESAMPLES:
         now = min(rows, _RESAMPLES - done)
-        means.append(values[generator.integers(0, len(values), (now, len(values)))].mean(axis=1))
+        found.append(statistic(values[generator.integers(0, len(values), (now, len(values)))]))
         done += now
-    return np.concatenate(means)
+    return np.concatenate(found)
+
+
+def _mean(samples: Floats) -> Floats:
+    means: Floats = samples.mean(axis=1)
+    return means
+
+
+def _variation(samples: Floats) -> Floats:
+    means = samples.mean(axis=1)
+    variations: Floats = np.divide(samples.std(axis=1, ddof=1), means, out=np.zeros(len(means)), where=means > 0)
+    return variations
 
 
 def _measured(values: Floats) -> Floats:

@@ -6,8 +6,9 @@ An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_hi
 from dataclasses import asdict, fields
 from typing import Any
 
+from analyze.run.measure import Measures
 from analyze.run.results import RunResults
-from analyze.run.statistics import Estimate
+from analyze.run.statistics import ABSENT, Estimate
 from analyze.run.tables import (
     BaselineRow,
     CorrelationRow,
@@ -20,20 +21,44 @@ from analyze.run.tables import (
     prediction_rows,
 )
 from analyze.run.transfers import MeasuredTransfer
+from analyze.run.two_sides_table import TwoSidesRow, clock_row, two_sides_rows
+from analyze.run.variation.findings import Finding, SpreadRow, variation
+from analyze.run.variation.words import sentence
 
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
+_OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 
 
 def tables(results: RunResults) -> dict[str, list[Record]]:
     """All tables of a run by name, as nested records."""
     return {
         "table_1": [_plan(row) for row in plan_rows(results)],
-        "table_2": [_metrics(row) for row in metrics_rows(results)],
+        "table_2": [_fields(row) for row in metrics_rows(results)],
         "correlation": [_correlation(row) for row in correlation_rows(results)],
         "prediction": [_prediction(row) for row in prediction_rows(results)],
+        "stability": [_spread(row) for row in variation(results).spreads],
+        "influences": [_finding(one) for one in variation(results).findings],
+        "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [_transfer(one) for one in results.transfers],
+    }
+
+
+def two_sides_records(results: RunResults) -> Record:
+    """What both sides' captures of a run say together, alone."""
+    names = [field.name for field in fields(Measures) if field.name.startswith(_OF_TWO_SIDES)]
+    matched = [one for one in results.transfers if len(one.files) > 1]
+    return {
+        "path": str(results.run.folder),
+        "name": results.name,
+        "clock": asdict(clock_row(results)),
+        "two_sides": [_fields(row) for row in two_sides_rows(results)],
+        "transfers": [
+            {"sequence": one.pair.sequence, "index": one.pair.index, "role": one.transfer.role}
+            | {name: getattr(one.measures, name) for name in names}
+            for one in matched
+        ],
     }
 
 
@@ -63,8 +88,57 @@ def _plan(row: PlanRow) -> Record:
     return asdict(row)
 
 
-def _metrics(row: MetricsRow) -> Record:
+def _fields(row: MetricsRow | TwoSidesRow) -> Record:
     return {field.name: _plain(getattr(row, field.name)) for field in fields(row)}
+
+
+def _spread(row: SpreadRow) -> Record:
+    found = row.spread
+    return {
+        "index": row.index,
+        "role": row.role,
+        "coefficient_of_variation": found.variation.as_record(),
+        "relative_p5": found.p5,
+        "relative_p95": found.p95,
+        "judgement": found.judgement,
+    }
+
+
+def _finding(one: Finding) -> Record:
+    metric, association, effect = one.metric, one.association, one.effect
+    nothing = {"spearman": ABSENT.as_record(), "pearson": ABSENT.as_record()}
+    return {
+        "role": one.role,
+        "metric": metric.name,
+        "label": metric.full_label,
+        "source": metric.source,
+        "dimensions": metric.dimensions,
+        "unit": metric.unit,
+        "judgement": one.judgement,
+        "sentence": sentence(one),
+        "transfers": one.levels.transfers,
+        "least": one.levels.least,
+        "median": one.levels.median,
+        "p95": one.levels.p95,
+        "most": one.levels.most,
+        "period_s": one.period_s,
+        "coverage": one.coverage,
+        "weight": one.weight,
+        **(
+            {"spearman": association.spearman.as_record(), "pearson": association.pearson.as_record()}
+            if association
+            else nothing
+        ),
+        "lag_s": one.lag_s if association and association.p_value is not None else None,
+        "lags_tried": association.lags_tried if association else None,
+        "effective_transfers": association.n_effective if association else None,
+        "p_value": association.p_value if association else None,
+        "p_adjusted": one.p_adjusted,
+        "threshold": effect.threshold if effect else None,
+        "transfers_beyond": effect.transfers_beyond if effect else None,
+        "throughput_lower": (effect.lower if effect else ABSENT).as_record(),
+        "reason": one.reason or (effect.reason if effect else None),
+    }
 
 
 def _correlation(row: CorrelationRow) -> Record:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from analyze.atomic import make_folder, writing
-from analyze.run.measure import Measures, measure
+from analyze.run.measure import Captures, Measures, measure
 from analyze.run.records import ROLES, SIDES, Pair, Role, Run, Side, Transfer
 from analyze.run.run_folder import capture_file
+from analyze.run.two_sides import two_sides
 from analyze.trace import version
 
 Progress = Callable[[int], object]
@@ -66,12 +67,19 @@ class MeasuredTransfer:
 class Measuring:
     """The transfers of one run, known or still to be measured."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, compared: bool = True) -> None:
+        """With `compared` the captures of both sides are matched with each other, where both are there."""
         self._run = run
+        self._compared = compared
         self._wanted = list(_wanted(run))
-        self._keys = {place: _key(transfer, files) for place, (_, transfer, files) in self._places()}
+        self._keys = {place: _key(transfer, files, compared) for place, (_, transfer, files) in self._places()}
         kept = _kept(run.folder)
         self._known = {place: kept[key] for place, key in self._keys.items() if key in kept}
+        if not compared:
+            # What was compared before holds all that is wanted now, and more.
+            for place, (_, transfer, files) in self._places():
+                if place not in self._known and (key := _key(transfer, files, compared=True)) in kept:
+                    self._keys[place], self._known[place] = key, kept[key]
         self.problems: list[str] = []
 
     @property
@@ -80,6 +88,11 @@ class Measuring:
         return [
             str(path) for place, (_, _, files) in self._places() if place not in self._known for path in files.values()
         ]
+
+    @property
+    def of_both_sides(self) -> bool:
+        """True if a transfer was captured at both sides."""
+        return any(len(files) == len(SIDES) for _, (_, _, files) in self._places())
 
     def run(self, progress: Progress | None = None) -> list[MeasuredTransfer]:
         """Measure what is not known. On Ctrl-C what was measured until then is kept."""
@@ -103,7 +116,9 @@ class Measuring:
         done_bytes = 0
         executor = ThreadPoolExecutor(len(sched_getaffinity(0)))
         try:
-            running = {executor.submit(measure, transfer, files): (place, files) for place, transfer, files in todo}
+            running = {
+                executor.submit(self._measured, transfer, files): (place, files) for place, transfer, files in todo
+            }
             for future in as_completed(running):
                 place, files = running[future]
                 self._known[place] = future.result()
@@ -112,6 +127,13 @@ class Measuring:
                     progress(done_bytes)
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _measured(self, transfer: Transfer, files: dict[Side, Path]) -> Measures:
+        captures = Captures(files)
+        found = measure(transfer, files, captures)
+        if not self._compared or len(files) < len(SIDES) or found.captured_at is None:
+            return found
+        return replace(found, **two_sides(transfer, captures))
 
     def _keep(self) -> None:
         rows = [
@@ -134,12 +156,12 @@ def _wanted(run: Run) -> Iterable[tuple[Pair, Transfer, dict[Side, Path]]]:
                 yield pair, transfer, {side: path for side, path in found.items() if path is not None}
 
 
-def _key(transfer: Transfer, files: dict[Side, Path]) -> str:
+def _key(transfer: Transfer, files: dict[Side, Path], compared: bool) -> str:
     """What the measures depend on: the captures, the connections looked for, and the program."""
     states = {side: (path.stat().st_size, path.stat().st_mtime_ns) for side, path in files.items()}
     ends = [(one.upload, *one.local, *one.peer) for one in transfer.connections]
     errors = [one.error for one in transfer.captures.values()]
-    return json.dumps([version(), _FORMAT, transfer.role, transfer.start_ns, states, ends, errors])
+    return json.dumps([version(), _FORMAT, transfer.role, transfer.start_ns, states, ends, errors, compared])
 
 
 def _place(folder: Path) -> Path:

@@ -79,17 +79,6 @@ def difference(groups: Sequence[Group], permutations: int = PERMUTATIONS) -> Dif
     return Difference(ratio, mean, delta, _p(ordered, sides, permutations))
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted so that the chance of even one false alarm among all of them stays what it is for one."""
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for position, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, p * (len(known) - position)))
-        adjusted[place] = largest
-    return adjusted
-
-
 def _differences(group: Group) -> Floats:
     """Logarithm of the ratio of medians, difference of means, Cliff's delta."""
     return np.array(

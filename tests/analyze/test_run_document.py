@@ -155,6 +155,58 @@ def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     show(results, Console(file=io.StringIO(), width=120))
 
 
+CELLS = st.one_of(
+    st.sampled_from(["", "0", "-1", "nan", "inf", "1e308", "-1e308", "1e-320", "18446744073709551616", "true"]),
+    st.floats().map(str), st.integers().map(str), st.text("0123456789.e-;=%\x00é ", max_size=9),
+)  # fmt: skip
+
+
+def _table(header: str, rows: list[str], data: st.DataObject) -> str:
+    """A table of a run folder with some cells, or a whole line, replaced by anything."""
+    lines = [row.split(",") for row in (header, *rows)]
+    for _ in range(data.draw(st.integers(0, 4))):
+        line = data.draw(st.sampled_from(lines))
+        line[data.draw(st.integers(0, len(line) - 1))] = data.draw(CELLS)
+    return "".join(",".join(line) + "\n" for line in lines)
+
+
+@hypothesis.settings(
+    max_examples=40, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_whatever_stands_in_tables_beside_the_packets_the_report_is_made(
+    small_run: Any, tmp_path: Path, data: st.DataObject
+) -> None:
+    lines = [small_run.pair(sequence, f"I_{sequence % 2}") for sequence in range(1, 15)]
+    for number, line in enumerate(lines):
+        line["data"] |= {"goodput_bps": 1e6 * (1 + number % 5), "duration_s": data.draw(st.floats(0, 1e12))}
+    small_run.record["clock"] = {"offset_s": data.draw(st.floats(-1e18, 1e18))}
+    small_run.save()
+    (small_run.folder / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    start_ns, seconds = lines[0]["start_ns"], range(0, 150, 2)
+    (small_run.folder / "host").mkdir(exist_ok=True)
+    for side in ("sender", "receiver"):
+        rows = [f"{start_ns + at * 10**9},{at * at % 7 + at},{at},{at / 9},{at // 3},0" for at in seconds]
+        header = "time_ns,cpu_user_s,cpu_idle_s,cpu_steal_s,softnet_dropped,clock_stepped_s"
+        (small_run.folder / f"host/{side}.csv").write_text(_table(header, rows, data))
+    rows = [
+        f"{start_ns + at * 10**9},60,{name},NS,x=y,{statistic},{at},,{cumulative},{at},false"
+        for at in range(-60, 180, 60)
+        for name, statistic, cumulative in (
+            ("CPUUtilization", "Average", "false"), ("ethtool_bw_in_allowance_exceeded", "Maximum", "true")
+        )
+    ]  # fmt: skip
+    header = "start_ns,period_s,metric,namespace,dimensions,statistic,value,unit,cumulative,delta,open"
+    (small_run.folder / "cloudwatch.csv").write_text(_table(header, rows, data))
+    results = results_of(small_run)
+    choice = results.choose(None)
+    content = json.loads(as_bytes(document([results], [choice])))
+    errors = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(content)]
+    assert errors == []
+    json.dumps([chart_page.of_chart(chart) for chart in charts([results], [choice])], allow_nan=False)
+    show(results, Console(file=io.StringIO(), width=120))
+
+
 def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any, new_run: Any, tmp_path: Path) -> None:
     other = new_run("other")
     other.pairs(2, "I_5", captured=False)
@@ -162,7 +214,8 @@ def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any,
     folder = tmp_path / "tables"
     write_csv(runs, folder, provenance.of_runs(runs))
     assert {path.name for path in folder.iterdir()} == {
-        "table-1.csv", "table-2.csv", "correlation.csv", "prediction.csv", "transfers.csv", "provenance.json"
+        "table-1.csv", "table-2.csv", "correlation.csv", "prediction.csv", "stability.csv", "influences.csv",
+        "transfers.csv", "provenance.json",
     }  # fmt: skip
     with (folder / "transfers.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -171,19 +171,26 @@ def test_processor_time_is_what_passed_between_two_readings(small_run: Any) -> N
         small_run, f"{HEAD}1700000000000000000,10,100,5,1,9,7\n1700000001000000000,10.5,101,5.2,1.3,9.5,8\n"
     )
     assert chart is not None
-    (busy,) = chart.panels[0].series
-    assert busy.y.tolist() == pytest.approx([40.0])
-    by_state = series_of(chart, 1)
-    assert by_state["user"].y.tolist() == pytest.approx([25.0])
-    assert by_state["stolen"].y.tolist() == pytest.approx([15.0])
-    assert by_state["user"].x.tolist() == [1.0]
+    assert chart.shared_x
+    assert [panel.title for panel in chart.panels] == ["throughput", "CPU", "CPU of the sender by state", "steal"]
+    assert {name: len(one.x) for name, one in series_of(chart).items()} == {"probe": 8, "data": 8}
+    assert series_of(chart, 1)["sender"].y.tolist() == pytest.approx([25.0, 25.0])
+    by_state = series_of(chart, 2)
+    assert by_state["user"].y.tolist() == pytest.approx([25.0, 25.0])
+    assert by_state["stolen"].y.tolist() == pytest.approx([15.0, 15.0])
+    assert by_state["user"].x.tolist() == [0.0, 1.0], "from the first row to the second"
+
+
+def row_at(second: int, cells: str) -> str:
+    return f"{1_700_000_000_000_000_000 + second * 10**9},{cells}"
 
 
 def test_counters_that_begin_again_and_torn_rows_give_no_share(small_run: Any) -> None:
-    rows = ["1,1,1,1,1,0,0", "2,2,2,2,2,0,0", "3,0,0,0,0,0,0", "4,1,1,1,1,0,0", "5,x,1,1,1", "6,2,2"]
-    chart = counters(small_run, HEAD + "\n".join(rows))
+    cells = ["1,1,1,1,0,0", "2,2,2,2,0,0", "0,0,0,0,0,0", "1,1,1,1,0,0", "x,1,1,1", "2,2"]
+    chart = counters(small_run, HEAD + "\n".join(row_at(second, one) for second, one in enumerate(cells)))
     assert chart is not None
-    assert chart.panels[0].series[0].y.tolist() == [50.0, 50.0]
+    pieces = [one for one in chart.panels[1].series if one.name == "sender"]
+    assert [(one.x.tolist(), one.y.tolist()) for one in pieces] == [([0, 1], [25, 25]), ([2, 3], [25, 25])]
 
 
 @pytest.mark.parametrize(
@@ -193,13 +200,44 @@ def test_a_file_without_processor_time_has_no_figure(small_run: Any, text: str) 
     assert counters(small_run, text) is None
 
 
-def test_long_runs_of_counters_become_means_of_longer_stretches(small_run: Any) -> None:
-    rows = "".join(f"{10**9 * second},{second / 4},{second * 3 / 4},0,0,0,0\n" for second in range(7200))
-    chart = counters(small_run, HEAD + rows)
+def test_long_runs_of_counters_become_means_of_longer_stretches(small_run: Any, new_run: Any) -> None:
+    made = new_run("long")
+    made.add(made.pair(1), made.pair(721))
+    rows = "".join(row_at(second, f"{second / 4},{second * 3 / 4},0,0,0,0\n") for second in range(7200))
+    chart = counters(made, HEAD + rows)
     assert chart is not None
-    assert len(chart.panels[0].series[0].x) == pytest.approx(720, abs=1)
-    assert chart.panels[0].series[0].y == pytest.approx(25.0)
-    assert "each over 10.0 s" in chart.caption
+    (used,) = chart.panels[1].series
+    assert len(used.x) == pytest.approx(720, abs=2)
+    assert used.y == pytest.approx(25.0)
+    assert "counters over 10.0 s" in chart.caption
+
+
+CLOUD_HEAD = "start_ns,period_s,metric,namespace,dimensions,statistic,value,unit,cumulative,delta,open\n"
+
+
+def test_cloudwatch_utilisation_and_allowances_are_under_the_throughput_of_the_same_time(small_run: Any) -> None:
+    start_ns = 1_700_000_000 * 10**9
+    (small_run.folder / "cloudwatch.csv").write_text(
+        CLOUD_HEAD
+        + "".join(
+            f"{start_ns + 60 * minute * 10**9},60,{metric},AWS,InstanceId=i-1,{statistic},{value},,{known},{delta},\n"
+            for minute in (-1, 0, 1)
+            for metric, statistic, value, known, delta in (
+                ("CPUUtilization", "Average", 7 + minute, "false", ""),
+                ("ethtool_bw_out_allowance_exceeded", "Maximum", 600 * minute + 900, "true", 600),
+                ("CPUCreditBalance", "Average", 50, "false", ""),
+            )
+        )
+    )
+    chart = host_cpu.chart(results_of(small_run), "")
+    assert chart is not None
+    panels = {panel.title: panel.series for panel in chart.panels}
+    assert list(panels) == ["throughput", "CPU", "packets beyond allowances", "CPU credits"]
+    (used,) = panels["CPU"]
+    assert used.x.tolist() == pytest.approx([0, 60, 75.025]), "what was before and after the run is not drawn"
+    assert used.y.tolist() == pytest.approx([7, 8, 8])
+    (beyond,) = panels["packets beyond allowances"]
+    assert (beyond.name, beyond.y.tolist()) == ("bw_out (CloudWatch)", [10, 10, 10])
 
 
 def test_print_and_data_are_written_for_each_chart(small_run: Any, tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ def hostile(new_run: Any) -> Any:
     line["data"]["capture"]["sender_error"] = HOSTILE
     line["data"]["tcp"]["congestion_control"] = HOSTILE
     made.add(line, made.pair(2, index=HOSTILE, status="failed", error=HOSTILE))
+    (made.folder / "cloudwatch.csv").write_text(
+        "start_ns,period_s,metric,dimensions,statistic,value,cumulative,delta,open\n"
+        f"{line['data']['start_ns']},60,CPUUtilization,x={HOSTILE},Average,7,false,,false\n"
+    )
     return made
 
 
@@ -50,7 +54,9 @@ def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -
         "Transfers",
     ):
         assert heading in own
-    assert own.count("<tr") == 4 + 7 + 4 + 17, "rows of Tables 1 and 2, of relations and of transfers, with their heads"
+    for section, rows in (("plan", 4), ("metrics", 7), ("relation", 4), ("transfers", 17)):
+        part = own[own.index(f'id="{section}"') :]
+        assert part[: part.index("</section>")].count("<tr") == rows, f"{section}: its rows with their head"
     assert [chart["name"] for chart in data_of(page)["charts"]][:2] == [
         "figure-3-probe-and-data-throughput", "along-the-run"
     ]  # fmt: skip
@@ -77,7 +83,7 @@ def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_pa
     other = new_run("other")
     other.pairs(3, captured=False)
     page = page_of(tmp_path / "r.html", small_run, other)
-    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 4
+    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 6
     assert "nothing was captured" in page
 
 
@@ -99,7 +105,7 @@ def test_a_browser_shows_every_section_without_complaint_or_request(
     path = tmp_path / "r.html"
     page = page_of(path, small_run)
     visit = RunVisit(browser, path, scheme)
-    for section in ("plan", "metrics", "relation", "figures", "transfers"):
+    for section in ("plan", "metrics", "relation", "variation", "two-sides", "figures", "transfers"):
         assert visit.page.locator(f"#{section} h2").is_visible()
     for chart in data_of(page)["charts"]:
         drawn = visit.show(chart["name"])

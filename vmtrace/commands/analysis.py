@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analyze.packet_series import ConnectionSeries
     from analyze.provenance import Provenance
     from analyze.providers import Provider
+    from analyze.run.results import RunResults
 
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05
@@ -174,6 +175,7 @@ class Outputs:
     def print(self) -> None:
         """The human answer on standard output."""
         from analyze import detail_view, human_table
+        from vmtrace.commands import both_sides
 
         with human_answer(no_color=self._request.no_color, piped_width=100) as console:
             if self._request.connections:
@@ -183,6 +185,7 @@ class Outputs:
                 console.print(human_table.provider_table(self._providers))
             else:
                 human_table.show(self._trace, console, limit=self._request.limit)
+                both_sides.show(self._runs, console)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
@@ -201,14 +204,20 @@ class Outputs:
             self._json_into(write)
 
     def _json_into(self, write: Callable[[bytes], object]) -> None:
-        if not self._request.by_provider:
+        if not self._request.by_provider and not self._runs:
             self._trace.write_json(write)
             return
         from analyze.document import Appending
 
-        appending = Appending(write)
+        appending, more = Appending(write), dict[str, object]()
         self._trace.write_json(appending)
-        appending.finish({"by_provider": [provider.as_record() for provider in self._providers]})
+        if self._request.by_provider:
+            more["by_provider"] = [provider.as_record() for provider in self._providers]
+        if self._runs:
+            from analyze.run.table_records import two_sides_records
+
+            more["runs"] = [two_sides_records(run) for run in self._runs]
+        appending.finish(more)
 
     def _write_csv(self, folder: Path) -> None:
         from analyze import tables
@@ -231,6 +240,15 @@ class Outputs:
         from analyze.report.write import write_report
 
         write_report(self._trace, self._series, self._provenance, path)
+
+    @cached_property
+    def _runs(self) -> "list[RunResults]":
+        """The run folders among what was named, that have both sides. A filter would be about other packets."""
+        from vmtrace.commands import both_sides
+
+        if self._request.filter is not None or self._trace.interrupted:
+            return []
+        return both_sides.runs_of(self._request.names)
 
     @property
     def _packets_of(self) -> tuple[int, ...]:

@@ -49,6 +49,14 @@ def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how 
             min=1,
         ),
     ] = None,
+    match_sides: Annotated[
+        bool,
+        typer.Option(
+            "--match-sides/--no-match-sides",
+            help="Match the packets of both sides' captures with each other, where both are in the run folder: exact"
+            " loss, one-way delay, pauses located. It costs about 6 ms a transfer and 0.2 s for 100,000 packets.",
+        ),
+    ] = True,
     quiet: Quiet = False,
     no_color: NoColor = False,
     debug: Debug = False,
@@ -64,6 +72,7 @@ def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how 
             csv=csv,
             json=json,
             pair=pair,
+            match_sides=match_sides,
             quiet=quiet,
             no_color=no_color,
             debug=debug,

@@ -25,6 +25,7 @@ class Request(NamedTuple):
     csv: Path | None = None
     json: str | None = None
     pair: int | None = None
+    match_sides: bool = True
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -41,7 +42,7 @@ def run(request: Request) -> int:
     runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
         return Exit.FAILED
-    measured = measure_runs(runs, quiet=request.quiet)
+    measured = measure_runs(runs, quiet=request.quiet, match_sides=request.match_sides)
     choices = _choices(measured, request.pair)
     outputs = Outputs(measured, choices, _with_default(request))
     # Who asks for JSON has a program read it, not eyes.

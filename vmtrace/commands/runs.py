@@ -34,9 +34,9 @@ def _empty(found: Run) -> str:
     return f"{found.folder}: no finished pair (the run is {found.record.status}{failed}{why}{wrong})"
 
 
-def measure_runs(runs: Sequence[Run], *, quiet: bool) -> list[RunResults]:
-    """Each run with what its captures say."""
-    measurings = [Measuring(run) for run in runs]
+def measure_runs(runs: Sequence[Run], *, quiet: bool, match_sides: bool) -> list[RunResults]:
+    """Each run with what its captures say; with `match_sides` also what those of both sides say together."""
+    measurings = [Measuring(run, compared=match_sides) for run in runs]
     unread = [path for measuring in measurings for path in measuring.unread]
     results = []
     with Bar(unread, wanted=not quiet) as bar:
