@@ -234,7 +234,7 @@ impl Connection {
             return;
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
-        let gap = self.watch(packet, side, before_ns, limit_ns);
+        let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
         let last = self.halves[side].live().spacing.last();
         if packet.options & option_bits::TIMESTAMPS != 0
             && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
