@@ -323,7 +323,12 @@ impl GapEvidence {
     /// The sender's kernel ran while it waited for an answer.
     fn sender_ran(&self) -> bool {
         let on_time = self.is_timer() && !self.timer_is_overdue();
-        self.timers_before > 0 || on_time
+        self.timers_before > 0 || (on_time && !self.woke_with_answer())
+    }
+
+    /// The timer that ends the gap and the answer came together: what woke the one may have woken the other.
+    fn woke_with_answer(&self) -> bool {
+        self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= 2 * JITTER_NS)
     }
 
     fn is_timer(&self) -> bool {
@@ -395,7 +400,10 @@ fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// is captured there happen at once.
 fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let receiver_stood = evidence.answer.and_then(|answer| answer.was_held());
+    // A host that stops between making a packet and capturing it makes the next one by the time it is.
+    let went_on = evidence.data_burst.timestamps_ns.is_some_and(|made| made * 2 > evidence.gap_ns);
     let stepped = evidence.data_was_held()
+        && !went_on
         && match evidence.place {
             Place::Sender => receiver_stood.unwrap_or(true),
             _ => receiver_stood == Some(true),
@@ -445,7 +453,7 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return None;
     }
     let told_by_time = answer.timestamps_ns.is_some();
-    Some(if evidence.sender_ran() || evidence.is_probe_with_new_data() {
+    Some(if evidence.sender_ran() || (evidence.is_probe_with_new_data() && !evidence.woke_with_answer()) {
         (Cause::PathHold, 0.9)
     } else if !evidence.timer_is_overdue() {
         (Cause::HostOrPath, 0.6)

@@ -242,16 +242,19 @@ impl Connection {
         let Some(watch) = live.watch.as_deref_mut() else { return };
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         for pending in &mut watch.pending {
-            let answers = pending.awaits_answer && pending.evidence.answer.is_some();
-            if packet.time_ns.saturating_sub(pending.end_ns) <= LOOK_AHEAD_NS && !answers {
-                let burst = &mut pending.evidence.data_burst;
-                burst.packets = burst.packets.saturating_add(1);
-                burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
-                burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
-                // Several at once are no probe.
-                if pending.evidence.ending == Ending::NewData {
-                    watch.timers = 0;
-                }
+            if packet.time_ns.saturating_sub(pending.end_ns) > LOOK_AHEAD_NS {
+                continue;
+            }
+            let burst = &mut pending.evidence.data_burst;
+            burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+            if pending.awaits_answer && pending.evidence.answer.is_some() {
+                continue; // The answer brought it.
+            }
+            burst.packets = burst.packets.saturating_add(1);
+            burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
+            // Several at once are no probe.
+            if pending.evidence.ending == Ending::NewData {
+                watch.timers = 0;
             }
         }
         if place == Place::Sender && live.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
