@@ -105,7 +105,7 @@ fn assert_columns_match(analysis: &Analysis) {
             let of_a_cause = column.name.contains("_spacing_by_cause_");
             let may_be_left_out = of_a_cause || LEFT_OUT.iter().any(|name| column.name.ends_with(name));
             assert!(written || may_be_left_out || column.name.starts_with("tls_"), "{}", column.name);
-            let nothing = found.is_null() || found == 0 || found == false;
+            let nothing = found.is_null() || found == 0 || found == 0.0 || found == false;
             let expected = if written || !nothing { flat.get(&column.name).unwrap_or(&Value::Null) } else { &found };
             assert!(same(&found, expected), "{} of {}: {found} for {expected}", column.name, connection["id"]);
         }

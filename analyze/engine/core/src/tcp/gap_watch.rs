@@ -1,7 +1,7 @@
 //! Gathers what is known of the gaps in a direction's data, for [`super::gap_cause`].
 //!
 //! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares, and true only when the packet comes
-//! some time after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
+//! 8 ms or more after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
 //! general way through [`Connection::packet`], which calls [`Connection::watch`] before anything else changes.
 //!
 //! ```text
@@ -25,7 +25,7 @@ use super::spacing::SHORTEST_ANOMALY_NS;
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
-/// Packets this long after data belong to a pause; sooner ones are what every transfer is made of.
+/// Data this long after other data, with nothing in between, may be a timer's.
 const PAUSE_NS: i64 = 2_000_000;
 /// So long without any packet of the connection is a silence of its own.
 const SILENCE_NS: i64 = 8_000_000;
@@ -114,15 +114,24 @@ pub struct GapWatch {
     similar: u32,
 }
 
+/// The shortest gap that is judged; `limit_ns` is the user's limit.
+#[inline]
+pub(super) fn shortest_gap_ns(limit_ns: Option<u64>) -> i64 {
+    limit_ns.map_or(SHORTEST_ANOMALY_NS, |limit| limit.min(SHORTEST_ANOMALY_NS)) as i64
+}
+
 impl Connection {
-    /// The packet may belong to a gap in the data of either side.
+    /// The packet may belong to a gap in the data of either side. `before_ns` is the time of the connection's packet before
+    /// it, `shortest_ns` that of the shortest gap.
     #[inline(always)]
-    pub(super) fn is_watched(&self, packet: &Packet, side: usize) -> bool {
+    pub(super) fn is_watched(&self, packet: &Packet, side: usize, before_ns: i64, shortest_ns: i64) -> bool {
         let [own, peer] = [&self.halves[side], &self.halves[1 - side]];
-        let pauses = |half: &Half| packet.time_ns - half.last_sent.0 > PAUSE_NS;
+        let pause_ns = |half: &Half| packet.time_ns - half.last_sent.0;
+        let may_end_gap =
+            |pause_ns: i64| pause_ns > shortest_ns || (pause_ns > PAUSE_NS && before_ns <= own.last_sent.0);
         self.looking
-            || (pauses(peer) && peer.una < peer.max)
-            || (pauses(own) && (packet.payload_length > 0 || own.una < own.max))
+            || (pause_ns(peer) > SILENCE_NS && peer.una < peer.max)
+            || (packet.payload_length > 0 && may_end_gap(pause_ns(own)))
     }
 
     /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what
@@ -135,7 +144,8 @@ impl Connection {
         before_ns: i64,
         limit_ns: Option<u64>,
     ) -> Option<GapEvidence> {
-        if !self.is_watched(packet, side) {
+        let shortest_ns = shortest_gap_ns(limit_ns);
+        if !self.is_watched(packet, side, before_ns, shortest_ns) {
             return None;
         }
         if self.looking {
@@ -147,8 +157,7 @@ impl Connection {
         }
         self.see_data(packet, side, before_ns);
         let gap_ns = packet.time_ns.saturating_sub(self.halves[side].last_sent.0);
-        let shortest = SHORTEST_ANOMALY_NS.min(limit_ns.unwrap_or(u64::MAX)) as i64;
-        (gap_ns > shortest).then(|| self.evidence(packet, side, before_ns, gap_ns))
+        (gap_ns > shortest_ns).then(|| self.evidence(packet, side, before_ns, gap_ns))
     }
 
     /// The packet is one of the receiver's for the data of the other side.
@@ -164,7 +173,7 @@ impl Connection {
             return;
         }
         let mut watch = live.watch.take().unwrap_or_default();
-        if pause_ns > PAUSE_NS && una < max {
+        if pause_ns > SILENCE_NS && una < max {
             let inside = &mut watch.inside;
             if inside.since_ns != last_ns {
                 let limited = if live.view.is_limited_now() { pause_ns } else { 0 };
