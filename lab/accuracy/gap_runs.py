@@ -60,7 +60,9 @@ def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
     """Carries it out. The guest has the place of the host `sender`; with `guest_receives` the data flows to it."""
     namespaces.require()
     folder.mkdir(parents=True, exist_ok=True)
-    emulator = EmulatorSettings(wanted.forward, wanted.reverse, wanted.seed)
+    # `forward` is the way of the data; the emulator's leads away from the guest.
+    ways = (wanted.reverse, wanted.forward) if wanted.guest_receives else (wanted.forward, wanted.reverse)
+    emulator = EmulatorSettings(*ways, wanted.seed)
     settings = {"sender": HostSettings(), "receiver": HostSettings()}
     transfer = Transfer(
         Kind.DOWNLOAD if wanted.guest_receives else Kind.UPLOAD, payload_bytes=1 << 40, seconds=wanted.seconds

@@ -6,6 +6,7 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
+use super::gap_watch::shortest_gap_ns;
 use super::half::Half;
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
@@ -197,7 +198,7 @@ impl Connection {
     #[inline]
     pub fn steady_packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
-        if self.is_watched(packet, side) {
+        if self.is_watched(packet, side, self.end_ns, shortest_gap_ns(environment.fixed_spacing_limit_ns)) {
             return self.packet(packet, bytes, from_client, environment);
         }
         let beside_sender = self.beside[side];
@@ -235,7 +236,7 @@ impl Connection {
             return;
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
-        let gap = self.watch(packet, side, before_ns, limit_ns);
+        let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
         let last = self.halves[side].live().spacing.last();
         if packet.options & option_bits::TIMESTAMPS != 0
             && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)

@@ -131,13 +131,19 @@ pub struct Return {
     pub timestamps_ns: Option<i64>,
     /// What passed together with it.
     pub burst: Burst,
-    /// Bytes that it and what passed together with it acknowledged.
+    /// Not acknowledged before it.
+    pub outstanding_bytes: u64,
+    /// How much of that it acknowledged, with what came within 20 ms after it, until that was most of it.
     pub acknowledged_bytes: u64,
-    /// How many of these packets acknowledged more than the one before.
+    /// And how long that took.
+    pub acknowledged_ns: i64,
+    /// How many packets within 2 ms acknowledged more than the one before.
     pub advances: u32,
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
     /// timestamps or probe.
     pub older_than_probe: Option<bool>,
+    /// It reports a segment as received twice, or beyond a hole (RFC 2883, RFC 2018): it answers a probe or timeout.
+    pub reports_disorder: bool,
     /// How long after the sender's last probe or timeout it came.
     pub after_probe_ns: Option<i64>,
 }
@@ -199,18 +205,24 @@ const JITTER_NS: i64 = 1_000_000;
 const SHORTEST_WAIT_NS: i64 = 15_000_000;
 /// Or less than this share of the silence.
 const WAIT_SHARE: f64 = 0.3;
-/// Timers run on coarse clocks, and the kernel's smoothed round trip is not ours: this much later a timer is overdue.
-const TIMER_TOLERANCE: f64 = 1.3;
-/// What is added to that: two ticks of a slow clock.
-const TIMER_TICKS_NS: i64 = 20_000_000;
+/// Longest timer that Linux' timer wheel keeps to a tick; longer ones fire up to an eighth late.
+const EXACT_TIMER_NS: i64 = 250_000_000;
+/// A tick of a slow clock and the time to act on it.
+const TIMER_TICKS_NS: i64 = 12_000_000;
 /// Linux' least variance term of the timeout (`TCP_RTO_MIN`); added to the probe's time when one segment is outstanding.
 const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 /// Linux waits two ticks more for its probe (`TCP_TIMEOUT_MIN`).
 const PROBE_TICKS_NS: i64 = 8_000_000;
+/// A slower sender than one with this time for a segment measures its round trip some other way.
+const LONGEST_SEGMENT_NS: i64 = 25_000_000;
 /// Longest delayed acknowledgement of two full segments in common stacks.
 const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
 /// Longest delayed acknowledgement at all (RFC 1122 section 4.2.3.2).
 const LONGEST_DELAY_NS: i64 = 500_000_000;
+/// A host acknowledges its backlog so many times faster than the path carries data.
+const FASTER_THAN_USUAL: f64 = 3.0;
+/// What takes no longer happens at once.
+const AT_ONCE_NS: i64 = 2_000_000;
 /// Packets that make a backlog (methods, section 6.7).
 const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
@@ -271,31 +283,61 @@ impl GapEvidence {
         }
         let single = self.beside_sender() && self.outstanding_bytes <= self.segment_bytes;
         let delayed = if single { SMALLEST_TIMEOUT_NS } else { PROBE_TICKS_NS };
-        Some((2 * round_trip + delayed).min(timeout))
+        Some((2 * (round_trip + self.segment_time_ns()) + delayed).min(timeout))
+    }
+
+    /// How long a segment takes at the usual rate: the kernel measures its round trip from the first segment that an
+    /// acknowledgement covers, we from the last.
+    fn segment_time_ns(&self) -> i64 {
+        let segments = self.segment_bytes as f64 / self.usual_bytes_in_2_ms.max(1) as f64;
+        ((segments * 2e6) as i64).min(LONGEST_SEGMENT_NS)
     }
 
     /// No timer of the sender would have let this much time pass.
     pub fn timer_is_overdue(&self) -> bool {
-        let late = |due: i64| (due as f64 * TIMER_TOLERANCE) as i64 + TIMER_TICKS_NS;
-        self.outstanding_bytes > 0 && self.timer_due_ns().is_some_and(|due| self.silence_ns > late(due))
+        self.outstanding_bytes > 0 && self.is_past_timer(self.silence_ns)
     }
 
-    /// Acknowledgements should have come by now.
-    pub fn answer_is_overdue(&self) -> bool {
+    fn is_past_timer(&self, time_ns: i64) -> bool {
+        // The kernel's smoothed round trip is not ours, the less so the more it varies.
+        let late = |due: i64| if due > EXACT_TIMER_NS { due / 8 } else { 0 } + 2 * self.deviation_ns + TIMER_TICKS_NS;
+        self.timer_due_ns().is_some_and(|due| time_ns > due + late(due))
+    }
+
+    /// Acknowledgements should have come by now, if they were delayed no longer than this.
+    fn is_overdue_by(&self, delayed_ns: i64) -> bool {
         let Some(round_trip) = self.round_trip_ns else { return false };
-        let delay = if self.two_segments_outstanding() { DELAYED_ACKNOWLEDGEMENT_NS / 4 } else { SMALLEST_TIMEOUT_NS };
+        if self.is_probed() || self.timer_is_overdue() {
+            return true;
+        }
+        let delay = if self.two_segments_outstanding() { delayed_ns } else { SMALLEST_TIMEOUT_NS };
         let usual = round_trip + round_trip / 4 + 4 * self.deviation_ns.min(round_trip);
         self.outstanding_bytes > 0 && self.silence_ns > usual + delay
+    }
+
+    /// Acknowledgements should be on the way by now.
+    pub fn answer_is_overdue(&self) -> bool {
+        self.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS / 4)
     }
 
     /// The sender's kernel ran while it waited for an answer.
     fn sender_ran(&self) -> bool {
         let on_time = self.is_timer() && !self.timer_is_overdue();
-        self.timers_before > 0 || on_time
+        self.timers_before > 0 || (on_time && !self.woke_with_answer())
+    }
+
+    /// The timer that ends the gap and the answer came together: what woke the one may have woken the other.
+    fn woke_with_answer(&self) -> bool {
+        self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= 2 * JITTER_NS)
     }
 
     fn is_timer(&self) -> bool {
         matches!(self.ending, Ending::Timeout | Ending::TailProbe)
+    }
+
+    /// The sender's timers fired because no answer came.
+    fn is_probed(&self) -> bool {
+        self.timers_before > 0 || self.is_timer() || self.is_probe_with_new_data()
     }
 
     /// New data, alone, when a probe was due: that is what a probe looks like while there is data to send (RFC 8985
@@ -325,14 +367,20 @@ impl Return {
         self.timestamps_ns.map(|elapsed| self.silence_ns - elapsed)
     }
 
+    /// Nearly all that was outstanding has been acknowledged.
+    pub fn acknowledges_most(&self) -> bool {
+        self.acknowledged_bytes as f64 >= 0.8 * self.outstanding_bytes as f64
+    }
+
     /// It was made earlier, and held back.
-    fn was_held(&self) -> Option<bool> {
+    pub fn was_held(&self) -> Option<bool> {
         self.waited_ns().map(|waited| is_held(waited, self.silence_ns))
     }
 
     /// It answers the sender's probe or timeout. Without timestamps only the time tells: an answer takes a round trip.
     fn answers_probe(&self, round_trip_ns: i64) -> bool {
         match (self.older_than_probe, self.after_probe_ns) {
+            _ if self.reports_disorder => true,
             (Some(older), _) => !older,
             (None, Some(after)) => after as f64 >= 0.8 * round_trip_ns as f64,
             (None, None) => true,
@@ -352,7 +400,10 @@ fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// is captured there happen at once.
 fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let receiver_stood = evidence.answer.and_then(|answer| answer.was_held());
+    // A host that stops between making a packet and capturing it makes the next one by the time it is.
+    let went_on = evidence.data_burst.timestamps_ns.is_some_and(|made| made * 2 > evidence.gap_ns);
     let stepped = evidence.data_was_held()
+        && !went_on
         && match evidence.place {
             Place::Sender => receiver_stood.unwrap_or(true),
             _ => receiver_stood == Some(true),
@@ -402,7 +453,7 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return None;
     }
     let told_by_time = answer.timestamps_ns.is_some();
-    Some(if evidence.sender_ran() || evidence.is_probe_with_new_data() {
+    Some(if evidence.sender_ran() || (evidence.is_probe_with_new_data() && !evidence.woke_with_answer()) {
         (Cause::PathHold, 0.9)
     } else if !evidence.timer_is_overdue() {
         (Cause::HostOrPath, 0.6)
@@ -417,19 +468,19 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// receiver stood still, or the way to it held the data. Nothing but how fast the backlog is acknowledged tells the two
 /// apart: a path releases what it held at its own rate.
 fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    if !evidence.beside_sender() || !evidence.answer_is_overdue() {
+    if !evidence.beside_sender() || !evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS) {
         return None;
     }
     let answer = evidence.answer?;
     let round_trip = evidence.round_trip_ns?;
-    let probed = evidence.timers_before > 0 || evidence.is_timer() || evidence.is_probe_with_new_data();
+    let probed = evidence.is_probed();
     if probed && answer.answers_probe(round_trip) {
         return None;
     }
     let longest_usual = round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
     let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
-    let at_once = answer.acknowledged_bytes as f64 >= 0.8 * evidence.outstanding_bytes as f64
-        && answer.acknowledged_bytes >= 3 * evidence.usual_bytes_in_2_ms;
+    let usual_bytes = evidence.usual_bytes_in_2_ms as f64 * answer.acknowledged_ns.max(AT_ONCE_NS) as f64 / 2e6;
+    let at_once = answer.acknowledges_most() && answer.acknowledged_bytes as f64 >= FASTER_THAN_USUAL * usual_bytes;
     Some(match (long_enough && at_once, probed) {
         (true, true) => (Cause::RemoteHostStall, 0.85),
         (true, false) if !evidence.timer_is_overdue() && answer.timestamps_ns.is_some() => {
@@ -464,7 +515,7 @@ fn ack_clock(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return (waiting && at_once).then_some((Cause::AckClock, 0.9));
     }
     let round_trip = evidence.round_trip_ns?;
-    (evidence.gap_ns <= round_trip + round_trip / 4 + 2 * JITTER_NS && !evidence.is_end_of_a_write())
+    (evidence.last_full && evidence.gap_ns <= round_trip + round_trip / 4 + 2 * JITTER_NS)
         .then_some((Cause::AckClock, 0.7))
 }
 
@@ -472,18 +523,13 @@ fn loss_signs(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.ending == Ending::LossSigns || evidence.recovering).then_some((Cause::AckClock, 0.5))
 }
 
-impl GapEvidence {
-    /// What the application had written went out to the end.
-    fn is_end_of_a_write(&self) -> bool {
-        self.last_push || !self.last_full
-    }
-}
-
 /// Nothing to send: what was written before went out to the end, and room was there for more.
 fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let drained = evidence.outstanding_bytes == 0;
     match (evidence.last_full, evidence.last_push) {
         (false, _) => Some((Cause::SenderApplication, if drained { 0.9 } else { 0.7 })),
+        // Offload ends every frame with PSH: away from the sender it says little about a full segment.
+        (true, true) if !evidence.beside_sender() => None,
         (true, true) if evidence.answers_inside > 0 && drained => Some((Cause::SenderApplication, 0.8)),
         (true, true) => Some((Cause::SenderApplication, 0.5)),
         // It went on answering acknowledgements with nothing: it ran.
@@ -497,19 +543,23 @@ fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.similar_before >= HABIT && evidence.data_burst.packets <= 2).then_some((Cause::PacingOrShaping, 0.7))
 }
 
-/// Away from the sender: everything that arrived was acknowledged, the window was open, the last segment was full and not
-/// the end of a write, no timer fired, and the data that came in the end was sent then: the sender did not run.
+/// Away from the sender: everything that arrived was acknowledged, the window was open, the last segment was full (and so
+/// hardly the end of what was to be sent), no timer fired, and the data that came in the end was sent then: the sender did
+/// not run.
 fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.beside_sender() {
         return None;
     }
-    let sent_then = evidence.sender_clock_ns.is_some();
     let went_on_at_once = evidence.data_burst.packets >= 3;
-    let due = evidence.timer_due_ns()?;
-    let silent_too_long = evidence.silence_ns > (due as f64 * TIMER_TOLERANCE) as i64 + TIMER_TICKS_NS;
-    Some(match (silent_too_long && evidence.ending == Ending::NewData, sent_then && went_on_at_once) {
-        (true, true) => (Cause::RemoteHostStall, 0.8),
-        _ => (Cause::HostOrPath, 0.4),
+    // What the receiver acknowledged late was the only thing the sender may have waited for.
+    let waited_for =
+        |elapsed: i64| if evidence.before_silence_ns > PROBE_TICKS_NS { evidence.silence_ns } else { elapsed };
+    let silent_too_long = evidence.sender_clock_ns.is_some_and(|clock| evidence.is_past_timer(waited_for(clock)));
+    let all_arrived = evidence.outstanding_bytes == 0;
+    Some(if silent_too_long && went_on_at_once && all_arrived && evidence.ending == Ending::NewData {
+        (Cause::RemoteHostStall, if evidence.last_push { 0.65 } else { 0.8 })
+    } else {
+        (Cause::HostOrPath, 0.4)
     })
 }
 

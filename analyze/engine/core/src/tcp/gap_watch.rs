@@ -1,7 +1,7 @@
 //! Gathers what is known of the gaps in a direction's data, for [`super::gap_cause`].
 //!
 //! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares, and true only when the packet comes
-//! some time after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
+//! 8 ms or more after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
 //! general way through [`Connection::packet`], which calls [`Connection::watch`] before anything else changes.
 //!
 //! ```text
@@ -22,14 +22,17 @@ use super::half::{Half, Live};
 use super::loss::Trigger;
 use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
+use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
-/// Packets this long after data belong to a pause; sooner ones are what every transfer is made of.
+/// Data this long after other data, with nothing in between, may be a timer's.
 const PAUSE_NS: i64 = 2_000_000;
 /// So long without any packet of the connection is a silence of its own.
 const SILENCE_NS: i64 = 8_000_000;
 /// Packets that come within this time after a silence come with the first one.
 const TOGETHER_NS: i64 = 2_000_000;
+/// A host that has stood still acknowledges its backlog within this time.
+const ANSWER_NS: i64 = 20_000_000;
 /// A gap is judged so long after its end.
 const LOOK_AHEAD_NS: i64 = 5_000_000;
 /// Answers inside a gap are counted up to this; more tell nothing more.
@@ -107,18 +110,28 @@ pub struct GapWatch {
     timer_ns: i64,
     timer_tsval: Option<u32>,
     last_gap_ns: i64,
+    last_gap_end_ns: i64,
     similar: u32,
 }
 
+/// The shortest gap that is judged; `limit_ns` is the user's limit.
+#[inline]
+pub(super) fn shortest_gap_ns(limit_ns: Option<u64>) -> i64 {
+    limit_ns.map_or(SHORTEST_ANOMALY_NS, |limit| limit.min(SHORTEST_ANOMALY_NS)) as i64
+}
+
 impl Connection {
-    /// The packet may belong to a gap in the data of either side.
+    /// The packet may belong to a gap in the data of either side. `before_ns` is the time of the connection's packet before
+    /// it, `shortest_ns` that of the shortest gap.
     #[inline(always)]
-    pub(super) fn is_watched(&self, packet: &Packet, side: usize) -> bool {
+    pub(super) fn is_watched(&self, packet: &Packet, side: usize, before_ns: i64, shortest_ns: i64) -> bool {
         let [own, peer] = [&self.halves[side], &self.halves[1 - side]];
-        let pauses = |half: &Half| packet.time_ns - half.last_sent.0 > PAUSE_NS;
+        let pause_ns = |half: &Half| packet.time_ns - half.last_sent.0;
+        let may_end_gap =
+            |pause_ns: i64| pause_ns > shortest_ns || (pause_ns > PAUSE_NS && before_ns <= own.last_sent.0);
         self.looking
-            || (pauses(peer) && peer.una < peer.max)
-            || (pauses(own) && (packet.payload_length > 0 || own.una < own.max))
+            || (pause_ns(peer) > SILENCE_NS && peer.una < peer.max)
+            || (packet.payload_length > 0 && may_end_gap(pause_ns(own)))
     }
 
     /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what
@@ -126,28 +139,29 @@ impl Connection {
     pub(super) fn watch(
         &mut self,
         packet: &Packet,
+        bytes: &[u8],
         side: usize,
         before_ns: i64,
         limit_ns: Option<u64>,
     ) -> Option<GapEvidence> {
-        if !self.is_watched(packet, side) {
+        let shortest_ns = shortest_gap_ns(limit_ns);
+        if !self.is_watched(packet, side, before_ns, shortest_ns) {
             return None;
         }
         if self.looking {
             self.judge_what_is_due(packet.time_ns, limit_ns);
         }
-        self.hear(packet, side, before_ns);
+        self.hear(packet, bytes, side, before_ns);
         if packet.payload_length == 0 {
             return None;
         }
         self.see_data(packet, side, before_ns);
         let gap_ns = packet.time_ns.saturating_sub(self.halves[side].last_sent.0);
-        let shortest = SHORTEST_ANOMALY_NS.min(limit_ns.unwrap_or(u64::MAX)) as i64;
-        (gap_ns > shortest).then(|| self.evidence(packet, side, before_ns, gap_ns))
+        (gap_ns > shortest_ns).then(|| self.evidence(packet, side, before_ns, gap_ns))
     }
 
     /// The packet is one of the receiver's for the data of the other side.
-    fn hear(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+    fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
         let round_trip = self.senders_round_trip(1 - side);
         let [client, server] = &mut self.halves;
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
@@ -159,7 +173,7 @@ impl Connection {
             return;
         }
         let mut watch = live.watch.take().unwrap_or_default();
-        if pause_ns > PAUSE_NS && una < max {
+        if pause_ns > SILENCE_NS && una < max {
             let inside = &mut watch.inside;
             if inside.since_ns != last_ns {
                 let limited = if live.view.is_limited_now() { pause_ns } else { 0 };
@@ -179,7 +193,7 @@ impl Connection {
         let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
         let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
         match &mut watch.heard {
-            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= TOGETHER_NS => {
+            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
                 heard.add(
                     packet,
                     tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval)),
@@ -202,11 +216,14 @@ impl Connection {
                         timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
                         burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
                         acknowledged_bytes: unwrap(una, packet.acknowledgement).saturating_sub(una),
+                        acknowledged_ns: 0,
+                        outstanding_bytes: max - una,
                         advances: u32::from(unwrap(una, packet.acknowledgement) > una),
                         older_than_probe: watch
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
                             .map(|probe| serial_difference(packet.tsecr, probe) < 0),
+                        reports_disorder: probed && reports_disorder(packet, bytes),
                         after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
                     },
                 });
@@ -234,18 +251,22 @@ impl Connection {
         let Some(watch) = live.watch.as_deref_mut() else { return };
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         for pending in &mut watch.pending {
-            if packet.time_ns.saturating_sub(pending.end_ns) <= LOOK_AHEAD_NS {
-                let burst = &mut pending.evidence.data_burst;
-                burst.packets = burst.packets.saturating_add(1);
-                burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
-                burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
-                // Several at once are no probe.
-                if pending.evidence.ending == Ending::NewData {
-                    watch.timers = 0;
-                }
+            if packet.time_ns.saturating_sub(pending.end_ns) > LOOK_AHEAD_NS {
+                continue;
+            }
+            let burst = &mut pending.evidence.data_burst;
+            burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+            if pending.awaits_answer && pending.evidence.answer.is_some() {
+                continue; // The answer brought it.
+            }
+            burst.packets = burst.packets.saturating_add(1);
+            burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
+            // Several at once are no probe.
+            if pending.evidence.ending == Ending::NewData {
+                watch.timers = 0;
             }
         }
-        if live.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
+        if place == Place::Sender && live.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
             watch.timers = 0;
         }
         // A probe sooner after the data than any gap is long.
@@ -305,6 +326,14 @@ impl Connection {
         let similar = (gap_ns - watch.last_gap_ns).abs() as f64 <= SIMILAR * watch.last_gap_ns as f64;
         watch.similar = if similar { watch.similar.saturating_add(1) } else { 0 };
         watch.last_gap_ns = gap_ns;
+        // Away from the sender: a single packet between two gaps may have been a timer's.
+        let alone = place != Place::Sender && watch.last_gap_end_ns == start_ns;
+        watch.timers = match place {
+            Place::Sender => watch.timers,
+            _ if alone => watch.timers.saturating_add(1),
+            _ => 0,
+        };
+        watch.last_gap_end_ns = packet.time_ns;
         GapEvidence {
             gap_ns,
             place,
@@ -322,7 +351,7 @@ impl Connection {
             round_trip_ns,
             deviation_ns,
             sack,
-            timers_before: heard.map_or(watch.timers, |heard| heard.timers),
+            timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
             sender_clock_ns,
             answer: heard.map(|heard| heard.answer),
             data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
@@ -451,14 +480,19 @@ impl GapWatch {
 
 impl Heard {
     fn add(&mut self, packet: &Packet, timestamps_ns: Option<i64>) {
-        let burst = &mut self.answer.burst;
-        burst.packets = burst.packets.saturating_add(1);
-        burst.span_ns = packet.time_ns.saturating_sub(self.time_ns);
-        burst.timestamps_ns = timestamps_ns;
+        if packet.time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS {
+            let burst = &mut self.answer.burst;
+            burst.packets = burst.packets.saturating_add(1);
+            burst.span_ns = packet.time_ns.saturating_sub(self.time_ns);
+            burst.timestamps_ns = timestamps_ns;
+        }
         let before = self.acknowledged_before;
         let acknowledged = unwrap(before, packet.acknowledgement).saturating_sub(before);
-        self.answer.advances += u32::from(acknowledged > self.answer.acknowledged_bytes);
-        self.answer.acknowledged_bytes = self.answer.acknowledged_bytes.max(acknowledged);
+        if acknowledged > self.answer.acknowledged_bytes && !self.answer.acknowledges_most() {
+            self.answer.advances += u32::from(packet.time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS);
+            self.answer.acknowledged_bytes = acknowledged;
+            self.answer.acknowledged_ns = packet.time_ns.saturating_sub(self.time_ns);
+        }
     }
 }
 
@@ -473,7 +507,10 @@ impl Pending {
         let over = time_ns.saturating_sub(self.end_ns) > LOOK_AHEAD_NS;
         let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
         match self.evidence.answer {
-            Some(_) => over && time_ns.saturating_sub(heard_ns) > TOGETHER_NS,
+            Some(answer) => {
+                let settled = answer.was_held() == Some(true) || answer.acknowledges_most();
+                over && time_ns.saturating_sub(heard_ns) > if settled { LOOK_AHEAD_NS } else { ANSWER_NS }
+            }
             None => over && !(self.awaits_answer && probe),
         }
     }
@@ -494,6 +531,11 @@ fn is_plain(evidence: &GapEvidence) -> bool {
                 && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
         }
     }
+}
+
+/// It has SACK blocks.
+fn reports_disorder(packet: &Packet, bytes: &[u8]) -> bool {
+    packet.options & option_bits::OTHERS != 0 && !Options::of_packet(packet, bytes).sack.as_slice().is_empty()
 }
 
 /// The gap by the timestamps of the data's sender.
