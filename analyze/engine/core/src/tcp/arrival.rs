@@ -193,7 +193,7 @@ impl Half {
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame, around.fixed_spacing_limit_ns);
         if packet.options & option_bits::TIMESTAMPS != 0 {
-            live.view.heard(packet.time_ns, packet.tsecr);
+            live.hear(packet);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
@@ -225,6 +225,9 @@ impl Half {
                 by_acknowledgement: false,
             };
             live.holes.push(Hole { start: self.max, end: start, exposure });
+            if !placed.around.beside_sender {
+                live.rates.lost(packet.time_ns, start - self.max);
+            }
         }
         live.segments.push(placed.record(start, end, 0));
         if packet.payload_length == 1 && live.window_closed {

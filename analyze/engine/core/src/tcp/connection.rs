@@ -306,6 +306,9 @@ impl Connection {
         side: usize,
         environment: &Environment,
     ) -> Arrived {
+        if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
+            self.halves[side].keep_steps(packet);
+        }
         self.count(packet, side);
         if packet.payload_length == 0 {
             return self.take_empty(packet, side);

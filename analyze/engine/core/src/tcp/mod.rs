@@ -6,6 +6,7 @@
 //!   half        one direction's state
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
+//!   half_steps  what is measured in steps of time              (rate_series, microbursts)
 //! summary ── what stays of a connection when it is over
 //! ```
 
@@ -14,16 +15,19 @@ pub mod arrival;
 pub mod connection;
 pub mod duplicates;
 pub mod half;
+mod half_steps;
 pub mod handshake;
 pub mod holes;
 pub mod ip_id;
 mod late;
 pub mod ledger;
 pub mod loss;
+pub mod microbursts;
 pub mod moments;
 mod opening;
 pub mod openings;
 pub mod ranges;
+pub mod rate_series;
 pub mod rows;
 pub mod rtt;
 pub mod segments;
@@ -36,6 +40,7 @@ mod steady;
 pub mod summary;
 pub mod ticks;
 mod tls_feed;
+pub mod token_bucket;
 pub mod trigger;
 mod unseen;
 pub mod vantage;

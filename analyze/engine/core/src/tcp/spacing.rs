@@ -84,6 +84,11 @@ impl Spacing {
         self.previous.map(|(time_ns, _)| time_ns)
     }
 
+    /// Frame of the last data packet.
+    pub fn last_frame(&self) -> Option<u32> {
+        self.previous.map(|(_, frame)| frame)
+    }
+
     #[cold]
     fn add_long(&mut self, gap: Gap, fixed_limit_ns: Option<u64>) {
         if fixed_limit_ns.is_some_and(|limit| gap.gap_ns > limit) {
