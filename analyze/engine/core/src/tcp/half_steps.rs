@@ -37,8 +37,9 @@ impl Half {
     #[cold]
     fn end_bin(&mut self, time_ns: i64) {
         let totals = self.rate_totals();
+        let start_ns = self.first_data_ns.unwrap_or(time_ns);
         if let Some(live) = self.live.as_deref_mut() {
-            live.rates.roll(time_ns, &totals);
+            live.rates.roll(time_ns, start_ns, &totals);
         }
     }
 

@@ -29,22 +29,24 @@ pub type Peaks = [Peak; 3];
 struct Halves {
     /// Number of the open half since the epoch.
     index: i64,
-    /// Bytes and first frame of the half before it; none if nothing passed in that.
-    before: Option<(u64, u32)>,
-    /// Counter and frame with which the open half began.
-    base: u64,
+    /// Bytes and first frame of the half before it; no bytes if nothing passed in that.
+    before: u64,
+    before_frame: u32,
+    /// Frame and counter with which the open half began.
     first_frame: u32,
+    base: u64,
     peak: Peak,
 }
 
 impl Halves {
     fn close(&mut self, bytes_so_far: u64, last_frame: u32, index: i64) {
         let bytes = bytes_so_far.saturating_sub(self.base);
-        let (before, first_frame) = self.before.unwrap_or((0, self.first_frame));
-        if before + bytes > self.peak.wire_bytes {
-            self.peak = Peak { wire_bytes: before + bytes, frames: [first_frame, last_frame] };
+        if self.before + bytes > self.peak.wire_bytes {
+            let first_frame = if self.before > 0 { self.before_frame } else { self.first_frame };
+            self.peak = Peak { wire_bytes: self.before + bytes, frames: [first_frame, last_frame] };
         }
-        self.before = (index == self.index + 1).then_some((bytes, self.first_frame));
+        self.before = if index == self.index + 1 { bytes } else { 0 };
+        self.before_frame = self.first_frame;
     }
 }
 

@@ -84,11 +84,16 @@ pub struct Series {
     pub bins: Vec<Bin>,
 }
 
-/// A series in the making.
+/// A series in the making. It is small until there are enough packets: most directions never have them.
 #[derive(Debug)]
 pub struct RateSeries {
     /// The open bin ends here; not later than any packet before the first one.
     until_ns: i64,
+    making: Option<Box<Making>>,
+}
+
+#[derive(Debug)]
+struct Making {
     start_ns: i64,
     bin_ns: i64,
     closed: Vec<Bin>,
@@ -99,8 +104,7 @@ pub struct RateSeries {
 
 impl Default for RateSeries {
     fn default() -> Self {
-        let (closed, open, before) = (Vec::new(), Bin::default(), Totals::default());
-        Self { until_ns: i64::MIN, start_ns: 0, bin_ns: FIRST_BIN_NS, closed, open, before }
+        Self { until_ns: i64::MIN, making: None }
     }
 }
 
@@ -111,20 +115,66 @@ impl RateSeries {
         time_ns >= self.until_ns
     }
 
-    /// Ends the open bin and opens the one of `time_ns`.
+    /// Ends the open bin and opens the one of `time_ns`. The first data passed at `start_ns`.
     #[cold]
-    pub fn roll(&mut self, time_ns: i64, totals: &Totals) {
-        if self.until_ns == i64::MIN {
-            self.start_ns = time_ns;
-            self.before = *totals;
-            self.until_ns = time_ns.saturating_add(self.bin_ns);
+    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
+        if self.making.is_none() && totals.data_packets < FEWEST_DATA_PACKETS {
+            let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
+            self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
             return;
         }
-        if self.closed.is_empty() && totals.data_packets < FEWEST_DATA_PACKETS {
-            let bins = time_ns.saturating_sub(self.start_ns) / self.bin_ns + 1;
-            self.until_ns = self.start_ns.saturating_add(bins.saturating_mul(self.bin_ns));
-            return;
+        self.until_ns = self.making.get_or_insert_with(|| Box::new(Making::at(start_ns))).roll(time_ns, totals);
+    }
+
+    /// Data that should have arrived at this time did not.
+    #[cold]
+    pub fn lost(&mut self, time_ns: i64, bytes: u64) {
+        let Some(making) = &mut self.making else { return };
+        let bin = making.bin_at(time_ns);
+        bin.lost_bytes = bin.lost_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+    }
+
+    /// Data that was taken for lost at this time was late.
+    #[cold]
+    pub fn found(&mut self, time_ns: i64, bytes: u64) {
+        let Some(making) = &mut self.making else { return };
+        let bin = making.bin_at(time_ns);
+        bin.lost_bytes = bin.lost_bytes.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
+    }
+
+    /// A round trip between the capture point and the receiver.
+    #[inline]
+    pub fn receiver_loop(&mut self, loop_ns: u64) {
+        if let Some(making) = &mut self.making {
+            making.open.receiver_loop_us = shorter(making.open.receiver_loop_us, microseconds(loop_ns));
         }
+    }
+
+    /// A round trip between the capture point and the sender.
+    #[inline]
+    pub fn sender_loop(&mut self, loop_ns: i64) {
+        if let Some(making) = &mut self.making {
+            let loop_us = microseconds(u64::try_from(loop_ns).unwrap_or(0));
+            making.open.sender_loop_us = shorter(making.open.sender_loop_us, loop_us);
+        }
+    }
+
+    /// The series, if there was enough for one.
+    pub fn finish(self, totals: &Totals) -> Option<Series> {
+        let mut making = self.making?;
+        making.close(totals);
+        Some(Series { start_ns: making.start_ns, bin_ns: making.bin_ns, bins: making.closed })
+    }
+}
+
+impl Making {
+    fn at(start_ns: i64) -> Self {
+        let (closed, open, before) = (Vec::new(), Bin::default(), Totals::default());
+        Self { start_ns, bin_ns: FIRST_BIN_NS, closed, open, before }
+    }
+
+    /// Returns where the open bin ends.
+    fn roll(&mut self, time_ns: i64, totals: &Totals) -> i64 {
         self.close(totals);
         // A silence of years ends the loop after some fifty turns.
         while time_ns.saturating_sub(self.start_ns) / self.bin_ns >= MOST_BINS as i64 {
@@ -137,7 +187,7 @@ impl RateSeries {
             // Merging left the last bin half full.
             self.open = reopened;
         }
-        self.until_ns = self.start_ns.saturating_add((index as i64 + 1).saturating_mul(self.bin_ns));
+        self.start_ns.saturating_add((index as i64 + 1).saturating_mul(self.bin_ns))
     }
 
     /// The open bin becomes the last closed one.
@@ -168,46 +218,10 @@ impl RateSeries {
         self.bin_ns = self.bin_ns.saturating_mul(2);
     }
 
-    /// Data that should have arrived at this time did not.
-    #[cold]
-    pub fn lost(&mut self, time_ns: i64, bytes: u64) {
-        let bin = self.bin_at(time_ns);
-        bin.lost_bytes = bin.lost_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-    }
-
-    /// Data that was taken for lost at this time was late.
-    #[cold]
-    pub fn found(&mut self, time_ns: i64, bytes: u64) {
-        let bin = self.bin_at(time_ns);
-        bin.lost_bytes = bin.lost_bytes.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
-    }
-
     fn bin_at(&mut self, time_ns: i64) -> &mut Bin {
         let index = time_ns.saturating_sub(self.start_ns).max(0) / self.bin_ns;
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         self.closed.get_mut(index).unwrap_or(&mut self.open)
-    }
-
-    /// A round trip between the capture point and the receiver.
-    #[inline]
-    pub fn receiver_loop(&mut self, loop_ns: u64) {
-        self.open.receiver_loop_us = shorter(self.open.receiver_loop_us, microseconds(loop_ns));
-    }
-
-    /// A round trip between the capture point and the sender.
-    #[inline]
-    pub fn sender_loop(&mut self, loop_ns: i64) {
-        let loop_us = microseconds(u64::try_from(loop_ns).unwrap_or(0));
-        self.open.sender_loop_us = shorter(self.open.sender_loop_us, loop_us);
-    }
-
-    /// The series, if there was enough for one.
-    pub fn finish(mut self, totals: &Totals) -> Option<Series> {
-        if self.closed.is_empty() {
-            return None;
-        }
-        self.close(totals);
-        Some(Series { start_ns: self.start_ns, bin_ns: self.bin_ns, bins: self.closed })
     }
 }
 
@@ -230,7 +244,7 @@ mod tests {
         let (mut series, mut totals) = (RateSeries::default(), Totals::default());
         for ticks in times {
             if series.is_due(ticks * TICK_NS) {
-                series.roll(ticks * TICK_NS, &totals);
+                series.roll(ticks * TICK_NS, 0, &totals);
             }
             totals.data_packets += 1;
             totals.arrived_bytes += 1000;
@@ -276,7 +290,7 @@ mod tests {
         let (mut series, mut totals) = (RateSeries::default(), Totals::default());
         for ticks in 0..100 {
             if series.is_due(ticks * TICK_NS) {
-                series.roll(ticks * TICK_NS, &totals);
+                series.roll(ticks * TICK_NS, 0, &totals);
             }
             totals.data_packets += 1;
         }
@@ -300,11 +314,11 @@ mod tests {
         }
 
         #[test]
-        fn times_of_any_kind_do_no_harm(times in proptest::collection::vec(-(1i64 << 62)..1 << 62, 0..60)) {
+        fn times_of_any_kind_do_no_harm(times in proptest::collection::vec(-(1i64 << 62)..1 << 62, 0..60), start_ns in -(1i64 << 62)..1 << 62) {
             let (mut series, mut totals) = (RateSeries::default(), Totals { data_packets: 100, ..Totals::default() });
             for time_ns in times {
                 if series.is_due(time_ns) {
-                    series.roll(time_ns, &totals);
+                    series.roll(time_ns, start_ns, &totals);
                 }
                 series.lost(time_ns, 1);
                 series.found(time_ns.wrapping_neg(), 1);

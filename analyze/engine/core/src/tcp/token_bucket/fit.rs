@@ -152,7 +152,7 @@ pub fn variation(values: &[f64]) -> Option<f64> {
     (mean > 0.0).then(|| square.sqrt() / mean)
 }
 
-/// Where two constant rates fit the cells best, and by how much the Bayesian information criterion prefers them to one;
+/// Where two constant rates, the higher one first, fit the cells best, and by how much the Bayesian information criterion prefers them to one;
 /// the split is the number of cells of the first.
 pub fn best_split(cells: &[f64]) -> Option<(usize, f64)> {
     let count = cells.len();
@@ -162,7 +162,11 @@ pub fn best_split(cells: &[f64]) -> Option<(usize, f64)> {
     let mut best: Option<(usize, f64)> = None;
     for (index, cell) in cells.iter().enumerate().take(count.saturating_sub(1)) {
         before += cell;
-        let both = explained(before, index + 1) + explained(total - before, count - index - 1);
+        let (first, second) = (index + 1, count - index - 1);
+        if before * second as f64 <= (total - before) * first as f64 {
+            continue;
+        }
+        let both = explained(before, first) + explained(total - before, second);
         if best.is_none_or(|(_, most)| both > most) {
             best = Some((index + 1, both));
         }

@@ -1,6 +1,6 @@
 //! Losses that come when a bucket is empty, and only then, while no queue grows (Flach et al., SIGCOMM 2016).
 
-use super::fit::{Stretch, quantile};
+use super::fit::{Stretch, median, quantile};
 use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
 
 /// Lost segments, and round trips in which some were lost.
@@ -19,6 +19,8 @@ const FEWEST_BURST_SEGMENTS: f64 = 10.0;
 /// A sender that always has data keeps within half of the rate over ten round trips, nearly always.
 const MOST_BESIDE_RATE: f64 = 0.5;
 const SHARE_KEPT_UP: f64 = 0.9;
+/// Losses that the rate is read from, at most.
+const MOST_POINTS: usize = 64;
 /// Bytes before the first loss beyond which the higher rate must have lasted, and how far back a round trip is looked for.
 const EARLY_BYTES: f64 = 2e6;
 const RECENT_ROUND_TRIPS: f64 = 3.0;
@@ -37,7 +39,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
     {
         return None;
     }
-    let rate = stretch.delivered[first + 1..=last].iter().sum::<f64>() / (last - first) as f64;
+    let rate = sustained(stretch, &lossy)?;
     let burst = stretch.deepest(rate, first + cell) + rate / 2.0;
     // The bucket was empty somewhere within the bin of the first loss: half of it is the best guess.
     let early = stretch.delivered[..=first].iter().sum::<f64>() <= EARLY_BYTES;
@@ -65,6 +67,30 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
     })
 }
 
+/// The rate at which the losses say that the bucket fills: the median slope of what had passed, loss to loss. A queue behind
+/// the bucket that drains after the first loss, or tokens that overflow once, do not count as they would end to end.
+fn sustained(stretch: &Stretch, lossy: &[usize]) -> Option<f64> {
+    let (first, last) = (*lossy.first()?, *lossy.last()?);
+    let mut passed = 0.0;
+    let until: Vec<f64> = stretch
+        .delivered
+        .iter()
+        .map(|bytes| {
+            passed += bytes;
+            passed
+        })
+        .collect();
+    let stride = (last - first).div_ceil(MOST_POINTS).max(1);
+    let mut points: Vec<usize> = lossy.to_vec();
+    points.dedup_by_key(|bin| (*bin - first) / stride);
+    let far =
+        points.iter().enumerate().flat_map(|(index, &one)| points[index + 1..].iter().map(move |&other| (one, other)));
+    let slopes = far
+        .filter(|(one, other)| 3 * (other - one) >= last - first)
+        .map(|(one, other)| (until[other] - until[one]) / (other - one) as f64);
+    median(&slopes.collect::<Vec<_>>())
+}
+
 /// The share of windows of ten round trips in which about as much was delivered as the rate allows.
 fn kept_up(stretch: &Stretch, rate: f64, first: usize, last: usize) -> f64 {
     let bins = (LEAST_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize;
@@ -80,10 +106,19 @@ fn fastest(stretch: &Stretch, until: usize, length: usize) -> Option<f64> {
     sums.max_by(f64::total_cmp).map(|most| most / length.max(1) as f64)
 }
 
-/// The shares of bins with and without loss in which the bucket was as a policer's would be. It is empty at the first loss.
+/// The shares of bins with and without loss in which the bucket was as a policer's would be. Half of the losses find it at
+/// most empty.
 fn bucket_test(stretch: &Stretch, rate: f64, burst: f64, first: usize, last: usize) -> Option<(f64, f64)> {
+    let mut level = 0.0;
+    let mut on_loss = Vec::new();
+    for bin in first + 1..=last {
+        level += rate - stretch.delivered[bin];
+        if stretch.lost[bin] > 0.0 {
+            on_loss.push(level);
+        }
+    }
     let round_trip = rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.5);
-    let (mut level, mut losses, mut passes) = (0.0f64, Share::default(), Share::default());
+    let (mut level, mut losses, mut passes) = ((-median(&on_loss)?).min(burst), Share::default(), Share::default());
     for bin in first + 1..=last {
         level = (level + rate - stretch.delivered[bin]).min(burst);
         if stretch.lost[bin] > 0.0 {

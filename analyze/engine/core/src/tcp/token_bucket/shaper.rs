@@ -11,6 +11,8 @@ const LEAST_EVIDENCE: f64 = 10.0;
 const LEAST_GROWTH: f64 = 1.25;
 /// Windows on either side.
 const FEWEST_WINDOWS: usize = 4;
+/// The transfer's start is over when a round trip delivers this share of what the best do.
+const STARTED: f64 = 0.75;
 /// A window this near the rate is past the start of the transfer.
 const AT_RATE: f64 = 0.92;
 /// Time within which the queue must show, in round trips and at least in nanoseconds.
@@ -35,7 +37,11 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
     let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
     let cells: Vec<f64> =
         (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
-    let (split, evidence) = best_split(&cells)?;
+    // A transfer's start is another step, upwards.
+    let started = STARTED * quantile(&cells, 0.9)?;
+    let start = cells.iter().position(|&cell| cell >= started)?;
+    let (split, evidence) = best_split(&cells[start..])?;
+    let split = start + split;
     if evidence < LEAST_EVIDENCE {
         return None;
     }
