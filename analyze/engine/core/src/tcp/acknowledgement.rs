@@ -183,7 +183,9 @@ impl Half {
         }
         if news {
             // A receiver reports what comes behind a hole at once: the only round trips there are while data is lost.
-            if let Some(sent_ns) = newest.checked_sub(1).and_then(|last| live.segments.sent_once_ns(last)) {
+            if live.rates.wants_receiver_loop()
+                && let Some(sent_ns) = newest.checked_sub(1).and_then(|last| live.segments.sent_once_ns(last))
+            {
                 live.rates.receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sent_ns)).unwrap_or(0));
             }
             live.last_loss_sign_ns = Some(packet.time_ns);

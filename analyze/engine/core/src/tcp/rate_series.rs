@@ -89,6 +89,8 @@ pub struct Series {
 pub struct RateSeries {
     /// The open bin ends here; not later than any packet before the first one.
     until_ns: i64,
+    /// Shortest loop to the receiver within the open bin; [`u64::MAX`] for none.
+    receiver_loop_ns: u64,
     making: Option<Box<Making>>,
 }
 
@@ -104,7 +106,7 @@ struct Making {
 
 impl Default for RateSeries {
     fn default() -> Self {
-        Self { until_ns: i64::MIN, making: None }
+        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, making: None }
     }
 }
 
@@ -123,6 +125,7 @@ impl RateSeries {
             self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
             return;
         }
+        self.put_loop();
         self.until_ns = self.making.get_or_insert_with(|| Box::new(Making::at(start_ns))).roll(time_ns, totals);
     }
 
@@ -143,9 +146,23 @@ impl RateSeries {
     }
 
     /// A round trip between the capture point and the receiver.
-    #[inline]
+    #[inline(always)]
     pub fn receiver_loop(&mut self, loop_ns: u64) {
-        if let Some(making) = &mut self.making {
+        self.receiver_loop_ns = self.receiver_loop_ns.min(loop_ns);
+    }
+
+    /// The open bin has no such round trip yet.
+    #[inline]
+    pub fn wants_receiver_loop(&self) -> bool {
+        self.receiver_loop_ns == u64::MAX
+    }
+
+    /// The loop of the open bin goes where the rest of it is.
+    fn put_loop(&mut self) {
+        let loop_ns = std::mem::replace(&mut self.receiver_loop_ns, u64::MAX);
+        if let Some(making) = &mut self.making
+            && loop_ns < u64::MAX
+        {
             making.open.receiver_loop_us = shorter(making.open.receiver_loop_us, microseconds(loop_ns));
         }
     }
@@ -160,7 +177,8 @@ impl RateSeries {
     }
 
     /// The series, if there was enough for one.
-    pub fn finish(self, totals: &Totals) -> Option<Series> {
+    pub fn finish(mut self, totals: &Totals) -> Option<Series> {
+        self.put_loop();
         let mut making = self.making?;
         making.close(totals);
         Some(Series { start_ns: making.start_ns, bin_ns: making.bin_ns, bins: making.closed })
