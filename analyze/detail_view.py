@@ -96,13 +96,29 @@ def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:
     forth, back = (record[key] for key, _ in _NAMES)
     for key in _keys(forth, back):
         left, right = forth.get(key), back.get(key)
-        if key == "not_measured" or isinstance(left, list):
+        if key in ("not_measured", "peak_frames") or isinstance(left, list):
             continue
-        if isinstance(left, dict):
+        if key == "peak_rate_bps":
+            yield "peak rate", "", ""
+            yield from _peak_rows(forth, back)
+        elif isinstance(left, dict) or isinstance(right, dict):
             yield _label(key), "", ""
-            yield from _group_rows(left, right or {})
+            yield from _group_rows(left or {}, right or {})
         else:
             yield _label(key), _cell(key, left), _cell(key, right)
+
+
+def _peak_rows(forth: Record, back: Record) -> Iterator[tuple[str, str, str]]:
+    """The peak rates, with the frames of the window."""
+
+    def cell(direction: Record, window: str) -> str:
+        if window not in direction.get("peak_rate_bps", {}):
+            return ""
+        first, last = direction["peak_frames"][window]
+        return f"{si(direction['peak_rate_bps'][window], 'bit/s')} (frames {first} to {last})"
+
+    for window in forth.get("peak_rate_bps") or back.get("peak_rate_bps") or {}:
+        yield f"  in {window.replace('ms', ' ms')}", cell(forth, window), cell(back, window)
 
 
 def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tuple[str, str, str]]:

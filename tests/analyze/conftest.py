@@ -123,6 +123,12 @@ def two_transfers() -> Capture:
 
 
 @pytest.fixture
+def long_transfer() -> Capture:
+    """A transfer with enough packets for peak rates."""
+    return add_transfer(Capture(), segments=100)
+
+
+@pytest.fixture
 def transfer_file(transfer: Capture, tmp_path: Path) -> Path:
     """The same transfer as a file."""
     return transfer.write(tmp_path / "transfer.pcap")

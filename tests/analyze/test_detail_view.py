@@ -90,3 +90,21 @@ def test_tls_names_cannot_steer_the_terminal(record: dict[str, Any]) -> None:
     record["tls"] = {"version": "1.3", "sni": "\x1b[2Jx[bold]", "alerts": ["\x1b"], "records": 3, "not_measured": {}}
     assert "\x1b" not in shown(record)
     assert "x[bold]" in shown(record), "square brackets are no markup"
+
+
+def test_peak_rates_stand_with_their_frames(long_transfer: Any) -> None:
+    long = read(long_transfer.bytes()).records([1])[0]
+    first, last = long["client_to_server"]["peak_frames"]["100ms"]
+    assert f"(frames {first} to {last})" in cells(shown(long), "in 100 ms")[-1]
+
+
+def test_a_token_bucket_of_either_direction_is_told(record: dict[str, Any]) -> None:
+    bucket = {
+        "kind": "shaper", "burst_bytes": 4_000_000, "rate_before_bps": 60e6, "sustained_bps": 12e6,
+        "switch_ns": 1_700_000_000_000_000_000, "refill_bps": None, "confidence": 0.9,
+    }  # fmt: skip
+    record["server_to_client"]["token_bucket"] = bucket
+    text = shown(record)
+    assert cells(text, "kind")[-1].strip() == "shaper"
+    assert cells(text, "sustained")[-1].strip() == "12.0 Mbit/s"
+    assert cells(text, "refill")[-1].strip() == ABSENT

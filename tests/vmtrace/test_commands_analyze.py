@@ -172,3 +172,27 @@ def test_a_small_capture_does_not_wait_for_data_libraries(vmtrace: Any, capture:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "analyze.human_table" in imported
     assert imported & {"pyarrow", "numpy", "matplotlib", "plotly", "pandas"} == set()
+
+
+@pytest.mark.parametrize("options", [("--allowance", "1Mbit/s"), ("--instance-type", "m5.large")])
+def test_an_allowance_is_compared_with(vmtrace: Any, capture: Path, options: tuple[str, str]) -> None:
+    printed = vmtrace("analyze", "two.pcap", *options).stdout
+    assert "\nallowance " in printed
+    document = json.loads(vmtrace("analyze", "two.pcap", *options, "--json", "-", "--by", "provider").stdout)
+    jsonschema.validate(document, load())
+    assert document["allowance"]["baseline_bps"] in {1e6, 0.75e9}
+    assert "by_provider" in document
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--allowance", "fast"),
+        ("--instance-type", "m99.large"),
+        ("--instance-type", "m5.large", "--allowance", "1Gbit/s"),
+    ],
+)
+def test_an_allowance_that_is_none_is_wrong_usage(vmtrace: Any, capture: Path, options: tuple[str, ...]) -> None:
+    done = vmtrace("analyze", "two.pcap", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--allowance" in done.stderr

@@ -19,6 +19,8 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from analyze.allowances.findings import Findings
+    from analyze.allowances.published import Allowance
     from analyze.fail_if import Expression
     from analyze.packet_series import ConnectionSeries
     from analyze.provenance import Provenance
@@ -33,6 +35,7 @@ _DRAWN_SHARE = 0.05
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     expression = parsed_threshold(request.fail_if)
+    allowance = _allowance(request)
     found = capture_files.find(request.names)
     failures = list(found.problems)
     for problem in failures:
@@ -46,7 +49,7 @@ def run(request: Request) -> int:
             return Exit.FAILED
         _check_connections(trace, request.connections)
         failures += _say_empty(trace)
-        outputs = Outputs(trace, request)
+        outputs = Outputs(trace, request, allowance)
         # Who asks for JSON has a program read it, not eyes.
         if not request.quiet and request.json is None:
             outputs.print()
@@ -58,6 +61,25 @@ def run(request: Request) -> int:
     if failures:
         return Exit.FAILED
     return Exit.CROSSED if crossed else Exit.DONE
+
+
+def _allowance(request: Request) -> "Allowance | None":
+    if request.allowance is None and request.instance_type is None:
+        return None
+    from analyze.allowances import published, rate
+
+    if request.allowance is not None and request.instance_type is not None:
+        raise UsageError("--instance-type and --allowance: give one of them")
+    try:
+        if request.allowance is not None:
+            return published.of_rate(rate.parse_bps(request.allowance))
+        return published.of_instance_type(request.instance_type or "")
+    except rate.RateError as error:
+        raise UsageError(f"--allowance {error}") from None
+    except published.UnknownInstanceTypeError:
+        raise UsageError(
+            f"--instance-type {request.instance_type}: no bandwidth of this type is known; --allowance RATE takes one"
+        ) from None
 
 
 def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
@@ -168,9 +190,10 @@ def _judge(trace: Trace, text: str, expression: "Expression") -> bool:
 class Outputs:
     """What is printed and written of one trace. Each output that fails is told of; the others are still made."""
 
-    def __init__(self, trace: Trace, request: Request) -> None:
+    def __init__(self, trace: Trace, request: Request, allowance: "Allowance | None" = None) -> None:
         self._trace = trace
         self._request = request
+        self._allowance = allowance
 
     def print(self) -> None:
         """The human answer on standard output."""
@@ -186,6 +209,11 @@ class Outputs:
             else:
                 human_table.show(self._trace, console, limit=self._request.limit)
                 both_sides.show(self._runs, console)
+            if self._findings is not None:
+                from analyze.allowances import findings
+
+                for line in findings.lines(self._findings, self._request.limit):
+                    console.print(line, soft_wrap=True)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
@@ -204,7 +232,7 @@ class Outputs:
             self._json_into(write)
 
     def _json_into(self, write: Callable[[bytes], object]) -> None:
-        if not self._request.by_provider and not self._runs:
+        if not self._request.by_provider and not self._runs and self._findings is None:
             self._trace.write_json(write)
             return
         from analyze.document import Appending
@@ -213,6 +241,8 @@ class Outputs:
         self._trace.write_json(appending)
         if self._request.by_provider:
             more["by_provider"] = [provider.as_record() for provider in self._providers]
+        if self._findings is not None:
+            more["allowance"] = self._findings.as_record()
         if self._runs:
             from analyze.run.table_records import two_sides_records
 
@@ -260,6 +290,14 @@ class Outputs:
 
         self._trace.load(COLUMNS)
         return by_provider(zip(*(self._trace.values(name) for name in COLUMNS), strict=True))
+
+    @cached_property
+    def _findings(self) -> "Findings | None":
+        if self._allowance is None:
+            return None
+        from analyze.allowances import findings
+
+        return findings.find(self._trace, self._allowance)
 
     @cached_property
     def _provenance(self) -> "Provenance":

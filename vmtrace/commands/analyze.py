@@ -62,6 +62,16 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
             metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001
         ),
     ] = None,
+    instance_type: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE", help="Compare with the published bandwidth of this EC2 instance type, e.g. m5.large."
+        ),
+    ] = None,
+    allowance: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Compare with this rate, e.g. 5Gbit/s: an interface's or a contract's."),
+    ] = None,
     threads: Annotated[
         int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)
     ] = 0,
@@ -98,6 +108,8 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
             by_provider=by is Grouping.PROVIDER,
             fail_if=fail_if,
             oversize_abs_ms=oversize_abs,
+            instance_type=instance_type,
+            allowance=allowance,
             threads=threads,
             limit=limit,
             separate=separate,

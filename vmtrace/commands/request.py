@@ -21,6 +21,8 @@ class Request(NamedTuple):
     by_provider: bool = False
     fail_if: str | None = None
     oversize_abs_ms: float | None = None
+    instance_type: str | None = None
+    allowance: str | None = None
     threads: int = 0
     limit: int = 20
     separate: bool | None = None

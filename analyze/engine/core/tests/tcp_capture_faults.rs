@@ -120,7 +120,7 @@ fn an_acknowledgement_far_beyond_the_data_is_nonsense() {
         .server(140.0, ack(2000));
     let direction = client(&talk);
     assert_eq!((direction.unseen_acknowledged_bytes, direction.unique_payload_bytes), (0, 2000));
-    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(2));
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count()), Some(2));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn an_old_acknowledgement_says_nothing() {
         .client(100.0, data(2000, 1000))
         .server(140.0, ack(3000));
     let direction = client(&talk);
-    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(2));
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count()), Some(2));
     assert_eq!(direction.rejected, [0, 1, 0, 0, 0]);
 }
 
@@ -160,7 +160,7 @@ fn selective_acknowledgements_of_what_was_never_sent_are_ignored() {
         .server(90.3, ack(2000));
     let direction = client(&talk);
     assert_eq!((direction.rejected, direction.loss.network_duplicates), ([0, 1, 0, 0, 0], 0));
-    assert_eq!(direction.round_trips.map(|trips| trips.moments.count), Some(1));
+    assert_eq!(direction.round_trips.map(|trips| trips.moments.count()), Some(1));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use vmtrace_core::tcp::summary::DirectionSummary;
 /// Number of samples, shortest and longest, milliseconds.
 fn samples(direction: &DirectionSummary) -> Option<(u64, f64, f64)> {
     let moments = direction.round_trips.as_ref()?.moments;
-    Some((moments.count, moments.min_ns as f64 / 1e6, moments.max_ns as f64 / 1e6))
+    Some((moments.count(), moments.min_ns as f64 / 1e6, moments.max_ns as f64 / 1e6))
 }
 
 /// Segments without a sample: retransmitted, later covered, held back, not all seen, acknowledged before data.

@@ -154,7 +154,7 @@ fn one_long_gap_in_an_even_stream_is_oversize() {
     assert!(!spacing.fixed_threshold);
     assert_eq!(spacing.gaps()[0].start_ns, START_NS + ms(149.0));
     assert_eq!(spacing.gaps()[0].frames, [103, 104], "three frames open the connection");
-    let durations = spacing.durations.map(|durations| (durations.moments.count, durations.quantiles_ns[0] / 1e6));
+    let durations = spacing.durations.map(|durations| (durations.moments.count(), durations.quantiles_ns[0] / 1e6));
     assert!(durations.is_some_and(|(count, median_ms)| count == 199 && (median_ms - 1.0).abs() < 0.01));
 }
 

@@ -195,6 +195,16 @@ impl Visitor for Collector {
         true
     }
 
+    fn optional_object(&mut self, key: Key, present: bool) -> bool {
+        self.object(key, present)
+    }
+
+    fn known_instant(&mut self, key: Key, value: Option<i64>) {
+        self.add_signed(key, value);
+    }
+
+    fn frames(&mut self, _key: Key, _frames: Option<[u32; 2]>) {}
+
     fn end(&mut self) {
         self.path.pop();
     }

@@ -10,6 +10,7 @@ use crate::tcp::connection::Close;
 use crate::tcp::gap_cause::Cause;
 use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
+use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
 use crate::tcp::moments::Statistics;
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, GapCauses, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
@@ -46,6 +47,12 @@ pub trait Visitor {
     fn object(&mut self, key: Key, present: bool) -> bool;
     /// The object ends.
     fn end(&mut self);
+    /// An object that is left out where it is absent; false if its fields are not wanted.
+    fn optional_object(&mut self, key: Key, present: bool) -> bool;
+    /// An instant that may not be known.
+    fn known_instant(&mut self, key: Key, value: Option<i64>);
+    /// The numbers of two frames.
+    fn frames(&mut self, key: Key, frames: Option<[u32; 2]>);
     /// An integer.
     fn integer(&mut self, key: Key, value: Option<u64>);
     /// An instant, Unix nanoseconds.
@@ -190,12 +197,47 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max));
     visitor.end();
+    peak_rates(summary, visitor);
+    token_bucket(summary, visitor);
     visitor.limits(limits);
     visitor.number(
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
     );
     visitor.reasons(key!("not_measured", IfKnown), &mut summary.not_measured());
+}
+
+fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    let keys = [key!("1ms"), key!("10ms"), key!("100ms")];
+    let windows = keys.into_iter().zip(WINDOWS_NS).enumerate();
+    let peak = |window: usize| summary.peaks.as_ref().map(|peaks| &peaks[window]);
+    if visitor.optional_object(key!("peak_rate_bps", IfKnown), summary.peaks.is_some()) {
+        for (window, (key, window_ns)) in windows.clone() {
+            visitor.number(key, peak(window).map(|peak| rate_bps(peak, window_ns)));
+        }
+        visitor.end();
+    }
+    if visitor.optional_object(key!("peak_frames", IfKnown), summary.peaks.is_some()) {
+        for (window, (key, _)) in windows {
+            visitor.frames(key, peak(window).map(|peak| peak.frames));
+        }
+        visitor.end();
+    }
+}
+
+fn token_bucket(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    let bucket = summary.token_bucket.as_deref();
+    if visitor.optional_object(key!("token_bucket", IfKnown), bucket.is_some()) {
+        let whole = |value: f64| value.round() as u64;
+        visitor.word(key!("kind"), bucket.map(|bucket| bucket.kind.name()));
+        visitor.integer(key!("burst_bytes"), bucket.map(|bucket| whole(bucket.burst_bytes)));
+        visitor.number(key!("rate_before_bps"), bucket.map(|bucket| bucket.rate_before_bps.round()));
+        visitor.number(key!("sustained_bps"), bucket.map(|bucket| bucket.sustained_bps.round()));
+        visitor.known_instant(key!("switch_ns"), bucket.map(|bucket| bucket.switch_ns));
+        visitor.number(key!("refill_bps"), bucket.and_then(|bucket| bucket.refill_bps).map(f64::round));
+        visitor.number(key!("confidence"), bucket.map(|bucket| rounded(bucket.confidence * 1e3) as f64 / 1e3));
+        visitor.end();
+    }
 }
 
 fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -241,7 +283,7 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let quantile = |index: usize| trips.map(|trips: &Durations<3>| trips.quantiles_ns[index]);
     visitor.object(key!("rtt"), true);
     visitor.word(key!("method"), trips.map(|_| "sequence"));
-    visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count)));
+    visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count())));
     visitor.seconds(key!("min_s"), moments.map(|moments| moments.min_ns as f64));
     statistics(moments, visitor);
     visitor.seconds(key!("median_s"), quantile(0));
@@ -261,7 +303,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     let moments = summary.durations.as_ref().map(|durations| &durations.moments);
     let quantile = |index: usize| summary.durations.as_ref().map(|durations| durations.quantiles_ns[index]);
     visitor.object(key!("spacing"), true);
-    visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count)));
+    visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count())));
     visitor.seconds(key!("mean_s"), moments.map(Statistics::mean_ns));
     visitor.seconds(key!("median_s"), quantile(0));
     visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));

@@ -239,6 +239,21 @@ impl Visitor for Json {
     }
 
     #[inline(always)]
+    fn optional_object(&mut self, key: Key, present: bool) -> bool {
+        present && self.object(key, true)
+    }
+
+    fn known_instant(&mut self, key: Key, value: Option<i64>) {
+        self.member(key, value, value.is_some(), |json, value| push_signed(&mut json.out, value, b','));
+    }
+
+    fn frames(&mut self, key: Key, frames: Option<[u32; 2]>) {
+        self.list(key, frames.into_iter().flatten(), |json, frame| {
+            push_unsigned(&mut json.out, u64::from(frame), b',');
+        });
+    }
+
+    #[inline(always)]
     fn end(&mut self) {
         self.close(b'}');
     }

@@ -47,6 +47,7 @@ impl Half {
         if position == self.una && self.all_acknowledged() && self.window.is_repeated(packet) {
             return self.nothing_new(packet, window_shift);
         }
+        self.keep_rates(packet.time_ns);
         let mut unseen = false;
         if position > self.max {
             if position - self.max > FARTHEST_JUMP {
@@ -162,7 +163,7 @@ impl Half {
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
-        let mut news = false;
+        let (mut news, mut newest) = (false, 0);
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
@@ -178,11 +179,18 @@ impl Half {
                 let segments = &mut live.segments;
                 live.scoreboard.insert(start.max(position), end, |from, to| {
                     news = true;
+                    newest = to.max(newest);
                     loss.reordered += segments.sack(from, to, highest_before);
                 });
             }
         }
         if news {
+            // A receiver reports what comes behind a hole at once: the only round trips there are while data is lost.
+            if live.rates.wants_receiver_loop()
+                && let Some(sent_ns) = newest.checked_sub(1).and_then(|last| live.segments.sent_once_ns(last))
+            {
+                live.rates.receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sent_ns)).unwrap_or(0));
+            }
             live.last_loss_sign_ns = Some(packet.time_ns);
             live.last_acknowledgement_ns = Some(packet.time_ns);
             let highest = live.scoreboard.highest().unwrap_or(0);
@@ -248,6 +256,7 @@ impl Live {
         }
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
+        self.rates.receiver_loop(rtt_ns);
         if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
             self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
         }

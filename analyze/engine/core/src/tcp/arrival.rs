@@ -201,7 +201,7 @@ impl Half {
         live.last_data.set(packet, self.max);
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
-            live.view.heard(packet.time_ns, packet.tsecr);
+            live.hear(packet);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
@@ -235,6 +235,7 @@ impl Half {
             live.holes.push(Hole { start: self.max, end: start, exposure });
             if !placed.around.beside_sender {
                 live.recovering.start(packet.time_ns);
+                live.rates.lost(packet.time_ns, start - self.max);
             }
         }
         live.segments.push(placed.record(start, end, 0));

@@ -328,6 +328,9 @@ impl Connection {
     /// The packet's own direction: data, FIN, probe or nothing.
     #[inline]
     pub(super) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+        if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
+            self.halves[side].keep_steps(packet);
+        }
         self.count(packet, side);
         if packet.payload_length == 0 {
             return self.take_empty(packet, side);

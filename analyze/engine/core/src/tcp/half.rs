@@ -13,7 +13,9 @@ use super::ip_id::IpIdentifications;
 use super::ledger::{ByteLedger, Together};
 use super::limits::{Limits, Stopwatch};
 use super::loss::{LossCounters, RecentRetransmissions};
+use super::microbursts::PeakRates;
 use super::ranges::RangeSet;
+use super::rate_series::RateSeries;
 use super::rtt::RoundTrips;
 use super::segments::{SegmentQueue, wire_segments};
 use super::sender_view::SenderView;
@@ -185,6 +187,10 @@ pub struct Live {
     pub highest_identification: u64,
     /// See above.
     pub peer_max_then: u64,
+    /// Most bytes in short windows.
+    pub peaks: PeakRates,
+    /// What was delivered when.
+    pub rates: RateSeries,
     /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
     pub sent_unseen: u64,
 }

@@ -42,6 +42,9 @@ impl Half {
         let mut arrived =
             Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
         if original {
+            if let Some(exposure) = exposure.filter(|known| fills_only && !known.by_acknowledgement) {
+                live.rates.found(exposure.time_ns, missing);
+            }
             self.count_late_original(placed, exposure.filter(|_| fills_only), segments);
             arrived.first_transmission_bytes += missing as u32;
         } else {
@@ -100,6 +103,12 @@ impl Half {
         let acknowledged = end <= self.una && !recorded_late;
         let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval);
+        if !reported_received && let Some(sent_ns) = known.previous_time_ns.filter(|&sent_ns| sent_ns < packet.time_ns)
+        {
+            // It was seen here and lost behind: it counts where its acknowledgement would have come.
+            let rtt_ns = live.round_trips.srtt_ns().unwrap_or(0.0) as i64;
+            live.rates.lost(sent_ns.saturating_add(rtt_ns), end - start);
+        }
         let trigger = live.trigger(&Evidence {
             time_ns: packet.time_ns,
             start,

@@ -8,6 +8,7 @@
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
 //!   gap_watch   why no data passed for a while               (gap_cause, gaps, gap_period)
+//!   half_steps  what is measured in steps of time              (rate_series, microbursts)
 //! summary ── what stays of a connection when it is over
 //! verdict ── why it was slow
 //! ```
@@ -21,6 +22,7 @@ pub mod gap_period;
 mod gap_watch;
 pub mod gaps;
 pub mod half;
+mod half_steps;
 pub mod handshake;
 pub mod holes;
 pub mod ip_id;
@@ -28,10 +30,12 @@ mod late;
 pub mod ledger;
 pub mod limits;
 pub mod loss;
+pub mod microbursts;
 pub mod moments;
 mod opening;
 pub mod openings;
 pub mod ranges;
+pub mod rate_series;
 pub mod rows;
 pub mod rtt;
 pub mod segments;
@@ -44,6 +48,7 @@ mod steady;
 pub mod summary;
 pub mod ticks;
 mod tls_feed;
+pub mod token_bucket;
 pub mod trigger;
 mod unseen;
 pub mod vantage;

@@ -1,5 +1,7 @@
 //! Count, extremes, mean and standard deviation of durations, in one pass.
 
+use std::num::NonZeroU64;
+
 /// Running moments of durations in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moments {
@@ -54,8 +56,8 @@ impl Moments {
 /// What stays of [`Moments`] when there are no more samples.
 #[derive(Debug, Clone, Copy)]
 pub struct Statistics {
-    /// Samples taken, at least one.
-    pub count: u64,
+    /// That it is never 0 lets `Option<Statistics>` be no larger.
+    count: NonZeroU64,
     /// Smallest and largest, nanoseconds.
     pub min_ns: u64,
     /// See above.
@@ -67,9 +69,15 @@ pub struct Statistics {
 impl Statistics {
     /// None without samples.
     pub fn of(moments: &Moments) -> Option<Self> {
-        let Moments { count, min_ns, max_ns, .. } = *moments;
+        let Moments { min_ns, max_ns, .. } = *moments;
+        let count = NonZeroU64::new(moments.count)?;
         let mean_ns = moments.mean_ns()?;
         Some(Self { count, min_ns, max_ns, mean_ns, stddev_ns: moments.stddev_ns().unwrap_or(f64::NAN) })
+    }
+
+    /// Samples taken, at least one.
+    pub fn count(&self) -> u64 {
+        self.count.get()
     }
 
     /// Arithmetic mean, nanoseconds.
@@ -79,7 +87,7 @@ impl Statistics {
 
     /// Sample standard deviation (n - 1), nanoseconds; none below two samples.
     pub fn stddev_ns(&self) -> Option<f64> {
-        (self.count > 1).then_some(self.stddev_ns)
+        (self.count.get() > 1).then_some(self.stddev_ns)
     }
 }
 

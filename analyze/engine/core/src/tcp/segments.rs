@@ -329,6 +329,12 @@ impl SegmentQueue {
         late
     }
 
+    /// When the byte at `position` was sent, if that is on record and happened once.
+    pub fn sent_once_ns(&self, position: u64) -> Option<i64> {
+        let segment = self.list.get(self.index_above(position))?;
+        (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then_some(segment.time_ns)
+    }
+
     /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
     pub fn mark_lost_below(&mut self, position: u64) {
         if position <= self.lost_below {

@@ -134,19 +134,19 @@ impl SenderView {
     }
 
     /// Data passes whose sender had heard everything up to the timestamp `tsecr`.
+    /// Returns how long the newest acknowledgement it had not echoed before took to the sender and back to here.
     #[inline]
-    pub fn heard(&mut self, time_ns: i64, tsecr: u32) {
-        if !self.waiting.is_empty() {
-            self.heard_of_waiting(time_ns, tsecr);
-        }
+    pub fn heard(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
+        if self.waiting.is_empty() { None } else { self.heard_of_waiting(time_ns, tsecr) }
     }
 
-    fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) {
+    fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
         // A queue does not grow so fast: the sender heard it long ago and paused.
         let longest_ns = self.recent_loop_ns + self.recent_loop_ns * 3 / 2 + ECHO_PATIENCE_NS;
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
             self.advance_through_waiting(time_ns);
         }
+        let mut loop_ns = None;
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
@@ -156,7 +156,9 @@ impl SenderView {
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
             self.set_pace(self.recent_loop_ns as f64);
+            loop_ns = Some(time_ns.saturating_sub(waiting.passed_ns));
         }
+        loop_ns
     }
 
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.

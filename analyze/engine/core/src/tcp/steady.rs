@@ -27,6 +27,7 @@ impl Half {
         {
             return None;
         }
+        self.keep_steps(packet);
         let live = self.live.as_deref_mut()?;
         self.together.add(packet);
         let segments = wire_segments(packet.payload_length, segment_size);
@@ -60,7 +61,7 @@ impl Half {
         let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
-            live.view.heard(packet.time_ns, packet.tsecr);
+            live.hear(packet);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         Some(ahead_ns.unwrap_or(0))

@@ -10,8 +10,11 @@ use super::half::{Half, Live, Offer};
 use super::ledger::ByteLedger;
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
+use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
+use super::rate_series::Series;
 use super::sketch::DurationSketch;
+use super::token_bucket::{self, Delivered, TokenBucket};
 use super::vantage::{Clues, Side, Vantage};
 use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, StreamBytes, TlsFacts};
@@ -138,6 +141,10 @@ pub struct DirectionSummary {
     pub window: WindowSummary,
     /// Mean (over the time data was in flight) and largest flight, bytes.
     pub flight: Option<(f64, u64)>,
+    /// The most bytes in short windows; none below [`super::microbursts::FEWEST_DATA_PACKETS`].
+    pub peaks: Option<Box<Peaks>>,
+    /// A token bucket on the way, if the rates show one.
+    pub token_bucket: Option<Box<TokenBucket>>,
     /// Bytes by purpose.
     pub ledger: ByteLedger,
     /// What TLS made of the payload.
@@ -313,6 +320,7 @@ impl ConnectionSummary {
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
+                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
                 end_ns,
                 shift: shifts[side],
                 min_rtt_ns,
@@ -457,6 +465,7 @@ struct Context {
     min_rtt_ns: Option<u64>,
     fixed_limit_ns: Option<u64>,
     beside_sender: bool,
+    beside_receiver: bool,
     vantage_known: bool,
     peer_closed: bool,
 }
@@ -493,6 +502,9 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
         zero_time_ns: half.window.zero_time_ns(context.end_ns),
         limited_ns: None,
     };
+    let (peaks, series) = half.finish_steps();
+    summary.peaks = peaks;
+    summary.token_bucket = series.and_then(|series| token_bucket_in(&series, half, context)).map(Box::new);
     if let Some(mut live) = half.live.take() {
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
@@ -534,6 +546,21 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
         fixed_threshold: fixed_limit_ns.is_some(),
         causes: (!live.gaps.is_empty()).then(causes),
     }
+}
+
+/// Looks for a token bucket in what the direction delivered.
+fn token_bucket_in(series: &Series, half: &Half, context: &Context) -> Option<TokenBucket> {
+    let ip_bytes = half.ledger.ip + half.ledger.tcp_header + half.ledger.tcp_options;
+    // Each packet whose headers are counted there has 20 bytes of TCP header without options.
+    let header_bytes = ip_bytes as f64 * 20.0 / half.ledger.tcp_header.max(20) as f64;
+    let segment_bytes = half.payload_bytes as f64 / half.data_segments.max(1) as f64;
+    let terms = token_bucket::Terms {
+        delivered: if context.beside_receiver { Delivered::Arrived } else { Delivered::Acknowledged },
+        overhead: 1.0 + header_bytes / segment_bytes.max(1.0),
+        segment_bytes,
+        min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
+    };
+    token_bucket::find(series, &[], &terms)
 }
 
 #[cfg(test)]

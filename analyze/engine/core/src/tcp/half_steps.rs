@@ -1,0 +1,83 @@
+//! What a direction measures in steps of time: when a step is over, the counters it keeps anyway are read. For most packets
+//! that is one comparison.
+
+use super::half::{Half, Live};
+use super::microbursts::{FEWEST_DATA_PACKETS, Peaks};
+use super::rate_series::{Series, Totals};
+use crate::packet::Packet;
+
+impl Half {
+    /// A packet with data is about to be counted.
+    #[inline(always)]
+    pub(super) fn keep_steps(&mut self, packet: &Packet) {
+        if self.live.as_ref().is_some_and(|live| live.peaks.is_due(packet.time_ns)) {
+            self.end_steps(packet);
+        }
+    }
+
+    /// An acknowledgement of the direction's data is about to be taken.
+    #[inline(always)]
+    pub(super) fn keep_rates(&mut self, time_ns: i64) {
+        if self.live.as_ref().is_some_and(|live| live.rates.is_due(time_ns)) && self.first_data_ns.is_some() {
+            self.end_bin(time_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn end_steps(&mut self, packet: &Packet) {
+        if self.live.as_ref().is_some_and(|live| live.rates.is_due(packet.time_ns)) {
+            self.end_bin(packet.time_ns);
+        }
+        let bytes = self.data_wire_bytes();
+        let Some(live) = self.live.as_deref_mut() else { return };
+        let last_frame = live.spacing.last().map(|(_, frame)| frame).unwrap_or(packet.frame);
+        live.peaks.roll(packet.time_ns, packet.frame, bytes, last_frame);
+    }
+
+    #[cold]
+    fn end_bin(&mut self, time_ns: i64) {
+        let totals = self.rate_totals();
+        let start_ns = self.first_data_ns.unwrap_or(time_ns);
+        if let Some(live) = self.live.as_deref_mut() {
+            live.rates.roll(time_ns, start_ns, &totals);
+        }
+    }
+
+    /// Bytes on the wire of all packets but pure acknowledgements.
+    fn data_wire_bytes(&self) -> u64 {
+        (self.wire_bytes + self.together.wire_bytes).saturating_sub(self.ledger.pure_acknowledgements)
+    }
+
+    fn rate_totals(&self) -> Totals {
+        let Some(live) = &self.live else { return Totals::default() };
+        let moments = &live.round_trips.moments;
+        Totals {
+            data_packets: self.data_packets + self.together.packets,
+            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes,
+            acknowledged_bytes: self.una.saturating_sub(self.base) + live.scoreboard.total(),
+            retransmitted_bytes: self.loss.retransmitted_bytes,
+            samples: moments.count,
+            samples_sum_ns: moments.sum_ns,
+        }
+    }
+
+    /// The peaks and the series of a direction that is over, if it had enough data for them.
+    pub(super) fn finish_steps(&mut self) -> (Option<Box<Peaks>>, Option<Series>) {
+        let (totals, bytes) = (self.rate_totals(), self.data_wire_bytes());
+        let Some(live) = self.live.as_deref_mut() else { return (None, None) };
+        let last_frame = live.spacing.last().map(|(_, frame)| frame).unwrap_or(0);
+        let peaks = (totals.data_packets >= FEWEST_DATA_PACKETS).then_some(live.peaks);
+        let series = std::mem::take(&mut live.rates).finish(&totals);
+        (peaks.and_then(|peaks| peaks.finish(bytes, last_frame)).map(Box::new), series)
+    }
+}
+
+impl Live {
+    /// The sender of this data had heard what it echoes.
+    #[inline(always)]
+    pub(super) fn hear(&mut self, packet: &Packet) {
+        if let Some(loop_ns) = self.view.heard(packet.time_ns, packet.tsecr) {
+            self.rates.sender_loop(loop_ns);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! What one direction delivered, lost and measured in each short stretch of time: the series that [`super::token_bucket`]
+//! reads (methods, section 6.8).
+//!
+//! Nothing is added up for each packet: the counters that a direction keeps anyway are read when a bin ends. Bins begin at
+//! 5 ms, so that the burst of a small bucket shows; when there are 1,024 of them, neighbours are merged and the bin
+//! doubles. Directions with few packets have no bins.
+
+/// The first bin's length.
+pub const FIRST_BIN_NS: i64 = 5_000_000;
+/// Bins kept; with one more, neighbours are merged.
+pub const MOST_BINS: usize = 1024;
+/// Data packets before there are bins; until then all is one.
+const FEWEST_DATA_PACKETS: u64 = 16;
+
+/// One stretch of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Payload that passed the capture point, each position once.
+    pub arrived_bytes: u32,
+    /// Payload newly acknowledged, cumulatively or selectively.
+    pub acknowledged_bytes: u32,
+    /// Payload that the receiver missed in this stretch: lost data counts where its delivery would have.
+    pub lost_bytes: u32,
+    /// Payload sent again.
+    pub retransmitted_bytes: u32,
+    /// Shortest round trip between the capture point and the receiver, microseconds; 0 if none was sampled.
+    pub receiver_loop_us: u32,
+    /// Shortest round trip between the capture point and the sender; likewise.
+    pub sender_loop_us: u32,
+    /// Clean round-trip samples, and their sum in microseconds.
+    pub samples: u32,
+    /// See above.
+    pub samples_sum_us: u32,
+}
+
+impl Bin {
+    fn merge(&mut self, other: &Self) {
+        self.arrived_bytes = self.arrived_bytes.saturating_add(other.arrived_bytes);
+        self.acknowledged_bytes = self.acknowledged_bytes.saturating_add(other.acknowledged_bytes);
+        self.lost_bytes = self.lost_bytes.saturating_add(other.lost_bytes);
+        self.retransmitted_bytes = self.retransmitted_bytes.saturating_add(other.retransmitted_bytes);
+        self.receiver_loop_us = shorter(self.receiver_loop_us, other.receiver_loop_us);
+        self.sender_loop_us = shorter(self.sender_loop_us, other.sender_loop_us);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.samples_sum_us = self.samples_sum_us.saturating_add(other.samples_sum_us);
+    }
+
+    /// Mean of the clean round-trip samples, nanoseconds.
+    pub fn mean_rtt_ns(&self) -> Option<f64> {
+        (self.samples > 0).then(|| f64::from(self.samples_sum_us) * 1e3 / f64::from(self.samples))
+    }
+}
+
+/// The shorter of two times of which 0 says nothing.
+fn shorter(one: u32, other: u32) -> u32 {
+    if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
+}
+
+/// Counters of a direction since its beginning, as they stand when a bin ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Totals {
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Payload bytes, each position once.
+    pub arrived_bytes: u64,
+    /// Payload bytes acknowledged in any way.
+    pub acknowledged_bytes: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Clean round-trip samples and their sum.
+    pub samples: u64,
+    /// See above.
+    pub samples_sum_ns: u64,
+}
+
+/// A finished series: bin `i` is about `start_ns + i * bin_ns` and the time `bin_ns` from there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Where the first bin begins.
+    pub start_ns: i64,
+    /// Length of each.
+    pub bin_ns: i64,
+    /// The bins; the last one may not be over.
+    pub bins: Vec<Bin>,
+}
+
+/// A series in the making. It is small until there are enough packets: most directions never have them.
+#[derive(Debug)]
+pub struct RateSeries {
+    /// The open bin ends here; not later than any packet before the first one.
+    until_ns: i64,
+    /// Shortest loop to the receiver within the open bin; [`u64::MAX`] for none.
+    receiver_loop_ns: u64,
+    making: Option<Box<Making>>,
+}
+
+#[derive(Debug)]
+struct Making {
+    start_ns: i64,
+    bin_ns: i64,
+    closed: Vec<Bin>,
+    /// Losses and loops of the open bin; the rest of it is the difference of counters.
+    open: Bin,
+    before: Totals,
+}
+
+impl Default for RateSeries {
+    fn default() -> Self {
+        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, making: None }
+    }
+}
+
+impl RateSeries {
+    /// The open bin is over at this time: [`Self::roll`] wants the counters as they were before what happens now.
+    #[inline(always)]
+    pub fn is_due(&self, time_ns: i64) -> bool {
+        time_ns >= self.until_ns
+    }
+
+    /// Ends the open bin and opens the one of `time_ns`. The first data passed at `start_ns`.
+    #[cold]
+    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
+        if self.making.is_none() && totals.data_packets < FEWEST_DATA_PACKETS {
+            let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
+            self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
+            return;
+        }
+        self.put_loop();
+        self.until_ns = self.making.get_or_insert_with(|| Box::new(Making::at(start_ns))).roll(time_ns, totals);
+    }
+
+    /// Data that should have arrived at this time did not.
+    #[cold]
+    pub fn lost(&mut self, time_ns: i64, bytes: u64) {
+        let Some(making) = &mut self.making else { return };
+        let bin = making.bin_at(time_ns);
+        bin.lost_bytes = bin.lost_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+    }
+
+    /// Data that was taken for lost at this time was late.
+    #[cold]
+    pub fn found(&mut self, time_ns: i64, bytes: u64) {
+        let Some(making) = &mut self.making else { return };
+        let bin = making.bin_at(time_ns);
+        bin.lost_bytes = bin.lost_bytes.saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
+    }
+
+    /// A round trip between the capture point and the receiver.
+    #[inline(always)]
+    pub fn receiver_loop(&mut self, loop_ns: u64) {
+        self.receiver_loop_ns = self.receiver_loop_ns.min(loop_ns);
+    }
+
+    /// The open bin has no such round trip yet.
+    #[inline]
+    pub fn wants_receiver_loop(&self) -> bool {
+        self.receiver_loop_ns == u64::MAX
+    }
+
+    /// The loop of the open bin goes where the rest of it is.
+    fn put_loop(&mut self) {
+        let loop_ns = std::mem::replace(&mut self.receiver_loop_ns, u64::MAX);
+        if let Some(making) = &mut self.making
+            && loop_ns < u64::MAX
+        {
+            making.open.receiver_loop_us = shorter(making.open.receiver_loop_us, microseconds(loop_ns));
+        }
+    }
+
+    /// A round trip between the capture point and the sender.
+    #[inline]
+    pub fn sender_loop(&mut self, loop_ns: i64) {
+        if let Some(making) = &mut self.making {
+            let loop_us = microseconds(u64::try_from(loop_ns).unwrap_or(0));
+            making.open.sender_loop_us = shorter(making.open.sender_loop_us, loop_us);
+        }
+    }
+
+    /// The series, if there was enough for one.
+    pub fn finish(mut self, totals: &Totals) -> Option<Series> {
+        self.put_loop();
+        let mut making = self.making?;
+        making.close(totals);
+        Some(Series { start_ns: making.start_ns, bin_ns: making.bin_ns, bins: making.closed })
+    }
+}
+
+impl Making {
+    fn at(start_ns: i64) -> Self {
+        let (closed, open, before) = (Vec::new(), Bin::default(), Totals::default());
+        Self { start_ns, bin_ns: FIRST_BIN_NS, closed, open, before }
+    }
+
+    /// Returns where the open bin ends.
+    fn roll(&mut self, time_ns: i64, totals: &Totals) -> i64 {
+        self.close(totals);
+        // A silence of years ends the loop after some fifty turns.
+        while time_ns.saturating_sub(self.start_ns) / self.bin_ns >= MOST_BINS as i64 {
+            self.merge_neighbours();
+        }
+        let index = usize::try_from(time_ns.saturating_sub(self.start_ns) / self.bin_ns).unwrap_or(0);
+        if index >= self.closed.len() {
+            self.closed.resize(index, Bin::default());
+        } else if let Some(reopened) = self.closed.pop() {
+            // Merging left the last bin half full.
+            self.open = reopened;
+        }
+        self.start_ns.saturating_add((index as i64 + 1).saturating_mul(self.bin_ns))
+    }
+
+    /// The open bin becomes the last closed one.
+    fn close(&mut self, totals: &Totals) {
+        let before = std::mem::replace(&mut self.before, *totals);
+        let grown = |now: u64, before: u64| u32::try_from(now.saturating_sub(before)).unwrap_or(u32::MAX);
+        let mut bin = std::mem::take(&mut self.open);
+        bin.merge(&Bin {
+            arrived_bytes: grown(totals.arrived_bytes, before.arrived_bytes),
+            acknowledged_bytes: grown(totals.acknowledged_bytes, before.acknowledged_bytes),
+            retransmitted_bytes: grown(totals.retransmitted_bytes, before.retransmitted_bytes),
+            samples: grown(totals.samples, before.samples),
+            samples_sum_us: grown(totals.samples_sum_ns / 1000, before.samples_sum_ns / 1000),
+            ..Bin::default()
+        });
+        self.closed.push(bin);
+    }
+
+    fn merge_neighbours(&mut self) {
+        let merged = self.closed.chunks(2).map(|pair| {
+            let mut bin = pair[0];
+            if let Some(second) = pair.get(1) {
+                bin.merge(second);
+            }
+            bin
+        });
+        self.closed = merged.collect();
+        self.bin_ns = self.bin_ns.saturating_mul(2);
+    }
+
+    fn bin_at(&mut self, time_ns: i64) -> &mut Bin {
+        let index = time_ns.saturating_sub(self.start_ns).max(0) / self.bin_ns;
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        self.closed.get_mut(index).unwrap_or(&mut self.open)
+    }
+}
+
+/// At least one: 0 says that there was no sample.
+fn microseconds(time_ns: u64) -> u32 {
+    u32::try_from(time_ns / 1000).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// So that the first bins are ten of it.
+    const TICK_NS: i64 = FIRST_BIN_NS / 10;
+
+    /// A packet of 1000 bytes at each of these times, counted in tenths of a first bin.
+    fn series_of(times: impl IntoIterator<Item = i64>) -> Option<Series> {
+        let (mut series, mut totals) = (RateSeries::default(), Totals::default());
+        for ticks in times {
+            if series.is_due(ticks * TICK_NS) {
+                series.roll(ticks * TICK_NS, 0, &totals);
+            }
+            totals.data_packets += 1;
+            totals.arrived_bytes += 1000;
+        }
+        series.finish(&totals)
+    }
+
+    fn arrived(series: &Series) -> Vec<u32> {
+        series.bins.iter().map(|bin| bin.arrived_bytes).collect()
+    }
+
+    #[test]
+    fn few_packets_have_no_series() {
+        assert_eq!(series_of((0..16).map(|packet| packet * 20)), None);
+    }
+
+    #[test]
+    fn what_passed_before_there_are_bins_is_in_the_first() {
+        let series = series_of((0..40).map(|packet| packet * 5)).unwrap();
+        assert_eq!(
+            arrived(&series),
+            [16_000, 0, 0, 0, 0, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000]
+        );
+    }
+
+    #[test]
+    fn silence_leaves_empty_bins() {
+        let series = series_of((0..20).chain([95])).unwrap();
+        assert_eq!(arrived(&series), [16_000 + 4000, 0, 0, 0, 0, 0, 0, 0, 0, 1000]);
+    }
+
+    #[test]
+    fn a_long_transfer_has_longer_bins_and_loses_nothing() {
+        let series = series_of((0..50_000).map(|packet| packet * 10)).unwrap();
+        assert_eq!(series.bin_ns, 640 * TICK_NS);
+        assert_eq!(series.bins.len(), 782);
+        assert!(arrived(&series)[1..781].iter().all(|&bytes| bytes == 64_000));
+        assert_eq!(arrived(&series).iter().sum::<u32>(), 50_000_000);
+    }
+
+    #[test]
+    fn losses_count_where_they_happened_and_late_data_is_no_loss() {
+        let (mut series, mut totals) = (RateSeries::default(), Totals::default());
+        for ticks in 0..100 {
+            if series.is_due(ticks * TICK_NS) {
+                series.roll(ticks * TICK_NS, 0, &totals);
+            }
+            totals.data_packets += 1;
+        }
+        series.lost(35 * TICK_NS, 3000);
+        series.lost(45 * TICK_NS, 1000);
+        series.found(35 * TICK_NS, 1000);
+        let lost: Vec<u32> = series.finish(&totals).unwrap().bins.iter().map(|bin| bin.lost_bytes).collect();
+        assert_eq!(lost, [0, 0, 0, 2000, 1000, 0, 0, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_one_bin(gaps in proptest::collection::vec(0i64..5000, 17..300)) {
+            let count = gaps.len() as u32;
+            let mut ticks = 0;
+            let times = gaps.into_iter().map(|gap| { ticks += gap; ticks }).collect::<Vec<_>>();
+            if let Some(series) = series_of(times) {
+                prop_assert_eq!(arrived(&series).iter().sum::<u32>(), count * 1000);
+                prop_assert!(series.bins.len() <= MOST_BINS + 1);
+            }
+        }
+
+        #[test]
+        fn times_of_any_kind_do_no_harm(times in proptest::collection::vec(-(1i64 << 62)..1 << 62, 0..60), start_ns in -(1i64 << 62)..1 << 62) {
+            let (mut series, mut totals) = (RateSeries::default(), Totals { data_packets: 100, ..Totals::default() });
+            for time_ns in times {
+                if series.is_due(time_ns) {
+                    series.roll(time_ns, start_ns, &totals);
+                }
+                series.lost(time_ns, 1);
+                series.found(time_ns.wrapping_neg(), 1);
+                totals.arrived_bytes += 1;
+            }
+            series.finish(&totals);
+        }
+    }
+}

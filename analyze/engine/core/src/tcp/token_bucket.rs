@@ -1,0 +1,121 @@
+//! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then on
+//! (methods, section 6.8).
+//!
+//! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the round
+//! trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost the bucket
+//! is empty, which is the test of Flach et al. (SIGCOMM 2016, constants in methods 2.1). What fits neither is no token
+//! bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends less
+//! makes no queue.
+//!
+//! A pure function of a series; rates count IP bytes.
+
+mod fit;
+mod policer;
+mod shaper;
+
+use super::rate_series::Series;
+use fit::{Stretch, episodes};
+
+/// Faster before than after by this much, at least (ShaperProbe's level shift; methods 6.8).
+const LEAST_RATIO: f64 = 1.3;
+/// Round trips that either rate must have lasted.
+const LEAST_ROUND_TRIPS: f64 = 10.0;
+/// A second burst this close to the first says only that the bucket was full again.
+const FULL_SHARE: f64 = 0.95;
+
+/// What happens to what exceeds the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It waits.
+    Shaper,
+    /// It is dropped.
+    Policer,
+}
+
+impl Kind {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shaper => "shaper",
+            Self::Policer => "policer",
+        }
+    }
+}
+
+/// A token bucket, as far as the transfer shows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TokenBucket {
+    /// See [`Kind`].
+    pub kind: Kind,
+    /// IP bytes that passed beyond the sustained rate before the switch.
+    pub burst_bytes: f64,
+    /// Rate before the switch, bits per second.
+    pub rate_before_bps: f64,
+    /// Rate after it.
+    pub sustained_bps: f64,
+    /// When the lower rate began to hold, as seen at the capture point.
+    pub switch_ns: i64,
+    /// Rate at which an idle time filled the bucket again; none without one, or if it filled it to the brim.
+    pub refill_bps: Option<f64>,
+    /// 0.5 to 0.95.
+    pub confidence: f64,
+}
+
+/// Which bytes of a bin count as delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivered {
+    /// What passed the capture point, which is beside the receiver.
+    Arrived,
+    /// What was acknowledged.
+    Acknowledged,
+}
+
+/// What else is known of the direction.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// See [`Delivered`].
+    pub delivered: Delivered,
+    /// IP bytes for each byte of payload.
+    pub overhead: f64,
+    /// Payload of a full segment.
+    pub segment_bytes: f64,
+    /// Shortest round trip, nanoseconds; none if the series is to tell.
+    pub min_rtt_ns: Option<f64>,
+}
+
+/// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
+/// application or a window); bins beyond its end are usable, so that an empty slice means all.
+pub fn find(series: &Series, usable: &[f32], terms: &Terms) -> Option<TokenBucket> {
+    let whole = Stretch::of(series, usable, terms)?;
+    let mut found: Option<TokenBucket> = None;
+    let mut emptied_until = None;
+    for (start, end) in episodes(&whole) {
+        let episode = whole.part(start, end);
+        let bucket = shaper::find(&episode).or_else(|| policer::find(&episode));
+        if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
+            first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
+        }
+        // What an episode without a switch took from the bucket is not known.
+        emptied_until = bucket.is_some().then_some(end);
+        found = found.or_else(|| bucket.map(|bucket| bucket.later((start as f64 * whole.bin_ns) as i64)));
+    }
+    found
+}
+
+impl TokenBucket {
+    fn later(self, by_ns: i64) -> Self {
+        Self { switch_ns: self.switch_ns.saturating_add(by_ns), ..self }
+    }
+
+    /// The same bucket was emptied again after an idle time.
+    fn learn(&mut self, again: &Self, idle_s: f64) {
+        let alike = (again.sustained_bps / self.sustained_bps - 1.0).abs() < 0.1;
+        if again.kind != self.kind || !alike || idle_s <= 0.0 {
+            return;
+        }
+        self.confidence = (self.confidence + 0.1).min(0.95);
+        if again.burst_bytes < FULL_SHARE * self.burst_bytes && self.refill_bps.is_none() {
+            self.refill_bps = Some(again.burst_bytes * 8.0 / idle_s);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Two even rates, one after the other, with a queue that begins to grow at the switch.
+
+use super::fit::{Stretch, best_split, median, quantile, variation};
+use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
+
+/// Either rate varies less than this.
+const MOST_VARIATION: f64 = 0.05;
+/// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
+const LEAST_EVIDENCE: f64 = 10.0;
+/// The round trip grows by this factor (methods 6.8).
+const LEAST_GROWTH: f64 = 1.25;
+/// Windows on either side.
+const FEWEST_WINDOWS: usize = 4;
+/// The transfer's start is over when a round trip delivers this share of what the best do.
+const STARTED: f64 = 0.75;
+/// A window this near the rate is past the start of the transfer.
+const AT_RATE: f64 = 0.92;
+/// Time within which the queue must show, in round trips and at least in nanoseconds.
+const QUEUE_ROUND_TRIPS: f64 = 20.0;
+const QUEUE_NS: f64 = 500e6;
+
+/// An even rate.
+struct Plateau {
+    start: usize,
+    end: usize,
+    /// Bytes for each bin.
+    rate: f64,
+    variation: f64,
+}
+
+/// Rates are compared over this share of a plateau, up to so much time: acknowledgements come in lumps.
+const WINDOW_SHARE: usize = 20;
+const LONGEST_WINDOW_NS: f64 = 250e6;
+
+/// Looks for a shaper.
+pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
+    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
+    let cells: Vec<f64> =
+        (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
+    // A transfer's start is another step, upwards.
+    let started = STARTED * quantile(&cells, 0.9)?;
+    let start = cells.iter().position(|&cell| cell >= started)?;
+    let (split, evidence) = best_split(&cells[start..])?;
+    let split = start + split;
+    if evidence < LEAST_EVIDENCE {
+        return None;
+    }
+    let after = second(stretch, split * cell)?;
+    let before = first(stretch, split * cell)?;
+    if before.rate < LEAST_RATIO * after.rate {
+        return None;
+    }
+    let switch = crossing(stretch, &before, &after);
+    if !queue_grows(stretch, &before, switch) {
+        return None;
+    }
+    let settled = after.start.min(stretch.len() - 1);
+    let sure = [
+        before.rate > 2.0 * after.rate,
+        before.variation.max(after.variation) < MOST_VARIATION / 2.0,
+        stretch.round_trips(before.end - before.start) >= 2.0 * LEAST_ROUND_TRIPS,
+    ];
+    Some(TokenBucket {
+        kind: Kind::Shaper,
+        burst_bytes: stretch.deepest(after.rate, settled),
+        rate_before_bps: stretch.bps(before.rate),
+        sustained_bps: stretch.bps(after.rate),
+        switch_ns: stretch.start_ns.saturating_add((switch * stretch.bin_ns) as i64),
+        refill_bps: None,
+        confidence: 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64,
+    })
+}
+
+/// The even rate before `split`, without the transfer's start and the cell of the switch itself.
+fn first(stretch: &Stretch, split: usize) -> Option<Plateau> {
+    let rough = stretch.windows(0, split, stretch.window(f64::INFINITY));
+    let window = stretch.window(quantile(&rough, 0.75)?);
+    let end = split.saturating_sub(window / 2);
+    let windows = stretch.windows(0, end, window);
+    let rate = quantile(&windows, 0.75)?;
+    let start = (0..end.saturating_sub(window))
+        .find(|&at| stretch.delivered[at..at + window].iter().sum::<f64>() >= AT_RATE * rate * window as f64)?;
+    plateau(stretch, start, end, window)
+}
+
+/// The even rate from shortly after `split` to the end.
+fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
+    let rough = stretch.delivered.get(split..).and_then(median_of_bins)?;
+    let window = stretch.window(rough);
+    let start = split + (2 * window).min((stretch.len() - split) / 4);
+    plateau(stretch, start, stretch.len().saturating_sub(window / 2), window)
+}
+
+fn median_of_bins(bins: &[f64]) -> Option<f64> {
+    // Of bins shorter than the distance of packets most are empty: the mean tells then.
+    let mean = bins.iter().sum::<f64>() / bins.len().max(1) as f64;
+    median(bins).map(|middle| if middle > 0.0 { middle } else { mean })
+}
+
+fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize) -> Option<Plateau> {
+    let rtt: Vec<f64> = stretch.rtt_ns.get(start..end)?.iter().flatten().copied().collect();
+    let by_rtt = (median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize;
+    let by_length = ((end - start) / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
+    let window = shortest.max(by_length).max(by_rtt.min((end - start) / FEWEST_WINDOWS));
+    let windows = stretch.windows(start, end, window);
+    let variation = variation(&windows)?;
+    let lasts = stretch.round_trips(windows.len() * window) >= LEAST_ROUND_TRIPS && windows.len() >= FEWEST_WINDOWS;
+    let rate = median(&windows)?;
+    let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * MOST_VARIATION).count() * 10;
+    (lasts && variation < MOST_VARIATION && mostly_there >= windows.len() * 9).then_some(Plateau {
+        start,
+        end,
+        rate,
+        variation,
+    })
+}
+
+/// Where the line of bytes delivered at the first rate meets that of the second, in bins.
+fn crossing(stretch: &Stretch, before: &Plateau, after: &Plateau) -> f64 {
+    let mut sum = 0.0;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (bin, bytes) in stretch.delivered.iter().enumerate() {
+        sum += bytes;
+        let at = (bin + 1) as f64;
+        if (before.start..before.end).contains(&bin) {
+            first.push(sum - before.rate * at);
+        } else if (after.start..after.end).contains(&bin) {
+            second.push(sum - after.rate * at);
+        }
+    }
+    let line = |offsets: &[f64]| median(offsets).unwrap_or(0.0);
+    let at = (line(&second) - line(&first)) / (before.rate - after.rate);
+    at.clamp(before.start as f64, after.start as f64)
+}
+
+/// The round trip after the switch against the one just before it.
+fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
+    let switch = switch as usize;
+    let rtt = |start: usize, end: usize| -> Vec<f64> {
+        stretch.rtt_ns.get(start..end.min(stretch.len())).unwrap_or_default().iter().flatten().copied().collect()
+    };
+    let half = before.start + (before.end.min(switch) - before.start.min(switch)) / 2;
+    let within = (QUEUE_ROUND_TRIPS * stretch.min_rtt_ns).max(QUEUE_NS) / stretch.bin_ns;
+    let after = rtt(switch, switch.saturating_add(within.ceil() as usize));
+    match (median(&rtt(half, switch)), quantile(&after, 0.75)) {
+        (Some(before), Some(after)) => after >= LEAST_GROWTH * before,
+        _ => false,
+    }
+}

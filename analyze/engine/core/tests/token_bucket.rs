@@ -1,0 +1,280 @@
+//! What is a token bucket and what only looks like one (methods, section 6.8): series of bins written down, or made by a
+//! model of the path.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod playbook;
+
+use playbook::*;
+use proptest::prelude::*;
+use vmtrace_core::tcp::rate_series::{Bin, Series};
+use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, find};
+
+const BIN_S: f64 = 0.01;
+const TERMS: Terms =
+    Terms { delivered: Delivered::Acknowledged, overhead: 1.0, segment_bytes: 1500.0, min_rtt_ns: Some(20e6) };
+
+/// So many seconds at a rate (Mbit/s) with a round trip (ms).
+#[derive(Clone, Copy)]
+struct Part(f64, f64, f64);
+
+fn bin(mbps: f64, rtt_ms: f64, lost_bytes: f64) -> Bin {
+    Bin {
+        acknowledged_bytes: (mbps * 1e6 / 8.0 * BIN_S).round() as u32,
+        lost_bytes: lost_bytes as u32,
+        receiver_loop_us: (rtt_ms * 1e3) as u32,
+        ..Bin::default()
+    }
+}
+
+/// The slow start of a sender that reaches `mbps`, then the parts, then the bin that was not over.
+fn transfer(parts: &[Part]) -> Series {
+    let start = [1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 8.0, 8.0].map(|mbps| bin(mbps, 20.0, 0.0));
+    let parts = parts.iter().flat_map(|&Part(seconds, mbps, rtt_ms)| {
+        std::iter::repeat_n(bin(mbps, rtt_ms, 0.0), (seconds / BIN_S).round() as usize)
+    });
+    let bins = start.into_iter().chain(parts).chain([Bin::default()]).collect();
+    Series { start_ns: 0, bin_ns: (BIN_S * 1e9) as i64, bins }
+}
+
+fn found(series: &Series) -> Option<TokenBucket> {
+    find(series, &[], &TERMS)
+}
+
+fn close_to(value: f64, expected: f64, share: f64) -> bool {
+    (value / expected - 1.0).abs() <= share
+}
+
+const SHAPED: [Part; 2] = [Part(0.7, 60.0, 40.0), Part(3.0, 12.0, 200.0)];
+
+#[test]
+fn a_shaper_switches_between_two_even_rates_and_its_queue_grows() {
+    let bucket = found(&transfer(&SHAPED)).unwrap();
+    assert_eq!(bucket.kind, Kind::Shaper);
+    assert!(close_to(bucket.rate_before_bps, 60e6, 0.01) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
+    assert!(close_to(bucket.burst_bytes, 0.7 * 48e6 / 8.0, 0.02), "{bucket:?}");
+    assert!((bucket.switch_ns - 780_000_000).abs() <= 20_000_000, "{bucket:?}");
+    assert!(bucket.confidence >= 0.8 && bucket.refill_bps.is_none());
+}
+
+#[test]
+fn one_even_rate_is_a_bottleneck() {
+    assert_eq!(found(&transfer(&[Part(4.0, 40.0, 100.0)])), None);
+}
+
+#[test]
+fn a_slow_start_is_no_token_bucket() {
+    assert_eq!(found(&transfer(&[Part(0.1, 16.0, 20.0), Part(0.1, 32.0, 20.0), Part(0.1, 64.0, 25.0)])), None);
+    assert_eq!(found(&transfer(&[])), None);
+}
+
+#[test]
+fn a_stall_is_no_token_bucket() {
+    for stall_s in [0.05, 0.15, 0.6] {
+        let parts = [Part(1.0, 40.0, 60.0), Part(stall_s, 0.0, 0.0), Part(2.0, 40.0, 60.0)];
+        assert_eq!(found(&transfer(&parts)), None, "{stall_s} s");
+    }
+}
+
+#[test]
+fn cross_traffic_that_goes_again_is_no_token_bucket() {
+    let parts = [Part(1.0, 60.0, 40.0), Part(2.0, 30.0, 90.0), Part(1.0, 60.0, 40.0)];
+    assert_eq!(found(&transfer(&parts)), None);
+    let competing = (0..200).map(|step| Part(0.02, 20.0 + 12.0 * (f64::from(step) / 7.0).sin(), 90.0));
+    let parts: Vec<_> = [Part(1.0, 60.0, 40.0)].into_iter().chain(competing).collect();
+    assert_eq!(found(&transfer(&parts)), None);
+}
+
+#[test]
+fn an_application_that_sends_less_makes_no_queue() {
+    assert_eq!(found(&transfer(&[Part(1.0, 60.0, 40.0), Part(3.0, 12.0, 20.0)])), None);
+}
+
+#[test]
+fn a_step_of_less_than_a_third_is_none() {
+    assert_eq!(found(&transfer(&[Part(1.0, 40.0, 40.0), Part(3.0, 32.0, 90.0)])), None);
+}
+
+#[test]
+fn a_rate_that_lasts_less_than_ten_round_trips_is_none() {
+    assert_eq!(found(&transfer(&[Part(0.1, 60.0, 40.0), Part(3.0, 12.0, 200.0)])), None);
+}
+
+#[test]
+fn bins_that_something_else_limits_are_left_out() {
+    let mut series = transfer(&SHAPED);
+    let mut usable = vec![1.0; series.bins.len()];
+    // Every tenth tenth of a second the machine stood still.
+    for stalled in (100..370).filter(|bin| bin % 50 < 10) {
+        series.bins[stalled] = Bin::default();
+        usable[stalled] = 0.0;
+    }
+    assert_eq!(found(&series), None);
+    assert_eq!(find(&series, &usable, &TERMS).map(|bucket| bucket.kind), Some(Kind::Shaper));
+}
+
+#[test]
+fn an_idle_time_shows_how_fast_the_bucket_fills() {
+    let refilled = 2.0 * 12e6 / 8.0;
+    let again = Part(refilled * 8.0 / 48e6, 60.0, 40.0);
+    let parts = [SHAPED[0], SHAPED[1], Part(2.0, 0.0, 0.0), again, Part(2.0, 12.0, 200.0)];
+    let bucket = found(&transfer(&parts)).unwrap();
+    assert!(close_to(bucket.refill_bps.unwrap(), 12e6, 0.05), "{bucket:?}");
+    let full = [SHAPED[0], SHAPED[1], Part(9.0, 0.0, 0.0), SHAPED[0], Part(2.0, 12.0, 200.0)];
+    assert_eq!(found(&transfer(&full)).unwrap().refill_bps, None, "full again, nobody knows since when");
+}
+
+/// A sender that adds to its rate until something is lost and then takes `keeps` of it, through a bucket without a queue.
+fn policed(sustained_mbps: f64, burst_bytes: f64, line_mbps: f64, keeps: f64) -> Series {
+    let (mut tokens, mut offered, mut bins) = (burst_bytes, 1.0, Vec::new());
+    let fill = sustained_mbps * 1e6 / 8.0 * BIN_S;
+    let mut waits = 0;
+    for number in 0..400 {
+        let sent = f64::min(offered, line_mbps) * 1e6 / 8.0 * BIN_S;
+        let passed = sent.min(tokens + fill);
+        tokens = (tokens + fill - passed).min(burst_bytes);
+        let lost = ((sent - passed) / 1500.0).round() * 1500.0;
+        bins.push(bin(passed * 8e-6 / BIN_S, 20.5, lost));
+        // It hears of a loss two bins later, and of one only once a round trip.
+        if lost > 0.0 && waits == 0 {
+            waits = 3;
+        }
+        waits = u32::saturating_sub(waits, 1);
+        let started = bins.iter().any(|bin| bin.lost_bytes > 0);
+        offered = match (waits, started) {
+            (1, _) => f64::max(offered.min(line_mbps) * keeps, 0.5),
+            (0, false) => offered * if number % 2 == 1 { 2.0 } else { 1.0 },
+            (0, true) => offered + 0.02 * sustained_mbps,
+            _ => offered,
+        };
+    }
+    bins.push(Bin::default());
+    Series { start_ns: 0, bin_ns: (BIN_S * 1e9) as i64, bins }
+}
+
+#[test]
+fn a_policer_loses_what_exceeds_it_and_makes_no_queue() {
+    for (sustained, burst, line, keeps) in
+        [(10.0, 100e3, 1e3, 0.7), (10.0, 2e6, 50.0, 0.7), (20.0, 400e3, 100.0, 0.5), (5.0, 150e3, 40.0, 0.7)]
+    {
+        let bucket = found(&policed(sustained, burst, line, keeps)).unwrap();
+        assert_eq!(bucket.kind, Kind::Policer);
+        assert!(close_to(bucket.sustained_bps, sustained * 1e6, 0.05), "{sustained} Mbit/s: {bucket:?}");
+        assert!(close_to(bucket.burst_bytes, burst, 0.1), "{burst} bytes: {bucket:?}");
+    }
+}
+
+#[test]
+fn losses_behind_a_growing_queue_are_no_policer() {
+    let mut series = policed(10.0, 100e3, 1e3, 0.7);
+    let lossy: Vec<usize> = (0..400).filter(|&at| series.bins[at].lost_bytes > 0).collect();
+    for at in lossy {
+        for bin in &mut series.bins[at.saturating_sub(3)..=at] {
+            bin.receiver_loop_us = 32_000;
+        }
+    }
+    assert_eq!(found(&series), None);
+}
+
+#[test]
+fn without_a_faster_beginning_losses_are_no_policer() {
+    let bins = (0..400).map(|at| bin(10.0, 20.0, if at % 20 == 0 { 4500.0 } else { 0.0 }));
+    let series = Series { start_ns: 0, bin_ns: 10_000_000, bins: bins.chain([Bin::default()]).collect() };
+    assert_eq!(found(&series), None);
+}
+
+#[test]
+fn without_round_trips_nothing_is_said() {
+    let mut series = transfer(&SHAPED);
+    series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = 0);
+    assert_eq!(find(&series, &[], &Terms { min_rtt_ns: None, ..TERMS }), None);
+    assert_eq!(found(&series), None);
+}
+
+/// A sender with 80 packets in flight behind a shaper, or an application that gives it no more than gets through.
+fn conversation(backlogged: bool) -> Talk {
+    let acknowledged_ms =
+        |packet: f64| 50.0 + if packet < 2000.0 { packet / 2.0 } else { 1000.0 + (packet - 2000.0) * 2.0 };
+    let sent_ms = |packet: f64| match backlogged {
+        true if packet < 80.0 => 11.0 + packet / 100.0,
+        true => acknowledged_ms(packet - 80.0) + 0.001,
+        false => acknowledged_ms(packet) - 39.0,
+    };
+    let packets = 0..3500;
+    let mut lines: Vec<(f64, bool, i64)> =
+        packets.clone().map(|at| (sent_ms(f64::from(at)), true, i64::from(at))).collect();
+    lines.extend(packets.map(|at| (acknowledged_ms(f64::from(at)), false, i64::from(at))));
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Talk::seen_at_client(39.0).each(lines, |talk, (time_ms, sent, at)| {
+        if sent { talk.client(time_ms, data(at * 1000, 1000)) } else { talk.server(time_ms, ack((at + 1) * 1000)) }
+    })
+}
+
+#[test]
+fn a_shaped_conversation_says_so_in_the_document() {
+    let talk = conversation(true);
+    let summary = talk.summary();
+    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    // 1000 bytes of payload are 1040 bytes of IP.
+    assert!(
+        close_to(bucket.rate_before_bps, 16.64e6, 0.02) && close_to(bucket.sustained_bps, 4.16e6, 0.02),
+        "{bucket:?}"
+    );
+    assert!(close_to(bucket.burst_bytes, 2000.0 * 1040.0 * 0.75, 0.05), "{bucket:?}");
+    assert!((bucket.switch_ns - START_NS - ms(1050.0)).abs() <= ms(10.0), "{bucket:?}");
+    let json = json_of(&talk.analysis());
+    assert!(json.contains("\"token_bucket\":{\"kind\":\"shaper\",\"burst_bytes\":"), "{json}");
+    assert!(json.contains("\"peak_rate_bps\":{\"1ms\":"), "{json}");
+}
+
+#[test]
+fn a_conversation_that_the_application_slows_says_nothing() {
+    let summary = conversation(false).summary();
+    assert_eq!(summary.directions[CLIENT].token_bucket, None);
+    let peaks = summary.directions[CLIENT].peaks.as_deref().unwrap();
+    assert_eq!(peaks[2].wire_bytes, 200 * 1054, "two packets a millisecond");
+}
+
+#[test]
+fn a_short_conversation_carries_nothing_of_this() {
+    let talk = Talk::seen_at_client(40.0)
+        .each(0..63, |talk, at| talk.client(50.0 + f64::from(at), data(i64::from(at) * 1000, 1000)));
+    let direction = &talk.summary().directions[CLIENT];
+    assert!(direction.peaks.is_none() && direction.token_bucket.is_none());
+    assert!(!json_of(&talk.analysis()).contains("peak_rate_bps"));
+}
+
+proptest! {
+    #[test]
+    fn any_series_is_taken_without_a_panic_and_a_burst_is_never_negative(
+        values in proptest::collection::vec(prop::array::uniform5(prop_oneof![Just(0u32), 0..1000u32, any::<u32>()]), 0..300),
+        usable in proptest::collection::vec(-1.0f32..2.0, 0..300),
+        bin_ns in prop_oneof![Just(0i64), 1..1_000_000_000i64, any::<i64>()],
+        start_ns in any::<i64>(),
+        min_rtt_ns in prop_oneof![Just(None), (0.0..1e12f64).prop_map(Some)],
+    ) {
+        let bins = values.into_iter().map(|[arrived, acknowledged, lost, receiver, sender]| Bin {
+            arrived_bytes: arrived, acknowledged_bytes: acknowledged, lost_bytes: lost,
+            receiver_loop_us: receiver, sender_loop_us: sender, ..Bin::default()
+        });
+        let series = Series { start_ns, bin_ns, bins: bins.collect() };
+        for delivered in [Delivered::Arrived, Delivered::Acknowledged] {
+            if let Some(bucket) = find(&series, &usable, &Terms { delivered, min_rtt_ns, ..TERMS }) {
+                prop_assert!(bucket.burst_bytes >= 0.0 && bucket.sustained_bps > 0.0, "{bucket:?}");
+                prop_assert!(bucket.rate_before_bps >= 1.3 * bucket.sustained_bps, "{bucket:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn ten_times_the_rates_switch_at_the_same_time(
+        before_s in 0.4..2.0f64, after_s in 2.0..4.0f64, before in 30.0..80.0f64, ratio in 1.6..4.0f64, grows in 1.4..6.0f64,
+    ) {
+        let parts = |factor: f64| [
+            Part(before_s, factor * before, 30.0), Part(after_s, factor * before / ratio, 30.0 * grows),
+        ];
+        let (one, ten) = (found(&transfer(&parts(1.0))).unwrap(), found(&transfer(&parts(10.0))).unwrap());
+        prop_assert!((one.switch_ns - ten.switch_ns).abs() <= 10_000_000, "{one:?} {ten:?}");
+        prop_assert!(close_to(ten.sustained_bps, 10.0 * one.sustained_bps, 0.01));
+        prop_assert!((one.switch_ns as f64 / 1e9 - 0.08 - before_s).abs() <= 0.02, "{one:?}");
+    }
+}

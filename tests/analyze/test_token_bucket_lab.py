@@ -1,0 +1,41 @@
+"""Token buckets of real transfers against the path they went over, and none where there was none."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyze.trace import read
+from lab.impairments import TokenBucket
+from lab.namespaces import missing_requirement
+from lab.ready_scenarios import SCENARIOS
+from lab.scenario import run
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(bool(missing_requirement()), reason=f"the lab: {missing_requirement()}"),
+]
+
+
+def found(capture: Path) -> dict[str, Any] | None:
+    bucket: dict[str, Any] | None = read(capture).json()["connections"][0]["client_to_server"].get("token_bucket")
+    return bucket
+
+
+@pytest.mark.parametrize("kind", ["policer", "shaper"])
+def test_kind_burst_and_rate_are_those_of_the_path(kind: str, tmp_path: Path) -> None:
+    scenario = SCENARIOS[f"{kind}-cubic-rtt20"]
+    done = run(scenario, tmp_path, attempts=3)
+    truth = scenario.forward.token_bucket
+    assert isinstance(truth, TokenBucket)
+    for capture in (done.sender_pcap, done.receiver_pcap):
+        bucket = found(capture)
+        assert bucket is not None
+        assert bucket["kind"] == kind
+        assert bucket["sustained_bps"] == pytest.approx(truth.rate_bps, rel=0.05)
+        assert bucket["burst_bytes"] == pytest.approx(truth.burst_bytes, rel=0.1)
+
+
+def test_a_full_queue_is_no_token_bucket(tmp_path: Path) -> None:
+    done = run(SCENARIOS["taildrop-cubic-rtt20"], tmp_path, attempts=3)
+    assert [found(done.sender_pcap), found(done.receiver_pcap)] == [None, None]
