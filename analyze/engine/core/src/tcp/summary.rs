@@ -8,7 +8,7 @@ use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, Gap, StallSummary};
 use super::half::{Half, Live, Offer};
 use super::ledger::ByteLedger;
-use super::limits::LimitsSummary;
+use super::limits::{LimitsSummary, Run, network_shares};
 use super::loss::{LossCounters, Trigger};
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
@@ -313,7 +313,7 @@ impl ConnectionSummary {
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
-        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
+        let mut judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
         let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
         let mut directions = [0, 1].map(|side| {
             let [client, server] = &mut connection.halves;
@@ -329,7 +329,8 @@ impl ConnectionSummary {
                 vantage_known: vantage.side != Side::Unknown,
                 peer_closed: closed[1 - side],
             };
-            summarise(half, &peer.offer, &context)
+            let limits = judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_mut());
+            summarise(half, &peer.offer, &context, limits)
         });
         if let Some(tracker) = &tls {
             directions[0].stream = tracker.stream_bytes(Direction::ClientToServer);
@@ -470,7 +471,7 @@ struct Context {
     peer_closed: bool,
 }
 
-fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSummary {
+fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&mut LimitsSummary>) -> DirectionSummary {
     let packet = Packet {
         tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
         ip_header_length: 20,
@@ -504,7 +505,11 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context) -> DirectionSumma
     };
     let (peaks, series) = half.finish_steps();
     summary.peaks = peaks;
-    summary.token_bucket = series.and_then(|series| token_bucket_in(&series, half, context)).map(Box::new);
+    let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
+    summary.token_bucket = series.and_then(|series| token_bucket_in(&series, half, context, runs)).map(Box::new);
+    if let (Some(limits), Some(bucket)) = (limits, &summary.token_bucket) {
+        limits.take_token_bucket(bucket.switch_ns);
+    }
     if let Some(mut live) = half.live.take() {
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
@@ -549,7 +554,7 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
 }
 
 /// Looks for a token bucket in what the direction delivered.
-fn token_bucket_in(series: &Series, half: &Half, context: &Context) -> Option<TokenBucket> {
+fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]) -> Option<TokenBucket> {
     let ip_bytes = half.ledger.ip + half.ledger.tcp_header + half.ledger.tcp_options;
     // Each packet whose headers are counted there has 20 bytes of TCP header without options.
     let header_bytes = ip_bytes as f64 * 20.0 / half.ledger.tcp_header.max(20) as f64;
@@ -560,7 +565,7 @@ fn token_bucket_in(series: &Series, half: &Half, context: &Context) -> Option<To
         segment_bytes,
         min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
     };
-    token_bucket::find(series, &[], &terms)
+    token_bucket::find(series, &network_shares(series, runs), &terms)
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@
 //!         a gap has a cause ─┐          │
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
 //!                                          runs   one factor after another, for the report
+//! bucket  what a token bucket had to do with it, known at the end
 //! ```
 //!
 //! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a sample
 //! of rates, and a bounded list of runs.
 
+mod bucket;
 pub mod factor;
 mod rates;
 pub mod round;
@@ -17,6 +19,7 @@ pub mod rules;
 pub mod runs;
 mod watch;
 
+pub use bucket::network_shares;
 pub use factor::Factor;
 pub use runs::Run;
 pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
@@ -57,6 +60,13 @@ pub struct Share {
     pub time_ns: u64,
     /// Bytes delivered in it.
     pub bytes: u64,
+}
+
+impl Share {
+    fn add(&mut self, other: Self) {
+        self.time_ns += other.time_ns;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Shares of all factors.
@@ -194,9 +204,7 @@ impl Limits {
     }
 
     fn add(&mut self, factor: Factor, share: Share) {
-        let known = &mut self.shares[factor as usize];
-        known.time_ns += share.time_ns;
-        known.bytes += share.bytes;
+        self.shares[factor as usize].add(share);
     }
 
     /// Writes a round and its gaps into the runs.

@@ -23,6 +23,15 @@ impl Run {
     pub fn duration_ns(&self) -> u64 {
         u64::try_from(self.end_ns.saturating_sub(self.start_ns)).unwrap_or(0)
     }
+
+    /// What lies before a moment and what lies behind it; either may be empty.
+    pub fn split(&self, at_ns: i64) -> [Self; 2] {
+        let at_ns = at_ns.clamp(self.start_ns, self.end_ns.max(self.start_ns));
+        let before = Self { end_ns: at_ns, ..*self };
+        let share = before.duration_ns() as f64 / self.duration_ns().max(1) as f64;
+        let bytes = ((self.bytes as f64 * share) as u64).min(self.bytes);
+        [Self { bytes, ..before }, Self { start_ns: at_ns, bytes: self.bytes - bytes, ..*self }]
+    }
 }
 
 /// Runs kept.

@@ -1,0 +1,81 @@
+//! Limits and token buckets: in which of its bins the network set the rate, and what an empty bucket limited (methods, section
+//! 6.8).
+
+use super::factor::Factor;
+use super::runs::{Run, Runs};
+use super::{LimitsSummary, Share, Shares};
+use crate::tcp::rate_series::Series;
+
+/// For each bin of a series the share of its time in which the network set the rate, and not a host, the application, a timer
+/// or a window.
+pub fn network_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+    let mut shares = vec![1.0; series.bins.len()];
+    if series.bin_ns <= 0 {
+        return shares;
+    }
+    for run in runs.iter().filter(|run| !network_sets_the_rate(run.factor)) {
+        let first = run.start_ns.saturating_sub(series.start_ns).max(0) / series.bin_ns;
+        let last = run.end_ns.saturating_sub(series.start_ns).max(0) / series.bin_ns;
+        let bins = usize::try_from(first).unwrap_or(usize::MAX)..=usize::try_from(last).unwrap_or(usize::MAX);
+        for bin in bins.take_while(|bin| *bin < series.bins.len()) {
+            let start_ns = series.start_ns.saturating_add(bin as i64 * series.bin_ns);
+            let end_ns = start_ns.saturating_add(series.bin_ns);
+            let overlap_ns = run.end_ns.min(end_ns).saturating_sub(run.start_ns.max(start_ns)).max(0);
+            shares[bin] -= overlap_ns as f32 / series.bin_ns as f32;
+        }
+    }
+    shares.iter_mut().for_each(|share| *share = share.max(0.0));
+    shares
+}
+
+/// A bucket may be behind it: what paces, queues or drops is the network.
+fn network_sets_the_rate(factor: Factor) -> bool {
+    factor.shows_capacity() || factor == Factor::LossRecovery
+}
+
+impl LimitsSummary {
+    /// From `switch_ns` on an empty bucket was behind what the congestion control did, and behind its losses.
+    pub fn take_token_bucket(&mut self, switch_ns: i64) {
+        let mut runs = Runs::default();
+        let mut taken = Shares::default();
+        for run in std::mem::take(&mut self.runs) {
+            if !network_sets_the_rate(run.factor) || run.end_ns <= switch_ns {
+                runs.push(run);
+                continue;
+            }
+            let [before, after] = run.split(switch_ns);
+            let share = &mut taken[run.factor as usize];
+            share.time_ns += after.duration_ns();
+            share.bytes += after.bytes;
+            runs.push(before);
+            runs.push(Run { factor: Factor::TokenBucket, ..after });
+        }
+        self.runs = runs.into_list();
+        for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+            let moved = self.shares[factor as usize].take(share);
+            self.shares[Factor::TokenBucket as usize].add(moved);
+        }
+        self.move_underlying(&taken);
+    }
+
+    /// What would have limited the transfer beneath recovery is the bucket, too.
+    fn move_underlying(&mut self, taken: &Shares) {
+        let mut wanted = Share::default();
+        taken.iter().for_each(|share| wanted.add(*share));
+        for factor in Factor::ALL.into_iter().filter(|factor| factor.shows_capacity()) {
+            let moved = self.underlying[factor as usize].take(wanted);
+            wanted.take(moved);
+            self.underlying[Factor::TokenBucket as usize].add(moved);
+        }
+    }
+}
+
+impl Share {
+    /// Takes so much out, or what there is.
+    fn take(&mut self, wanted: Self) -> Self {
+        let taken = Self { time_ns: wanted.time_ns.min(self.time_ns), bytes: wanted.bytes.min(self.bytes) };
+        self.time_ns -= taken.time_ns;
+        self.bytes -= taken.bytes;
+        taken
+    }
+}
