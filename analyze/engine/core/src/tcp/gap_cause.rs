@@ -195,6 +195,8 @@ pub struct GapEvidence {
     pub usual_bytes_in_2_ms: u64,
     /// Data passed in the gap, or right before its end, that the capture missed.
     pub capture_missed: bool,
+    /// Bytes sent since the gap before this one.
+    pub bytes_since_gap: u64,
     /// So many gaps in a row before this one were about as long.
     pub similar_before: u32,
 }
@@ -221,6 +223,9 @@ const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
 const LONGEST_DELAY_NS: i64 = 500_000_000;
 /// A host acknowledges its backlog so many times faster than the path carries data.
 const FASTER_THAN_USUAL: f64 = 3.0;
+/// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
+/// frame with it.
+const BULK_BYTES: u64 = 65_536;
 /// What takes no longer happens at once.
 const AT_ONCE_NS: i64 = 2_000_000;
 /// Packets that make a backlog (methods, section 6.7).
@@ -452,13 +457,13 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if !held {
         return None;
     }
-    let told_by_time = answer.timestamps_ns.is_some();
     Some(if evidence.sender_ran() || (evidence.is_probe_with_new_data() && !evidence.woke_with_answer()) {
         (Cause::PathHold, 0.9)
-    } else if !evidence.timer_is_overdue() {
+    } else if !evidence.timer_is_overdue() || answer.timestamps_ns.is_none() {
+        // Without timestamps it may be the answers to one burst.
         (Cause::HostOrPath, 0.6)
     } else if GapEvidence::is_backlog(&answer.burst) {
-        (Cause::LocalHostStall, if told_by_time { 0.95 } else { 0.6 })
+        (Cause::LocalHostStall, 0.95)
     } else {
         (Cause::LocalHostStall, 0.75)
     })
@@ -481,13 +486,7 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
     let usual_bytes = evidence.usual_bytes_in_2_ms as f64 * answer.acknowledged_ns.max(AT_ONCE_NS) as f64 / 2e6;
     let at_once = answer.acknowledges_most() && answer.acknowledged_bytes as f64 >= FASTER_THAN_USUAL * usual_bytes;
-    Some(match (long_enough && at_once, probed) {
-        (true, true) => (Cause::RemoteHostStall, 0.85),
-        (true, false) if !evidence.timer_is_overdue() && answer.timestamps_ns.is_some() => {
-            (Cause::RemoteHostStall, 0.6)
-        }
-        _ => (Cause::HostOrPath, 0.4),
-    })
+    Some(if long_enough && at_once && probed { (Cause::RemoteHostStall, 0.85) } else { (Cause::HostOrPath, 0.4) })
 }
 
 fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
@@ -556,7 +555,8 @@ fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         |elapsed: i64| if evidence.before_silence_ns > PROBE_TICKS_NS { evidence.silence_ns } else { elapsed };
     let silent_too_long = evidence.sender_clock_ns.is_some_and(|clock| evidence.is_past_timer(waited_for(clock)));
     let all_arrived = evidence.outstanding_bytes == 0;
-    Some(if silent_too_long && went_on_at_once && all_arrived && evidence.ending == Ending::NewData {
+    let had_more = !evidence.last_push || evidence.bytes_since_gap >= BULK_BYTES;
+    Some(if silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == Ending::NewData {
         (Cause::RemoteHostStall, if evidence.last_push { 0.65 } else { 0.8 })
     } else {
         (Cause::HostOrPath, 0.4)

@@ -111,6 +111,8 @@ pub struct GapWatch {
     timer_tsval: Option<u32>,
     last_gap_ns: i64,
     last_gap_end_ns: i64,
+    /// Highest position sent by then.
+    last_gap_max: u64,
     similar: u32,
 }
 
@@ -298,7 +300,7 @@ impl Connection {
         let full = u64::from(half.largest_payload.min(u32::from(half.segment_size(packet))));
         let usual = (half.max - half.base) as f64 * TOGETHER_NS as f64
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
-        let (una, max) = (half.una, half.max);
+        let (una, max, base) = (half.una, half.max, half.base);
         let Some(live) = half.live.as_deref_mut() else { return GapEvidence { gap_ns, place, ..Default::default() } };
         let recovering = live.recovery.is_some_and(|recovery| una < recovery.point) || !live.scoreboard.is_empty();
         let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
@@ -334,6 +336,7 @@ impl Connection {
             _ => 0,
         };
         watch.last_gap_end_ns = packet.time_ns;
+        let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
         GapEvidence {
             gap_ns,
             place,
@@ -359,6 +362,7 @@ impl Connection {
             capture_missed: inside.is_some_and(|inside| inside.unseen)
                 || max > last.max + 1
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
+            bytes_since_gap,
             similar_before: watch.similar,
         }
     }
