@@ -26,7 +26,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from lab import namespaces
+from lab import namespaces, processors
 from lab.emulator import EmulatorSettings
 
 ADDRESSES = {
@@ -147,7 +147,11 @@ def joined_hosts(
             for role in ("sender", "receiver")
         }
         tuns = {role: names[_tun_owner(role, topology)] for role in ("sender", "receiver")}
-        yield _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
+        path = _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
+        processor = stack.enter_context(processors.one_kept_free())
+        if processor is not None:
+            os.sched_setaffinity(path.emulator.pid, {processor})
+        yield path
 
 
 def route_congestion_control(host: Host, ip_version: int) -> None:

@@ -53,11 +53,15 @@ def draw(chart: Chart) -> Figure:
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
-        grid = figure.subplots(rows, columns, squeeze=False)
+        grid = figure.subplots(rows, columns, squeeze=False, sharex="col" if chart.shared_x else False)
         cells: Sequence[Axes] = list(grid.flat)
         scales = _Scales(chart)
+        for axes, panel in zip(cells, chart.panels, strict=False):
+            _draw_panel(axes, panel, chart.x)
+        # After all are drawn: where panels share x, its limits are those of all.
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            _draw_panel(axes, panel, chart.x, scales)
+            _format(axes, chart.x, scales, horizontal=True)
+            _format(axes, panel.y, scales, horizontal=False)
             if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
                 axes.set_xlabel("")
             if number % columns:
@@ -89,11 +93,9 @@ class _Scales:
         return next(((size, prefix + axis.unit) for size, prefix in _PREFIXES if largest >= size), (1.0, axis.unit))
 
 
-def _draw_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales) -> None:
+def _draw_panel(axes: Axes, panel: Panel, x: Axis) -> None:
     for one in panel.series:
         _draw_series(axes, one.drawable(x, panel.y).thinned(POINT_LIMIT))
-    _format(axes, x, scales, horizontal=True)
-    _format(axes, panel.y, scales, horizontal=False)
     drawn = any(len(one.drawable(x, panel.y).x) for one in panel.series)
     note = f"\n{panel.note}" if panel.note and drawn else ""
     axes.set_title(_text(panel.title + note), loc="left", fontsize="medium")
