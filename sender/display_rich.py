@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from sender.display import Display, Pace, RunEnd, RunView
-from sender.display_plain import fetched_words, moving_words, opening_lines, pair_words
+from sender.display_plain import fetched_words, moving_words, opening_lines, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
 from sender.quantities import shown_s
@@ -67,10 +67,10 @@ class RichDisplay(Display):
         self._update_pairs(self._probe_bytes + moving.moved_bytes)
 
     def pair_finished(self, record: Record) -> None:
-        """The upper bar moves; a failed pair gets a line that stays."""
+        """The upper bar moves; a pair that failed, or was not recorded whole, gets a line that stays."""
         self._finished += 1
         self._update_pairs(0)
-        if record["status"] != "complete":
+        if troubled(record):
             self._say(pair_words(record))
 
     def attempt_failed(self, step: Step, attempt: int, error: str, wait_s: float) -> None:

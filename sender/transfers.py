@@ -73,7 +73,7 @@ class Transfers:
         self._capture = capture
         self._interruption = interruption
         self._settings: Settings = folder.settings
-        self._far_buffer_bytes: int | None = None
+        self._far_buffer_bytes = self._settings.capture_buffer_bytes
 
     def run(self, sequence: int, part: str, plan: TransferPlan, show: Callable[[Moving], None]) -> Record:
         """Do a transfer; returns its record.

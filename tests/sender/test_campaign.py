@@ -231,6 +231,13 @@ def test_a_drop_at_the_receiver_doubles_the_buffer_that_it_is_asked_for(new_run:
     assert setting.campaign.tally.dropped["receiver"] == 6
 
 
+def test_a_buffer_that_was_asked_for_is_that_of_both_ends_until_one_drops(new_run: NewRun) -> None:
+    far_side = FakeFarSide()
+    far_side.dropped = [0, 2]
+    Setting(new_run(settings=Settings(ping=False, capture_buffer_bytes=4 << 20)), far_side, FakeInstruments()).run()
+    assert [request.capture_buffer_bytes for request in far_side.requests[:4]] == [size << 20 for size in (4, 4, 8, 8)]
+
+
 def test_the_captures_filter_holds_the_data_connections_alone(new_run: NewRun) -> None:
     instruments = FakeInstruments()
     Setting(new_run(), FakeFarSide(), instruments).run()
