@@ -37,7 +37,7 @@ from capture.settings import ANY, LARGEST_SNAPLEN, CaptureSettings
 HAND_OVER_MS = 40
 _LOOPBACK = "lo"
 _SIOCGIFFLAGS, _IFF_LOOPBACK = 0x8913, 0x8  # linux/sockios.h, linux/if.h
-_DLT_COOKED_2 = 276
+_DLT_ETHERNET, _DLT_COOKED_2 = 1, 276
 _KEPT_WITHOUT_KERNEL_BYTES = kept_bytes.TUNNEL_HEADERS_BYTES
 
 
@@ -46,6 +46,7 @@ class Opened:
     """A running capture. `exact`: the kernel filters, so what it received and did not drop is what gets written."""
 
     live: Live
+    filter: str
     snaplen: int | None
     buffer_bytes: int | None
     exact: bool
@@ -111,7 +112,8 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnin
     if settings.direction == "out" and _is_loopback(settings.interface):
         raise CaptureError("on loopback every packet is recorded as it comes in: direction out has none")
     live.set_direction(settings.direction)
-    live.set_filter(settings.filter)
+    expression = _expression(live, settings)
+    live.set_filter(expression)
     program = _kernel_program(live, settings, snaplen)
     if program:
         bpf.attach(live.descriptor, bpf.REJECT_ALL)
@@ -120,13 +122,21 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnin
         try:
             bpf.attach(live.descriptor, program)
         except OSError:  # it is too large for this kernel's memory for options
-            live.set_filter(settings.filter)
+            live.set_filter(expression)
             program = []
     else:
-        live.set_filter(settings.filter)  # lifts the filter that rejects all
+        live.set_filter(expression)  # lifts the filter that rejects all
         before = live.stats()
     granted = buffer_size.granted_bytes(live.descriptor)
-    return Opened(live, snaplen, granted, bool(program), before, time.time_ns(), warnings)
+    return Opened(live, expression, snaplen, granted, bool(program), before, time.time_ns(), warnings)
+
+
+def _expression(live: Live, settings: CaptureSettings) -> str:
+    """The filter as libpcap is given it."""
+    cable = live.link_type == _DLT_ETHERNET and not _is_loopback(settings.interface)
+    if not settings.also_tagged or not settings.filter or not cable:
+        return settings.filter
+    return f"({settings.filter}) or (vlan and ({settings.filter}))"
 
 
 def _kernel_program(live: Live, settings: CaptureSettings, snaplen: int | None) -> list[Instruction]:
