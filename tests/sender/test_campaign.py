@@ -292,7 +292,7 @@ def test_a_disk_that_is_nearly_full_is_told_before_a_pair_begins(
     setting = Setting(new_run(), FakeFarSide())
     ended = setting.run()
     assert ended.status == FAILED
-    assert "the disk is nearly full: make room, then go on with --resume" in (ended.error or "")
+    assert "the disk is nearly full: make room" in (ended.error or "")
     assert setting.far_side.requests == []
 
 
