@@ -15,6 +15,7 @@ The order matters, and this is the reason of each step:
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -24,7 +25,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from capture import bpf, buffer_size, kept_bytes
+from capture import bpf, buffer_size, ebpf, kept_bytes
 from capture.bpf import Instruction
 from capture.errors import CaptureError
 from capture.interfaces import no_such_interface
@@ -114,13 +115,14 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnin
     live.set_direction(settings.direction)
     expression = _expression(live, settings)
     live.set_filter(expression)
-    program = _kernel_program(live, settings, snaplen)
+    users = bpf.attached(live.descriptor) if _is_packet_socket(live.descriptor) else []
+    program = _kernel_program(live, settings, snaplen, users)
     if program:
         bpf.attach(live.descriptor, bpf.REJECT_ALL)
         _discard(live)
         before = live.stats()
         try:
-            bpf.attach(live.descriptor, program)
+            warnings += _attach(live, program, _remembering(live, settings, snaplen, users))
         except OSError:  # it is too large for this kernel's memory for options
             live.set_filter(expression)
             program = []
@@ -139,21 +141,50 @@ def _expression(live: Live, settings: CaptureSettings) -> str:
     return f"({settings.filter}) or (vlan and ({settings.filter}))"
 
 
-def _kernel_program(live: Live, settings: CaptureSettings, snaplen: int | None) -> list[Instruction]:
+def _kernel_program(
+    live: Live, settings: CaptureSettings, snaplen: int | None, users: Sequence[Instruction]
+) -> list[Instruction]:
     """What the kernel is to run; empty where libpcap has to filter."""
-    if not _is_packet_socket(live.descriptor):
-        return []
-    users = bpf.attached(live.descriptor)
     if not users or (snaplen is None and live.link_type not in kept_bytes.KNOWN_LINK_TYPES):
         return []
     if snaplen is None:
-        keep: Sequence[Instruction] = kept_bytes.headers_and_handshakes(live.link_type)
-    else:
-        keep = kept_bytes.plain(snaplen)
+        return _joined(settings, users, kept_bytes.headers_and_handshakes(live.link_type))
+    return _joined(settings, users, kept_bytes.plain(snaplen))
+
+
+def _remembering(
+    live: Live, settings: CaptureSettings, snaplen: int | None, users: Sequence[Instruction]
+) -> list[Instruction]:
+    """The same with a memory for handshakes that go on in a further segment; empty where it is of no use."""
+    if snaplen is not None:
+        return []
+    return _joined(settings, users, kept_bytes.headers_and_handshakes(live.link_type, remember=True))
+
+
+def _joined(settings: CaptureSettings, users: Sequence[Instruction], keep: Sequence[Instruction]) -> list[Instruction]:
     try:
         return bpf.then(_direction(settings), bpf.then(users, keep))
     except bpf.ProgramError:
         return []
+
+
+def _attach(live: Live, program: Sequence[Instruction], remembering: Sequence[Instruction]) -> tuple[str, ...]:
+    """Give the kernel the program with a memory, or else the one without; returns what is to be said of it."""
+    warnings = []
+    if remembering:
+        try:
+            ebpf.attach(live.descriptor, remembering)
+            return ()
+        except (OSError, bpf.ProgramError) as error:
+            warnings.append(f"of a TLS handshake only segments that begin a record are kept whole ({_reason(error)})")
+    bpf.attach(live.descriptor, program)
+    return tuple(warnings)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EPERM:
+        return "to remember where it began needs root or CAP_BPF"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _direction(settings: CaptureSettings) -> list[Instruction]:
