@@ -22,6 +22,8 @@ _DOTS_PER_INCH = 300
 _WIDTH_INCHES = 7.2
 _PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
 _SMALL_PANEL_HEIGHT_INCHES = 2.0
+_WIDE_COLUMNS = 2
+_FEW_DECADES = 4
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _RASTERED_FROM = 5000
 """More points than this in a vector file are drawn as one image."""
@@ -49,7 +51,7 @@ def draw(chart: Chart) -> Figure:
     columns = min(chart.columns, max(1, len(chart.panels)))
     rows = max(1, -(-len(chart.panels) // columns))
     height = _PANEL_HEIGHT_INCHES.get(columns, _SMALL_PANEL_HEIGHT_INCHES) * rows + 0.9
-    size = {"font.size": 8 if columns <= 2 else 6.5}
+    size = {"font.size": 8 if columns <= _WIDE_COLUMNS else 6.5}
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
@@ -60,8 +62,8 @@ def draw(chart: Chart) -> Figure:
             _draw_panel(axes, panel, chart.x)
         # After all are drawn: where panels share x, its limits are those of all.
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            _format(axes, chart.x, scales, horizontal=True)
-            _format(axes, panel.y, scales, horizontal=False)
+            _format(axes, chart.x, scales, horizontal=True, small=columns > _WIDE_COLUMNS)
+            _format(axes, panel.y, scales, horizontal=False, small=columns > _WIDE_COLUMNS)
             if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
                 axes.set_xlabel("")
             if number % columns:
@@ -132,14 +134,15 @@ def _draw_series(axes: Axes, one: Series) -> None:
         )
 
 
-def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool) -> None:
+def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small: bool) -> None:
     which = axes.xaxis if horizontal else axes.yaxis
     if axis.log:
         (axes.set_xscale if horizontal else axes.set_yscale)("log")
-        which.set_major_locator(LogLocator(10, numticks=12))
+        which.set_major_locator(LogLocator(10, numticks=_FEW_DECADES if small else 12))
         which.set_minor_formatter(NullFormatter())
-        which.set_major_formatter(EngFormatter(axis.unit))
-        which.set_label_text(axis.label)
+        # In a small panel the unit is the label's: 10k, 1M.
+        which.set_major_formatter(EngFormatter("", sep="") if small else EngFormatter(axis.unit))
+        which.set_label_text(f"{axis.label} [{axis.unit}]" if small else axis.label)
         return
     # Measured values are never negative, and how far they are from nothing is what is to be seen.
     (axes.set_xlim if horizontal else axes.set_ylim)(0)

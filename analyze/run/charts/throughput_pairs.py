@@ -23,7 +23,7 @@ def chart(runs: list[RunResults]) -> Chart:
         name="figure-3-probe-and-data-throughput",
         title="Throughput of a pair's probe and data transfer, by index",
         caption="Each point is a pair. On the dashed line probe and data have the same throughput. r is Pearson's"
-        " correlation with its 95 % confidence interval.",
+        " correlation, for one run with its 95 % confidence interval.",
         x=Axis("probe throughput", "bit/s", log),
         panels=tuple(_panel(runs, index, log) for index in indices),
         columns=min(5, max(1, len(indices))),
@@ -48,8 +48,8 @@ def _panel(runs: list[RunResults], index: str, log: bool) -> Panel:
             continue
         symbol: Symbol = "circle" if number == 0 else "ring"
         series.append(Series(run.name, probe_bps, data_bps, RUNS[number % len(RUNS)], symbol=symbol))
-        whose = f"{run.name}: " if len(runs) > 1 else ""
-        notes.append(f"{whose}{correlation_text(statistics.pearson(probe_bps, data_bps))}")
+        r = statistics.pearson(probe_bps, data_bps)
+        notes.append(correlation_text(r) if len(runs) == 1 else f"{run.name}: {_short(r)}")
     shared = span(*(np.minimum(one.x, one.y) for one in series), *(np.maximum(one.x, one.y) for one in series))
     if shared is not None:
         ends = (shared[0] if log else 0.0, shared[1])
@@ -68,6 +68,11 @@ def correlation_text(r: Estimate) -> str:
         return f"r not known, n = {r.n}"
     between = "" if r.low is None or r.high is None else f" [{r.low:.2f}, {r.high:.2f}]"
     return f"r = {r.value:.2f}{between}, n = {r.n}"
+
+
+def _short(r: Estimate) -> str:
+    """Without its interval, which is in the tables: several runs share a small panel."""
+    return f"n = {r.n}" if r.value is None else f"r = {r.value:.2f}, n = {r.n}"
 
 
 def _sizes(runs: list[RunResults], index: str) -> str:
