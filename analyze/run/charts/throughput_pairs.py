@@ -55,7 +55,7 @@ def _panel(runs: list[RunResults], index: str, log: bool) -> Panel:
         ends = (shared[0] if log else 0.0, shared[1])
         series.append(reference("probe = data", ends, ends))
     return Panel(
-        title=f"{index}: {_sizes(runs, index)}",
+        title=f"{index}{_sizes(runs, index)}",
         y=Axis("data throughput", "bit/s", log),
         series=tuple(series),
         note="\n".join(notes),
@@ -76,8 +76,10 @@ def _short(r: Estimate) -> str:
 
 
 def _sizes(runs: list[RunResults], index: str) -> str:
+    """Of probe and data, where all runs have the same: another scale gives other sizes."""
+    found = set()
     for run in runs:
         probes, data = run.of("probe", index), run.of("data", index)
         if probes and data:
-            return f"{si(probes[0].transfer.bytes, 'B')}, {si(data[0].transfer.bytes, 'B')}"
-    return ""
+            found.add(f": {si(probes[0].transfer.bytes, 'B')}, {si(data[0].transfer.bytes, 'B')}")
+    return found.pop() if len(found) == 1 else ""
