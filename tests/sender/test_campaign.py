@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
-import time
 import os
 import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
