@@ -1,11 +1,16 @@
-"""The JSON document on its way out: keys that Python adds to what the engine writes as a stream."""
+"""JSON documents on their way out: as bytes, and with keys that Python adds to what the engine writes as a stream."""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
 Record = dict[str, Any]
-"""One object of the contract `vmtrace.analysis/1`."""
+"""One object of a contract."""
+
+
+def as_bytes(content: Record) -> bytes:
+    """The document as a file holds it."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 class Appending:

@@ -182,8 +182,11 @@ class Condition:
                     yield Crossing(row, direction, values)
 
 
-def bind(expression: Expression, columns: Iterable[str]) -> Condition:
-    """Find the columns of the metrics. Raises `ExpressionError` for a metric that there is not."""
+def bind(expression: Expression, columns: Iterable[str], directions: Sequence[str] = DIRECTIONS) -> Condition:
+    """Find the columns of the metrics. Raises `ExpressionError` for a metric that there is not.
+
+    `directions` are the first words of the columns that each metric has several of.
+    """
     known = frozenset(columns)
     whole: dict[str, str] = {}
     directed: dict[str, str] = {}
@@ -191,18 +194,18 @@ def bind(expression: Expression, columns: Iterable[str]) -> Condition:
         name = SHORT_NAMES.get(metric, metric)
         if name in known:
             whole[metric] = name
-        elif f"{DIRECTIONS[0]}_{name}" in known:
+        elif f"{directions[0]}_{name}" in known:
             directed[metric] = name
         else:
-            raise ExpressionError(_unknown(metric, known))
+            raise ExpressionError(_unknown(metric, known, directions))
     if not directed:
         return Condition(expression, {None: whole})
     return Condition(
-        expression, {d: whole | {metric: f"{d}_{name}" for metric, name in directed.items()} for d in DIRECTIONS}
+        expression, {d: whole | {metric: f"{d}_{name}" for metric, name in directed.items()} for d in directions}
     )
 
 
-def _unknown(metric: str, known: Iterable[str]) -> str:
-    bare = {column.removeprefix(f"{d}_") for column in known for d in DIRECTIONS if column.startswith(d)}
+def _unknown(metric: str, known: Iterable[str], directions: Sequence[str]) -> str:
+    bare = {column.removeprefix(f"{d}_") for column in known for d in directions if column.startswith(d)}
     close = get_close_matches(metric, [*SHORT_NAMES, *bare, *known], n=3, cutoff=0.5)
     return f"no metric {metric!r}" + (f"; did you mean {' or '.join(dict.fromkeys(close))}?" if close else "")

@@ -29,8 +29,13 @@ def of(trace: "Trace", *, anonymous: bool) -> Provenance:
         "inputs": [_input(path, anonymous=anonymous) for path in trace.files],
     }
     if not anonymous:
-        facts["command"] = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+        facts["command"] = command_line()
     return facts
+
+
+def command_line() -> str:
+    """As it was typed, without the folder of the program."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
 
 
 def _input(path: str, *, anonymous: bool) -> dict[str, Fact]:

@@ -7,7 +7,6 @@ come and go with each transfer, are the kernel's.
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from pathlib import Path
 from bench import document
 from bench.measure import ProgramError
 from bench.results import Promise, promises_table
+from bench.serving import RECEIVER_READY, environment, serving
 
 ROOT = Path(__file__).parent.parent
 _PAIRS_OF_A_ROUND = 30
@@ -79,25 +79,20 @@ def campaign(folder: Path, rounds: int, scale: float) -> Campaign:
     """Both programs over loopback, and `vmtrace report` on what they left."""
     run, key = folder / "run", ["--key-file", str(folder / "key")]
     receive = [sys.executable, "-m", "receiver", *key, "--bind", "127.0.0.1", "--port", "0", "--quiet"]
-    with subprocess.Popen(
-        [*receive, "--out", str(folder / "received")], stdout=subprocess.PIPE, text=True, env=_environment()
-    ) as receiver:
-        try:
-            send = [sys.executable, "-m", "sender", "127.0.0.1", "--port", _port(receiver), *key, "--out", str(run)]
-            send += ["--scale", str(scale), "--repeat", str(rounds), "--ping-interval", "10ms", "--quiet"]
-            began_s = time.monotonic()
-            with subprocess.Popen(send, env=_environment()) as sender:
-                watch = _Watch(sender.pid, receiver.pid)
-                status = sender.wait()
-            campaign_s = time.monotonic() - began_s
-            watch.stop()
-        finally:
-            receiver.terminate()
+    with serving([*receive, "--out", str(folder / "received")], RECEIVER_READY) as (receiver, port):
+        send = [sys.executable, "-m", "sender", "127.0.0.1", "--port", port, *key, "--out", str(run)]
+        send += ["--scale", str(scale), "--repeat", str(rounds), "--ping-interval", "10ms", "--quiet"]
+        began_s = time.monotonic()
+        with subprocess.Popen(send, env=environment()) as sender:
+            watch = _Watch(sender.pid, receiver.pid)
+            status = sender.wait()
+        campaign_s = time.monotonic() - began_s
+        watch.stop()
     if status != 0:
         raise ProgramError(f"the sender ended with status {status}")
     began_s = time.monotonic()
     report = [sys.executable, "-m", "vmtrace", "report", str(run), "--quiet"]
-    subprocess.run(report, check=True, env=_environment(), stdout=subprocess.DEVNULL)
+    subprocess.run(report, check=True, env=environment(), stdout=subprocess.DEVNULL)
     analysis_s = time.monotonic() - began_s
     pairs = [json.loads(line) for line in (run / "pairs.jsonl").read_text().splitlines()]
     complete = sum(pair["status"] == "complete" for pair in pairs)
@@ -145,14 +140,6 @@ def _dropped(capture: dict[str, int | None] | None) -> int:
     return (capture["sender_dropped"] or 0) + (capture["receiver_dropped"] or 0)
 
 
-def _port(receiver: "subprocess.Popen[str]") -> str:
-    line = receiver.stdout.readline() if receiver.stdout else ""
-    found = re.search(r"listening on .*:(\d+)", line)
-    if not found:
-        raise ProgramError(f"the receiver did not start: {line.strip()}")
-    return found.group(1)
-
-
 def _ends(kib: Sequence[int]) -> tuple[float, float]:
     settled = kib[1:]
     tenth = max(1, len(settled) // 10)
@@ -162,10 +149,6 @@ def _ends(kib: Sequence[int]) -> tuple[float, float]:
 def _told(kib: Sequence[int]) -> str:
     first, last = _ends(kib)
     return f"{first / 1024:.1f} to {last / 1024:.1f}"
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def _arguments() -> argparse.Namespace:

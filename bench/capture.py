@@ -179,7 +179,7 @@ def bulk_table(bulk: Sequence[Bulk]) -> str:
 
 def highest(trials: Sequence[Trial], name: str) -> float:
     """The highest rate at which a program lost nothing; 0 if there is none."""
-    return max((trial.rate for trial in trials if trial.recorder == name and trial.lost <= 0), default=0.0)
+    return max((trial.rate for trial in _passed(trials, name)), default=0.0)
 
 
 def where_worse(trials: Sequence[Trial]) -> list[str]:
@@ -193,7 +193,11 @@ def where_worse(trials: Sequence[Trial]) -> list[str]:
 
 
 def _highest_step(trials: Sequence[Trial], name: str) -> float:
-    return max((trial.asked for trial in trials if trial.recorder == name and trial.lost <= 0), default=0.0)
+    return max((trial.asked for trial in _passed(trials, name)), default=0.0)
+
+
+def _passed(trials: Sequence[Trial], name: str) -> Iterator[Trial]:
+    return (trial for trial in trials if trial.recorder == name and trial.lost <= 0)
 
 
 @contextmanager

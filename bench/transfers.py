@@ -9,13 +9,10 @@ within a turn, because a machine's speed changes from minute to minute.
 import argparse
 import contextlib
 import json
-import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +20,7 @@ from pathlib import Path
 from bench import cable, document
 from bench.measure import ProgramError
 from bench.results import Promise, promises_table
+from bench.serving import RECEIVER_READY, environment, serving
 from lab import namespaces
 
 ROOT = Path(__file__).parent.parent
@@ -117,7 +115,7 @@ def rows(name: str, turns: Sequence[Turn]) -> list[str]:
 
 def iperf3(place: Place, size: int, control: str, more: Sequence[str]) -> float:
     """Goodput as iperf3's receiver has it."""
-    with _serving([*place.far, "iperf3", "-s", "-1", "-p", "5811", "--forceflush"], r"listening on (\d+)"):
+    with serving([*place.far, "iperf3", "-s", "-1", "-p", "5811", "--forceflush"], r"listening on (\d+)"):
         words = [*place.near, "iperf3", "-c", place.address, "-p", "5811", "-n", str(size), "-C", control, "-J", *more]
         answer = json.loads(_run(words))
     return float(answer["end"]["sum_received"]["bits_per_second"])
@@ -131,52 +129,18 @@ def vmtrace(place: Place, size: int, control: str, more: Sequence[str]) -> float
         quiet = ["--no-capture", "--no-host-counters", "--quiet"]
         key = ["--key-file", str(folder / "key")]
         receive = [sys.executable, "-m", "receiver", *key, "--bind", place.address, "--port", "0"]
-        with _serving([*place.far, *receive, "--out", str(folder / "o"), *quiet], r"listening on .*:(\d+)") as port:
+        with serving([*place.far, *receive, "--out", str(folder / "o"), *quiet], RECEIVER_READY) as (_, port):
             send = [sys.executable, "-m", "sender", place.address, *key, "--port", port, "--out", str(folder / "run")]
             _run([*place.near, *send, "--plan", str(folder / "plan.toml"), *quiet, "--no-fetch", *more])
         (line,) = (folder / "run/pairs.jsonl").read_text().splitlines()
     return float(json.loads(line)["data"]["goodput_bps"])
 
 
-@contextlib.contextmanager
-def _serving(words: Sequence[str], ready: str) -> Iterator[str]:
-    """A server, from its word that it listens (the port in it is given) to the end of the block."""
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=_environment()
-    ) as server:
-        try:
-            yield _port(server, ready)
-        finally:
-            server.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.communicate(timeout=10)
-            server.kill()
-
-
-def _port(server: "subprocess.Popen[str]", ready: str) -> str:
-    said = ""
-    assert server.stdout is not None
-    deadline_s = time.monotonic() + _START_S
-    while time.monotonic() < deadline_s:
-        line = server.stdout.readline()
-        if not line:
-            break
-        said += line
-        found = re.search(ready, line)
-        if found:
-            return found.group(1)
-    raise ProgramError(f"a server did not start: {said.strip()[-300:]}")
-
-
 def _run(words: Sequence[str]) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=_TURN_S, check=False, env=_environment())
+    done = subprocess.run(words, capture_output=True, text=True, timeout=_TURN_S, check=False, env=environment())
     if done.returncode != 0:
         raise ProgramError(f"{' '.join(words)}: exit {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
     return done.stdout
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def _places() -> Iterator[Place]:

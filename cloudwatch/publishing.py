@@ -16,7 +16,7 @@ from cloudwatch.errors import CloudWatchError
 from cloudwatch.files import append_line, lines, read
 from cloudwatch.records import Record, as_json, iso, moment, one_line, parse, record
 from cloudwatch.run_facts import run_facts
-from cloudwatch.service import Account, open_service
+from cloudwatch.service import Account, Service, open_service
 from cloudwatch.transfer_metrics import Value, values_of
 
 NAMESPACE = "vmtrace"
@@ -96,14 +96,20 @@ def publish_run(folder: Path, account: Account, tell: Tell, *, dry_run: bool = F
         raise CloudWatchError(f"{folder}: {'; '.join(problems)}")
     data = data_of(_dimension(facts.name), taken)
     requests = list(requests_of(data))
-    done = 0
-    for request in requests if service else ():
-        service.ask("put_metric_data", _as_request(request)) if service else None
-        done += len(request)
-        append_line(folder / PUBLISHED, _line(request, target))
-        tell(f"{done:,} of {len(data):,} data put")
+    if service is not None:
+        _put(service, requests, folder / PUBLISHED, target, tell)
     region = service.region if service else account.region
     return Published(tuple(data), len(requests), region, tuple(notes), tuple(problems))
+
+
+def _put(service: Service, requests: Sequence[list[Datum]], published: Path, target: str, tell: Tell) -> None:
+    """Each request is written down as soon as it was taken."""
+    done, due = 0, sum(map(len, requests))
+    for request in requests:
+        service.ask("put_metric_data", _as_request(request))
+        done += len(request)
+        append_line(published, _line(request, target))
+        tell(f"{done:,} of {due:,} data put")
 
 
 def data_of(run: str, values: Sequence[Value]) -> list[Datum]:

@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import Callable, NamedTuple
 
 from capture.durable import make_folder
 from capture.interfaces import no_such_interface
@@ -35,7 +36,6 @@ The key file goes to the sender by a safe way (scp). Nobody without it is served
 
 def build_parser() -> argparse.ArgumentParser:
     """All options of the receiver."""
-    limits = ReceiverSettings(Path()).limits
     parser = argparse.ArgumentParser(
         prog="receive",
         description="Wait for a sender and take its transfers: the far end of a connection-pair campaign.",
@@ -68,54 +68,41 @@ def build_parser() -> argparse.ArgumentParser:
         type=Path,
         help="PEM file with certificate and key for TLS transfers (default: one is made)",
     )
-    parser.add_argument(
-        "--max-sessions", metavar="N", type=_positive, default=4, help="senders served at a time (default: 4)"
-    )
-    parser.add_argument(
-        "--max-streams",
-        metavar="N",
-        type=_streams,
-        default=limits.streams,
-        help="streams of a transfer (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-transfer-bytes",
-        metavar="N",
-        type=_positive,
-        default=limits.transfer_bytes,
-        help="bytes of a transfer (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-session-bytes",
-        metavar="N",
-        type=_positive,
-        default=limits.session_bytes,
-        help="bytes of a session (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-transfer-time",
-        metavar="S",
-        type=_positive,
-        default=int(limits.transfer_s),
-        help="seconds a transfer may take (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-session-time",
-        metavar="S",
-        type=_positive,
-        default=int(limits.session_s),
-        help="seconds a session may take (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--max-connection-rate",
-        metavar="N",
-        type=_positive,
-        default=50,
-        help="connections per second from one address (default: 50)",
-    )
+    for option in _limits():
+        parser.add_argument(
+            option.flag,
+            metavar=option.metavar,
+            type=option.type,
+            default=option.default,
+            help=f"{option.what} (default: %(default)s)",
+        )
     parser.add_argument("--json-lines", action="store_true", help="tell of events as one JSON object a line")
     parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but the address, and trouble")
     return parser
+
+
+class _Limit(NamedTuple):
+    """An option that bounds what clients may ask for, in whole numbers from 1 on."""
+
+    flag: str
+    metavar: str
+    what: str
+    default: int
+    type: Callable[[str], int]
+
+
+def _limits() -> tuple[_Limit, ...]:
+    settings = ReceiverSettings(Path())
+    limits, per_second = settings.limits, settings.admission.connections_per_s
+    return (
+        _Limit("--max-sessions", "N", "senders served at a time", settings.sessions, _positive),
+        _Limit("--max-streams", "N", "streams of a transfer", limits.streams, _streams),
+        _Limit("--max-transfer-bytes", "N", "bytes of a transfer", limits.transfer_bytes, _positive),
+        _Limit("--max-session-bytes", "N", "bytes of a session", limits.session_bytes, _positive),
+        _Limit("--max-transfer-time", "S", "seconds a transfer may take", int(limits.transfer_s), _positive),
+        _Limit("--max-session-time", "S", "seconds a session may take", int(limits.session_s), _positive),
+        _Limit("--max-connection-rate", "N", "connections per second from one address", int(per_second), _positive),
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Callable
 
 from capture.errors import CaptureError
+from capture.host_record import HostRecord
 from capture.interfaces import interface_towards
 from capture.rights import missing_rights
 from receiver.certificate import Certificate, NoCertificate
 from receiver.file_desk import FileDesk
-from receiver.host_record import HostRecord
+from receiver.host_record import begin_host_record
 from receiver.log import Log
 from receiver.recording import CapturePlan
 from receiver.refusal import Refusal
@@ -110,8 +111,9 @@ class Session:
                 self._transfers.abort()
         finally:
             try:
-                if self._host is not None:
-                    self._host.stop()
+                trouble = self._host.stop() if self._host is not None else None
+                if trouble is not None:
+                    self._log.trouble(trouble)
             finally:
                 self._channel.close()
 
@@ -165,7 +167,7 @@ class Session:
         plan, refusal = self._capture_plan(request)
         interface = plan.interface if plan else None
         if self._settings.host_counters:
-            self._host = HostRecord(run, interface)
+            self._host = begin_host_record(run, interface)
         self._run = run
         self._transfers = TransferDesk(run, plan, self._settings.limits, self._log, self.peer)
         self._files = FileDesk(run)

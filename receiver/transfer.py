@@ -12,7 +12,7 @@ from receiver.socket_options import set_options
 from sender.wire.data_connection import Stream, send_done, wait_for_done, wait_for_go
 from sender.wire.endpoint import give_up_after, shut_down
 from sender.wire.errors import ReceiverGone, WireError
-from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Sent, TransferRequest
+from sender.wire.records import DOWNLOAD, UPLOAD, Sent, TransferRequest, directions_of
 from sender.wire.stream import Progress, Received, digest, fresh_bytes, new_block, receive_stream, send_stream, shares
 from sender.wire.tls import handshake, server_wrap
 
@@ -53,7 +53,7 @@ class Transfer:
         self._sizes = shares(request.bytes, request.streams)
         self._block = new_block(min(request.random_bytes, request.bytes)) if request.direction != UPLOAD else None
         self._lock = threading.Lock()
-        self._awaited = {(d, s) for d in _directions(request.direction) for s in range(request.streams)}
+        self._awaited = {(d, s) for d in directions_of(request.direction) for s in range(request.streams)}
         self._left = len(self._awaited)
         self._over = threading.Event()
         self._sockets: dict[tuple[str, int], socket.socket] = {}
@@ -171,10 +171,6 @@ class Transfer:
             return None
         blocks = [self._block[: fresh_bytes(size, self.request.random_bytes, len(self._sizes))] for size in self._sizes]
         return Sent(self._sizes, tuple(digest(block) for block in blocks))
-
-
-def _directions(direction: str) -> tuple[str, ...]:
-    return (UPLOAD, DOWNLOAD) if direction == BOTH else (direction,)
 
 
 def _wait_for_close(sock: socket.socket) -> None:

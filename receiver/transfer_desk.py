@@ -16,7 +16,6 @@ from receiver.storage import StoredRun
 from receiver.transfer import Ended, Transfer
 from sender.wire.data_connection import Stream
 from sender.wire.records import (
-    BOTH,
     DIRECTIONS,
     DOWNLOAD,
     PARTS,
@@ -27,6 +26,7 @@ from sender.wire.records import (
     Sent,
     TcpSummary,
     TransferRequest,
+    directions_of,
 )
 from sender.wire.summary import tcp_summary
 from sender.wire.transfer import arrival_of
@@ -187,7 +187,7 @@ class TransferDesk:
 
 
 def _both_ways(request: TransferRequest) -> int:
-    return request.bytes * (2 if request.direction == BOTH else 1)
+    return request.bytes * len(directions_of(request.direction))
 
 
 def _far_end(ended: Ended, sent: Sent | None, tcp: TcpSummary | None, counts: CaptureCounts | None) -> FarEnd:

@@ -27,7 +27,7 @@ class RunView:
     earlier_s: float
     """What sessions before this one took."""
     receiver: str
-    capture: str | None
+    capture: str
     """In words: what is recorded at which side."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from sender.wire.records import BOTH, UPLOAD, SocketOptions
+from sender.wire.records import UPLOAD, SocketOptions, directions_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TransferPlan:
     @property
     def moved_bytes(self) -> int:
         """Payload of both directions together."""
-        return self.bytes * (2 if self.direction == BOTH else 1)
+        return self.bytes * len(directions_of(self.direction))
 
     def scaled(self, factor: float) -> TransferPlan:
         """The same with another size, of at least one byte for each stream."""

@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 from capture.clock import clock_state
 from capture.errors import CaptureError
+from capture.host_record import HostRecord
 from capture.interfaces import interface_towards
 from capture.provenance import vmtrace_version
 from capture.settings import CaptureSettings
@@ -23,7 +24,7 @@ from sender.campaign import Campaign, Ended
 from sender.display import Display, RunEnd, RunView
 from sender.errors import SenderError
 from sender.far_side import FarSide, OverTheWire
-from sender.host_record import HostRecord
+from sender.host_record import begin_host_record
 from sender.instruments import Instruments, RealInstruments
 from sender.interruption import Interruption
 from sender.link import Link
@@ -153,7 +154,7 @@ class _Session:
                 interface = (
                     None if self._capture is None or self._capture.interface == "any" else self._capture.interface
                 )
-                host = HostRecord(folder, interface, metadata=settings.instance_metadata)
+                host = begin_host_record(folder, interface, metadata=settings.instance_metadata)
                 stack.callback(self._stop_counters, host)
             baseline = None
             if settings.ping:

@@ -61,9 +61,8 @@ class Tally:
         """The same in plain words, with what to type next."""
         planned = plan.pairs_planned
         finished = f"{self.pairs:,} pairs" if planned is None else f"{self.pairs:,} of {planned:,} pairs"
-        head = {"complete": "complete", "interrupted": "interrupted", "failed": "failed"}.get(status, status)
         lines = [
-            f"{head}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")
+            f"{status}: {finished} finished, {shown_bytes(self._bytes)} of payload" + (f" ({error})" if error else "")
         ]
         lines += [f"  {line}" for part in PARTS for line in self._part_lines(part)]
         lines += [f"  {line}" for line in self._trouble_lines()]

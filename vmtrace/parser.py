@@ -10,6 +10,8 @@ from vmtrace.commands import rooms
 from vmtrace.commands.analyze import analyze
 from vmtrace.commands.compare import EXAMPLES as COMPARE_EXAMPLES
 from vmtrace.commands.compare import compare
+from vmtrace.commands.compare_runs import EXAMPLES as COMPARE_RUNS_EXAMPLES
+from vmtrace.commands.compare_runs import compare_runs
 from vmtrace.commands.report import EXAMPLES as REPORT_EXAMPLES
 from vmtrace.commands.report import report
 from vmtrace.errors import Exit, complain
@@ -23,6 +25,7 @@ app = typer.Typer(
 app.command(no_args_is_help=True)(analyze)
 app.command(no_args_is_help=True, epilog=COMPARE_EXAMPLES)(compare)
 app.command(no_args_is_help=True, epilog=REPORT_EXAMPLES)(report)
+app.command(no_args_is_help=True, epilog=COMPARE_RUNS_EXAMPLES)(compare_runs)
 
 # Wrong usage, by the name that every typer has for it (its base class moved between versions).
 _ParserError: type[Exception] = typer.BadParameter.__mro__[1]

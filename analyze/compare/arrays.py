@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 # Odd constants with well-spread bits (SplitMix64, Steele et al. 2014).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -24,13 +25,9 @@ def mixed(*fields: ArrayLike) -> Integers:
 
 def common(left: Integers, right: Integers) -> tuple[Integers, Integers]:
     """Places of the values that stand exactly once in each."""
-    _, ours, theirs = np.intersect1d(_once(left), _once(right), assume_unique=True, return_indices=True)
-    return _places_of_once(left)[ours], _places_of_once(right)[theirs]
-
-
-def _once(values: Integers) -> Integers:
-    once: Integers = values[_places_of_once(values)]
-    return once
+    once_left, once_right = _places_of_once(left), _places_of_once(right)
+    _, ours, theirs = np.intersect1d(left[once_left], right[once_right], assume_unique=True, return_indices=True)
+    return once_left[ours], once_right[theirs]
 
 
 def _places_of_once(values: Integers) -> Integers:

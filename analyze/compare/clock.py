@@ -11,13 +11,10 @@ a step moves both directions by the same amount, with opposite signs, at the sam
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analyze.compare.arrays import Booleans, Integers
+from analyze.compare.arrays import Booleans, Floats, Integers
 from analyze.compare.clock_steps import Cut, find_cuts
 from analyze.compare.hull import common_slope, floor_slope, lower_hull
-
-Floats = NDArray[np.float64]
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20

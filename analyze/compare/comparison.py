@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyze.compare import delays
-from analyze.compare.arrays import Integers
+from analyze.compare.arrays import Floats, Integers
 from analyze.compare.clock import Clock, Crossings, measure
 from analyze.compare.delays import Delays
 from analyze.compare.gaps import End, Gap, locate
@@ -22,8 +21,6 @@ from analyze.compare.packets import read_packets
 from analyze.compare.pairing import Paired, pair
 from analyze.compare.segments import cut, segment_sizes
 from analyze.trace import Trace
-
-Floats = NDArray[np.float64]
 
 
 class NothingInCommonError(Exception):
@@ -188,7 +185,7 @@ class _Work:
         self._limits = [self._columns(trace, "spacing_oversize_threshold_s") for trace in self._traces]
         self._copies = [self._columns(trace, "loss_network_duplicates") for trace in self._traces]
 
-    def _columns(self, trace: Trace, name: str) -> NDArray[np.float64]:
+    def _columns(self, trace: Trace, name: str) -> Floats:
         """A number of each direction of each connection of a trace, client's first; NaN where there is none."""
         names = [f"client_to_server_{name}", f"server_to_client_{name}"]
         trace.load(names)

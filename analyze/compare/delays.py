@@ -8,15 +8,12 @@ of each at the receiver the last one.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from analyze.compare.arrays import Booleans, Integers
+from analyze.compare.arrays import Booleans, Floats, Integers
 from analyze.compare.clock import Crossings
 from analyze.compare.matching import NOWHERE, Matching
 from analyze.compare.packets import Packets
 from analyze.compare.segments import Segments
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """The JSON document `vmtrace.comparison/1` (`docs/compare.md`), and the same as CSV files."""
 
 import json
-import shlex
-import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,8 @@ import pyarrow as pa
 from analyze.atomic import make_folder, writing
 from analyze.compare.clock import Clock
 from analyze.compare.comparison import Capture, Comparison, ConnectionResult, DirectionResult
-from analyze.compare.gaps import Gap
+from analyze.compare.gaps import Gap, Location
+from analyze.provenance import command_line
 from analyze.trace import version
 
 SCHEMA = "vmtrace.comparison/1"
@@ -104,10 +104,8 @@ def _direction(part: DirectionResult, clock: Clock) -> Record:
 
 
 def _by_location(part: DirectionResult) -> Record:
-    counts: dict[str, int] = {}
-    for gap in part.gaps:
-        counts[gap.location.value] = counts.get(gap.location.value, 0) + 1
-    return {name: counts.get(name, 0) for name in ("sender", "path", "receiver", "path_or_receiver", "unknown")}
+    counts = Counter(gap.location for gap in part.gaps)
+    return {location.value: counts[location] for location in Location}
 
 
 def _gap(gap: Gap) -> Record:
@@ -120,11 +118,6 @@ def _gap(gap: Gap) -> Record:
         "sender_frames": list(gap.sender_frames) if gap.sender_frames else None,
         "receiver_frames": list(gap.receiver_frames) if gap.receiver_frames else None,
     }
-
-
-def as_bytes(content: Record) -> bytes:
-    """The document as a file holds it."""
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 def write_csv(comparison: Comparison, folder: Path) -> None:
@@ -144,11 +137,7 @@ def write_csv(comparison: Comparison, folder: Path) -> None:
             write(pa.table({column: [record[column] for record in records] for column in columns}), out)
     facts = {name: content[name] for name in ("schema", "vmtrace", "sender", "receiver", "clock")}
     with writing(folder / "provenance.json") as out:
-        out.write(json.dumps({**facts, "command": _command()}, indent=2).encode() + b"\n")
-
-
-def _command() -> str:
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""
+        out.write(json.dumps({**facts, "command": command_line()}, indent=2).encode() + b"\n")
 
 
 def _direction_rows(content: Record) -> Iterator[Record]:

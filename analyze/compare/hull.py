@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from analyze.compare.arrays import Floats
 
 _BINS = 20_000
 _HOST_JITTER_S = 100e-6
@@ -43,7 +42,7 @@ class Hull:
         return distances
 
 
-def lower_hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> Hull:
+def lower_hull(x: Floats, y: Floats) -> Hull:
     """The lower convex hull (Andrew's monotone chain), of the lowest points of many narrow bins."""
     keep_x, keep_y = _lowest_of_bins(x, y)
     corners: list[tuple[float, float]] = []

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from analyze.compare.arrays import Booleans, Integers
 from analyze.trace import Trace
-
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 FIN, SYN, RST = 0x01, 0x02, 0x04
 ABSENT = -1

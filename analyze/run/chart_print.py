@@ -55,15 +55,15 @@ def draw(chart: Chart) -> Figure:
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
-        grid = figure.subplots(rows, columns, squeeze=False, sharex="col" if chart.shared_x else False)
+        grid = figure.subplots(rows, columns, sharex=chart.shared_x, squeeze=False)
         cells: Sequence[Axes] = list(grid.flat)
         scales = _Scales(chart)
+        # Everything is drawn before any axis is given its limits: panels that share one span what all of them show.
         for axes, panel in zip(cells, chart.panels, strict=False):
-            _draw_panel(axes, panel, chart.x)
-        # After all are drawn: where panels share x, its limits are those of all.
+            for one in panel.series:
+                _draw_series(axes, one.drawable(chart.x, panel.y).thinned(POINT_LIMIT))
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            _format(axes, chart.x, scales, horizontal=True, small=columns > _WIDE_COLUMNS)
-            _format(axes, panel.y, scales, horizontal=False, small=columns > _WIDE_COLUMNS)
+            _label_panel(axes, panel, chart.x, scales, small=columns > _WIDE_COLUMNS)
             if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
                 axes.set_xlabel("")
             if number % columns:
@@ -80,12 +80,15 @@ class _Scales:
 
     def __init__(self, chart: Chart) -> None:
         self._largest: dict[tuple[str, str], float] = {}
+        self._below_zero: set[tuple[str, str]] = set()
         for panel in chart.panels:
             for one in panel.series:
                 drawn = one.drawable(chart.x, panel.y)
                 for axis, values in ((chart.x, drawn.x), (panel.y, drawn.y)):
                     key = (axis.label, axis.unit)
-                    self._largest[key] = max(self._largest.get(key, 0.0), float(values.max(initial=0.0)))
+                    self._largest[key] = max(self._largest.get(key, 0.0), float(np.abs(values).max(initial=0.0)))
+                    if np.any(values < 0):
+                        self._below_zero.add(key)
 
     def of(self, axis: Axis) -> tuple[float, str]:
         """What values are divided by, and the unit that gives."""
@@ -94,10 +97,14 @@ class _Scales:
         largest = self._largest.get((axis.label, axis.unit), 0.0)
         return next(((size, prefix + axis.unit) for size, prefix in _PREFIXES if largest >= size), (1.0, axis.unit))
 
+    def below_zero(self, axis: Axis) -> bool:
+        """True if it has negative values: a delay between clocks that are not the same, say."""
+        return (axis.label, axis.unit) in self._below_zero
 
-def _draw_panel(axes: Axes, panel: Panel, x: Axis) -> None:
-    for one in panel.series:
-        _draw_series(axes, one.drawable(x, panel.y).thinned(POINT_LIMIT))
+
+def _label_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales, *, small: bool) -> None:
+    _format(axes, x, scales, horizontal=True, small=small)
+    _format(axes, panel.y, scales, horizontal=False, small=small)
     drawn = any(len(one.drawable(x, panel.y).x) for one in panel.series)
     note = f"\n{panel.note}" if panel.note and drawn else ""
     axes.set_title(_text(panel.title + note), loc="left", fontsize="medium")
@@ -144,8 +151,10 @@ def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small:
         which.set_major_formatter(EngFormatter("", sep="") if small else EngFormatter(axis.unit))
         which.set_label_text(f"{axis.label} [{axis.unit}]" if small else axis.label)
         return
-    # Measured values are never negative, and how far they are from nothing is what is to be seen.
-    (axes.set_xlim if horizontal else axes.set_ylim)(0)
+    # How far measured values are from nothing is what is to be seen.
+    low, high = axes.get_xlim() if horizontal else axes.get_ylim()
+    least, most = (low, max(0.0, high)) if scales.below_zero(axis) else (0.0, high)
+    (axes.set_xlim if horizontal else axes.set_ylim)(least, most)
     which.set_major_locator(MaxNLocator(5))
     size, unit = scales.of(axis)
     which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:g}"))

@@ -56,11 +56,6 @@ def _run(results: RunResults, choice: Choice) -> Record:
     }
 
 
-def as_bytes(content: Record) -> bytes:
-    """The document as a file holds it."""
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
-
-
 def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) -> None:
     """Write one file for each table, with the run in the first column, and `provenance.json`."""
     from pyarrow.csv import write_csv as write

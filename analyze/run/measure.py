@@ -265,16 +265,18 @@ def _quantiles(flows: Sequence[Flow], what: str, wanted: dict[str, float]) -> di
 
 
 def _samples(flows: Sequence[Flow], what: str) -> Iterator[np.ndarray[Any, np.dtype[np.float64]]]:
-    """The samples that the packets of each flow gave. Those of one capture are read in one pass."""
-    ids: dict[int, list[int]] = {}
+    """The samples that the packets of each flow gave. Those of one capture are read and held once."""
+    by_trace: dict[int, list[Flow]] = {}
     for flow in flows:
-        ids.setdefault(id(flow.trace), []).append(flow.connection)
-    for flow in flows:
-        packets = pa.table(flow.trace.packets(ids[id(flow.trace)]))
-        # A sample stands at the acknowledgement, a spacing at the data that ends it.
-        from_client = (flow.direction == "client_to_server") == (what == "spacing")
-        mine = pc.and_(pc.equal(packets["connection"], flow.connection), pc.equal(packets["from_client"], from_client))
-        yield packets.filter(mine)[f"{what}_s"].drop_null().cast(pa.float64()).to_numpy()
+        by_trace.setdefault(id(flow.trace), []).append(flow)
+    for together in by_trace.values():
+        packets = pa.table(together[0].trace.packets([flow.connection for flow in together]))
+        column, connection, from_client = packets[f"{what}_s"], packets["connection"], packets["from_client"]
+        for flow in together:
+            # A sample stands at the acknowledgement, a spacing at the data that ends it.
+            client = (flow.direction == "client_to_server") == (what == "spacing")
+            mine = pc.and_(pc.equal(connection, flow.connection), pc.equal(from_client, client))
+            yield column.filter(mine).drop_null().cast(pa.float64()).to_numpy()
 
 
 def _values(flows: Sequence[Flow], name: str) -> list[Any]:

@@ -1,11 +1,10 @@
 """Where the results of a report come from: version, command line, and the state of each run's files."""
 
 import hashlib
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from analyze.provenance import command_line
 from analyze.run.results import RunResults
 from analyze.run.run_folder import inside
 from analyze.trace import version
@@ -23,7 +22,7 @@ def of_runs(runs: Sequence[RunResults]) -> Provenance:
     return {
         "schema": SCHEMA,
         "vmtrace": version(),
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else "",
+        "command": command_line(),
         "runs": [_run(run) for run in runs],
     }
 

@@ -83,6 +83,12 @@ def goodput_bps(transfers: Sequence[MeasuredTransfer]) -> Floats:
     return np.array([one.transfer.goodput_bps for one in transfers], np.float64)
 
 
+def kernel_retransmission_rate(transfers: Sequence[MeasuredTransfer]) -> Floats:
+    """The sending kernel's own count; NaN where it did not tell."""
+    kernel = (one.transfer.kernel.retransmission_rate if one.transfer.kernel else None for one in transfers)
+    return np.array([np.nan if value is None else value for value in kernel], np.float64)
+
+
 def measured(transfers: Sequence[MeasuredTransfer], get: Callable[[Measures], float | None]) -> Floats:
     """One number of each transfer; NaN where it was not measured."""
     values = (get(one.measures) for one in transfers)

@@ -11,7 +11,7 @@ import numpy as np
 from analyze.run import prediction, statistics
 from analyze.run.prediction import PredictionError
 from analyze.run.records import ROLES, Baseline, Role
-from analyze.run.results import RunResults, goodput_bps, measured
+from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
 from analyze.run.statistics import Estimate, Floats
 from analyze.run.transfers import MeasuredTransfer
 
@@ -194,7 +194,6 @@ def _groups(results: RunResults) -> list[str | None]:
 def _metrics(results: RunResults, index: str | None, role: Role) -> MetricsRow:
     transfers = results.of(role, index)
     loss_rate = measured(transfers, lambda one: one.loss_rate)
-    kernel = [one.transfer.kernel.retransmission_rate if one.transfer.kernel else None for one in transfers]
     return MetricsRow(
         index=index,
         role=role,
@@ -204,7 +203,7 @@ def _metrics(results: RunResults, index: str | None, role: Role) -> MetricsRow:
         mean_loss_rate=statistics.mean(loss_rate),
         median_loss_rate=statistics.median(loss_rate),
         mean_retransmission_rate=statistics.mean(measured(transfers, lambda one: one.retransmission_rate)),
-        mean_kernel_retransmission_rate=statistics.mean(np.array(kernel, np.float64)),
+        mean_kernel_retransmission_rate=statistics.mean(kernel_retransmission_rate(transfers)),
         mean_spacing_s=statistics.mean(measured(transfers, lambda one: one.spacing_mean_s)),
         mean_goodput_bps=statistics.mean(goodput_bps(transfers)),
         median_goodput_bps=statistics.median(goodput_bps(transfers)),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lab.impairments import BurstLoss, Impairments, Spikes, TokenBucket
 from lab.profiles.profile import Profile
 from lab.stalls import Stalls
 
 _LAN_WAY = Impairments(delay_s=0.0002, rate_bps=100e6, queue_bytes=256_000)
 _CLEAN_WAY = Impairments(delay_s=0.01, rate_bps=50e6, queue_bytes=250_000)
+_40_MS_WAY = Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000)
+_EC2_WAY = Impairments(delay_s=0.1048, jitter_s=0.0034, spikes=Spikes(0.0002, 0.08), rate_bps=60e6, queue_bytes=750_000)
 _PLANETLAB_WAY = Impairments(delay_s=0.011, rate_bps=10e6, queue_bytes=40_000)
 
 _LAN = Profile(
@@ -32,8 +36,8 @@ _LOSSY = Profile(
     name="lossy",
     summary="50 Mbit/s and 40 ms, 1 % of packets lost at random towards the receiver",
     why="One fault alone: loss that no queue explains. Congestion control, not the rate, decides the throughput.",
-    forward=Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000, loss=0.01),
-    reverse=Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000),
+    forward=replace(_40_MS_WAY, loss=0.01),
+    reverse=_40_MS_WAY,
 )
 
 _BURSTY = Profile(
@@ -41,18 +45,16 @@ _BURSTY = Profile(
     summary="50 Mbit/s and 40 ms, about 1 % lost in bursts",
     why="The same loss as in lossy, but bunched (Gilbert-Elliott: bursts of 8 packets on average, every 800): recovery"
     " by timeout instead of by selective acknowledgement.",
-    forward=Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000, burst_loss=BurstLoss(1 / 800, 1 / 8)),
-    reverse=Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000),
+    forward=replace(_40_MS_WAY, burst_loss=BurstLoss(1 / 800, 1 / 8)),
+    reverse=_40_MS_WAY,
 )
 
 _REORDERING = Profile(
     name="reordering",
     summary="50 Mbit/s and 40 ms, 1 % of packets 3 ms late, some doubled",
     why="What parallel links and retransmitting radio links do: retransmissions that were not needed, without loss.",
-    forward=Impairments(
-        delay_s=0.02, rate_bps=50e6, queue_bytes=500_000, reorder=0.01, reorder_delay_s=0.003, duplicate=0.001
-    ),
-    reverse=Impairments(delay_s=0.02, rate_bps=50e6, queue_bytes=500_000),
+    forward=replace(_40_MS_WAY, reorder=0.01, reorder_delay_s=0.003, duplicate=0.001),
+    reverse=_40_MS_WAY,
 )
 
 _EC2 = Profile(
@@ -62,12 +64,8 @@ _EC2 = Profile(
     " way, and spikes of up to 160 ms (half each way), rare enough not to move the mean. Table 2: loss of data between"
     " 0.4 and 1.7 %, mean 1.04 %, all the time and not in bursts. The study saw no stalls of the instance. The rate is"
     " far above the 100 to 250 KB/s it measured: loss and round trip alone bring those.",
-    forward=Impairments(
-        delay_s=0.1048, jitter_s=0.0034, spikes=Spikes(0.0002, 0.08), rate_bps=60e6, queue_bytes=750_000, loss=0.0104
-    ),
-    reverse=Impairments(
-        delay_s=0.1048, jitter_s=0.0034, spikes=Spikes(0.0002, 0.08), rate_bps=60e6, queue_bytes=750_000
-    ),
+    forward=replace(_EC2_WAY, loss=0.0104),
+    reverse=_EC2_WAY,
 )
 
 _PLANETLAB = Profile(

@@ -16,12 +16,18 @@ PROBE = "probe"
 DATA = "data"
 PARTS = (PROBE, DATA)
 
+
 DEFAULT_RANDOM_BYTES = 8 << 20
 """Fresh random bytes of a transfer; a longer one repeats them."""
 BULK_BYTES = 64 << 20
 BULK_RANDOM_BYTES = 512 << 10
 """Of a transfer beyond `BULK_BYTES`: with the copy that arrives they stay in a processor's own cache, which is worth a
 fifth of the throughput where nothing but the processors limits it (docs/performance.md)."""
+
+
+def directions_of(direction: str) -> Tuple[str, ...]:
+    """The one or two ways that a transfer's bytes go."""
+    return (UPLOAD, DOWNLOAD) if direction == BOTH else (direction,)
 
 
 def random_bytes_for(transfer_bytes: int) -> int:

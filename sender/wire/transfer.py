@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import threading
 import time
 from dataclasses import dataclass
 
 from sender.wire.control import Control
 from sender.wire.errors import ReceiverGone
-from sender.wire.records import BOTH, DOWNLOAD, UPLOAD, Arrival, FarEnd, Prepared, Sent, TransferRequest
+from sender.wire.records import (
+    DOWNLOAD,
+    UPLOAD,
+    Arrival,
+    FarEnd,
+    Prepared,
+    Sent,
+    TransferRequest,
+    directions_of,
+)
 from sender.wire.stream import Received, digest, fresh_bytes, new_block, shares
 from sender.wire.stream_life import ConnectionName, Job, StreamLife, Watch
 from sender.wire.tls import TlsFacts
@@ -61,7 +71,7 @@ def run_transfer(
     block = new_block(min(request.random_bytes, request.bytes))
     start = _Start()
     sizes = shares(request.bytes, request.streams)
-    places = [(direction, stream) for direction in _directions(request.direction) for stream in range(request.streams)]
+    places = list(itertools.product(directions_of(request.direction), range(request.streams)))
     barrier = threading.Barrier(len(places), action=start.mark)
     lives = []
     for direction, stream in places:
@@ -104,10 +114,6 @@ class _Start:
 
     def mark(self) -> None:
         self.time_ns, self.monotonic_s = time.time_ns(), time.monotonic()
-
-
-def _directions(direction: str) -> tuple[str, ...]:
-    return (UPLOAD, DOWNLOAD) if direction == BOTH else (direction,)
 
 
 def _live(lives: list[StreamLife], barrier: threading.Barrier, watch: Watch) -> None:

@@ -1,8 +1,9 @@
 """Captures made in the open, byte by byte, for tests of what lies around the engine."""
 
 import json
+import shutil
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -267,3 +268,17 @@ def small_run(new_run: Callable[..., RunMaker]) -> RunMaker:
     run.pairs(4, "I_0")
     run.pairs(4, "I_1", first=5)
     return run
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """The system's Chromium, without a screen."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine (Debian, Ubuntu: apt install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()

@@ -13,13 +13,15 @@ import pytest
 from rich.console import Console
 
 from analyze.compare.comparison import Comparison, compare
-from analyze.compare.document import as_bytes, document, write_csv
+from analyze.compare.document import document, write_csv
 from analyze.compare.figures import charts
 from analyze.compare.gaps import Location, Reason
 from analyze.compare.human import show
+from analyze.document import as_bytes
 from analyze.run.chart_print import write_charts
 from analyze.schema import load
 from analyze.trace import read
+from tests.analyze.schemas import properties
 from tests.analyze.two_ends import Path, pcap, transfer
 
 SCHEMA = load("vmtrace.comparison.1")
@@ -48,18 +50,6 @@ def one_way() -> Comparison:
         for records in (made.sender, made.receiver)
     ]
     return compare(*(read(pcap(records)) for records in outward))
-
-
-def properties(node: Any) -> Iterator[tuple[str, set[str]]]:
-    """Each field of the schema, and what the object that lists it requires."""
-    if isinstance(node, dict):
-        if "properties" in node:
-            yield from ((name, set(node["required"])) for name in node["properties"])
-        for value in node.values():
-            yield from properties(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from properties(value)
 
 
 def enumerated(node: Any) -> Iterator[str]:

@@ -90,6 +90,14 @@ def test_terms_of_one_expression_are_about_the_same_direction() -> None:
     ]
 
 
+def test_what_stands_for_a_direction_may_be_another_word() -> None:
+    columns = ("probe_rate", "data_rate", "changes")
+    condition = bind(parse("rate<1"), columns, ("probe", "data"))
+    assert list(condition.crossings({"probe_rate": [2.0], "data_rate": [0.5]})) == [Crossing(0, "data", {"rate": 0.5})]
+    with pytest.raises(ExpressionError, match="did you mean rate"):
+        bind(parse("rat<1"), columns, ("probe", "data"))
+
+
 def test_a_metric_of_the_whole_connection_has_no_direction() -> None:
     condition = bind(parse("duration_s>1"), COLUMNS)
     assert list(condition.crossings({"duration_s": [0.5, None, 2.0]})) == [Crossing(2, None, {"duration_s": 2.0})]

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from analyze.packet_series import of_connections
 from analyze.report import plots
 from analyze.report.write import write_report
 from analyze.trace import Options, Trace, read
+from tests.analyze.pages import Visit, data_of
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
 
@@ -21,13 +20,6 @@ HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.h
 def report_of(trace: Trace, path: Path, connections: list[int]) -> str:
     write_report(trace, of_connections(trace, connections), provenance.of(trace, anonymous=False), path)
     return path.read_text(encoding="utf-8")
-
-
-def data_of(page: str) -> dict[str, Any]:
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert match
-    data: dict[str, Any] = json.loads(match[1])
-    return data
 
 
 @pytest.fixture
@@ -110,32 +102,8 @@ def test_a_capture_without_connections_has_a_report(new_capture: Any, tmp_path: 
     assert data["rows"] == data["plots"] == []
 
 
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    """The system's Chromium, without a screen."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine (Debian, Ubuntu: apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-class Visit:
-    """A page with all that it complained of and asked for."""
-
-    def __init__(self, browser: Any, path: Path, scheme: str = "light") -> None:
-        self.page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_load_state("load")
+class ReportVisit(Visit):
+    """A visit to the report of captures."""
 
     def rows(self) -> list[str]:
         texts: list[str] = self.page.locator("#connections tbody tr").all_inner_texts()
@@ -148,7 +116,7 @@ def test_a_browser_shows_the_plots_without_complaint_or_request(
 ) -> None:
     path = tmp_path / "r.html"
     report_of(trace, path, [1, 2])
-    visit = Visit(browser, path, scheme)
+    visit = ReportVisit(browser, path, scheme)
     visit.page.locator("#plots .point").first.wait_for()
     assert visit.page.locator("#plots .cartesianlayer > .subplot").count() == 5
     assert visit.page.locator("#plots .point").count() > 50
@@ -162,7 +130,7 @@ def test_a_browser_shows_the_plots_without_complaint_or_request(
 def test_a_browser_searches_sorts_and_chooses(browser: Any, trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     report_of(trace, path, [1, 2])
-    visit = Visit(browser, path)
+    visit = ReportVisit(browser, path)
     assert ["40000" in row for row in visit.rows()] == [True, False]
     visit.page.get_by_role("button", name="time").click()
     visit.page.get_by_role("button", name="time").click()
@@ -178,7 +146,7 @@ def test_a_browser_searches_sorts_and_chooses(browser: Any, trace: Trace, tmp_pa
 def test_zooming_in_time_moves_every_panel(browser: Any, trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     report_of(trace, path, [1])
-    visit = Visit(browser, path)
+    visit = ReportVisit(browser, path)
     visit.page.evaluate("Plotly.relayout('plots', {'xaxis.range': [0.2, 0.4]})")
     axes = visit.page.evaluate("document.getElementById('plots').data.map((trace) => trace.xaxis)")
     assert set(axes) == {"x"}
@@ -188,7 +156,7 @@ def test_zooming_in_time_moves_every_panel(browser: Any, trace: Trace, tmp_path:
 def test_a_browser_runs_nothing_that_a_capture_holds(browser: Any, hostile: Trace, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     report_of(hostile, path, [1])
-    visit = Visit(browser, path)
+    visit = ReportVisit(browser, path)
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.page.locator("img").count() == 0
     assert HOSTILE in visit.page.locator("#connections").inner_text()

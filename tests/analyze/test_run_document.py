@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from analyze.document import as_bytes
 from analyze.run import chart_page, provenance
-from analyze.run.document import as_bytes, document, write_csv
+from analyze.run.document import document, write_csv
 from analyze.run.figures import charts
 from analyze.run.human import show
 from analyze.run.page import write_page_of
@@ -24,6 +25,7 @@ from analyze.run.results import RunResults
 from analyze.run.run_folder import RunFolderError, read_run
 from analyze.run.transfers import Measuring
 from analyze.schema import load
+from tests.analyze.schemas import properties
 
 SCHEMA = load("vmtrace.run_report.1")
 PAGE = Path(__file__).parents[2] / "docs/run-report.md"
@@ -38,15 +40,6 @@ def written(*made: Any) -> dict[str, Any]:
     runs = [results_of(one) for one in made]
     content: dict[str, Any] = json.loads(as_bytes(document(runs, [run.choose(None) for run in runs])))
     return content
-
-
-def properties(node: Any) -> Iterator[tuple[str, set[str]]]:
-    """Each object of the schema that lists fields: what it requires, and what it describes."""
-    if isinstance(node, dict):
-        if "properties" in node:
-            yield from ((name, set(node["required"])) for name in node["properties"])
-        for value in node.values():
-            yield from properties(value)
 
 
 def test_the_schema_is_one_and_requires_every_field() -> None:

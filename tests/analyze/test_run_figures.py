@@ -120,6 +120,30 @@ def test_figure_8_puts_the_window_over_the_spacing(small_run: Any) -> None:
     assert len(series_of(chart, 0)["data"].x) == 50
 
 
+def test_panels_over_the_same_time_are_printed_over_the_same_time() -> None:
+    early = Series("early", np.array([0.0, 1.0]), np.array([1.0, 2.0]), "#000000")
+    late = Series("late", np.array([3.0, 9.0]), np.array([1.0, 2.0]), "#000000")
+    panels = (Panel("one", Axis("y", "s"), (early,)), Panel("other", Axis("y", "s"), (late,)))
+    together = Chart("name", "title", "caption", Axis("time", "s"), panels, shared_x=True)
+    limits = [axes.get_xlim() for axes in draw(together).axes]
+    assert limits[0] == limits[1]
+    assert limits[0][1] >= 9
+    apart = Chart("name", "title", "caption", Axis("time", "s"), panels)
+    first, second = (axes.get_xlim() for axes in draw(apart).axes)
+    assert first[1] < second[1]
+
+
+def test_what_lies_below_zero_is_printed_with_zero_above_it() -> None:
+    behind = Series("delay", np.array([0.0, 1.0]), np.array([-7000.0, -6000.0]), "#000000")
+    panel = Panel("clocks apart", Axis("one-way delay", "s"), (behind,))
+    (axes,) = draw(Chart("name", "title", "caption", Axis("time", "s"), (panel,))).axes
+    low, high = axes.get_ylim()
+    assert low <= -7000
+    assert high == 0
+    assert axes.get_ylabel() == "one-way delay [ks]"
+    assert axes.get_xlim()[0] == 0
+
+
 def test_figure_6_has_all_transfers_of_all_runs(small_run: Any, new_run: Any) -> None:
     other = new_run("other")
     other.pairs(3, "I_5")

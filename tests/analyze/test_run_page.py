@@ -1,9 +1,6 @@
 """The page of a run's report: it holds everything, asks nothing of a network, and runs nothing of what it shows."""
 
-import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from analyze.run.page import write_page_of
 from analyze.run.results import RunResults
 from analyze.run.run_folder import named_apart, read_run
 from analyze.run.transfers import Measuring
+from tests.analyze.pages import Visit, data_of
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
 
@@ -24,13 +22,6 @@ def page_of(path: Path, *made: Any) -> str:
     runs = [RunResults(run, tuple(Measuring(run).run()), run.problems) for run in found]
     write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
     return path.read_text(encoding="utf-8")
-
-
-def data_of(page: str) -> dict[str, Any]:
-    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert match
-    data: dict[str, Any] = json.loads(match[1])
-    return data
 
 
 @pytest.fixture
@@ -100,32 +91,8 @@ def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_pa
     assert "nothing was captured" in page
 
 
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    """The system's Chromium, without a screen."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine (Debian, Ubuntu: apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-class Visit:
-    """A page with all that it complained of and asked for."""
-
-    def __init__(self, browser: Any, path: Path, scheme: str = "light") -> None:
-        self.page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme=scheme)
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_load_state("load")
+class RunVisit(Visit):
+    """A visit to the page of a run."""
 
     def show(self, name: str) -> Any:
         """Scroll to a figure and wait until it is drawn."""
@@ -141,7 +108,7 @@ def test_a_browser_shows_every_section_without_complaint_or_request(
 ) -> None:
     path = tmp_path / "r.html"
     page = page_of(path, small_run)
-    visit = Visit(browser, path, scheme)
+    visit = RunVisit(browser, path, scheme)
     for section in ("plan", "metrics", "relation", "figures", "transfers"):
         assert visit.page.locator(f"#{section} h2").is_visible()
     for chart in data_of(page)["charts"]:
@@ -159,7 +126,7 @@ def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
 ) -> None:
     path = tmp_path / "r.html"
     page_of(path, small_run)
-    visit = Visit(browser, path)
+    visit = RunVisit(browser, path)
     visit.show("figure-3-probe-and-data-throughput")
     assert visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").count() == 0
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -170,7 +137,7 @@ def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
 def test_panels_over_one_time_are_zoomed_together(browser: Any, small_run: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     page_of(path, small_run)
-    visit = Visit(browser, path)
+    visit = RunVisit(browser, path)
     visit.show("along-the-run")
     visit.page.evaluate("Plotly.relayout('chart-along-the-run', {'xaxis.range': [20, 40]})")
     ranges = visit.page.evaluate(
@@ -182,7 +149,7 @@ def test_panels_over_one_time_are_zoomed_together(browser: Any, small_run: Any, 
 def test_a_browser_runs_nothing_that_a_run_folder_holds(browser: Any, hostile: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     page_of(path, hostile)
-    visit = Visit(browser, path)
+    visit = RunVisit(browser, path)
     visit.show("figure-3-probe-and-data-throughput")
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.page.locator("img").count() == 0

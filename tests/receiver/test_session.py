@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from capture.host_record import HostRecord
 from sender.wire.errors import ReceiverBusy, ReceiverRefused
 from sender.wire.records import RunRequest, TransferRequest
 from tests.receiver.harness import eventually, keyed, leaves_nothing, receiver, transfer
@@ -59,6 +60,20 @@ def test_transfers_are_recorded_and_the_control_connection_is_not(tmp_path: Path
         read = subprocess.run(["tcpdump", "-nr", str(path)], capture_output=True, text=True, check=True).stdout
         assert len(read.splitlines()) == far.capture.received
         assert f".{control_port} " not in read
+
+
+def test_counters_of_the_host_that_ended_early_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = HostRecord.stop
+
+    def stopped_early(record: HostRecord) -> str:
+        stop(record)
+        return "receiver.csv: No space left on device: no host counters from here on"
+
+    monkeypatch.setattr(HostRecord, "stop", stopped_early)
+    with receiver(tmp_path, host_counters=True) as there:
+        with there.sender():
+            pass
+        assert eventually(lambda: "trouble: receiver.csv: No space left on device" in there.log)
 
 
 def test_a_defect_ends_its_session_with_one_line_and_nothing_else(

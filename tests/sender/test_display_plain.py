@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 
-from sender.display_plain import PlainDisplay, fetched_words, pair_words, troubled
+from sender.display_plain import PlainDisplay
 from sender.plan import Plan
-from tests.sender.shown import DROPPED, DROPPED_WORDS, FINISHED, tell
+from tests.sender.shown import tell
 
 LOG = """\
 plan small: 3 pairs, to there:5810 (host), into run1
@@ -59,13 +59,3 @@ def test_a_terminal_that_went_away_ends_nothing(plan: Plan) -> None:
     display = PlainDisplay.__new__(PlainDisplay)
     display._live, display._answers, display._terminal = live, answers, False
     display.noticed("x")
-
-
-def test_packets_that_were_not_recorded_are_told_with_their_pair() -> None:
-    assert pair_words(DROPPED) == DROPPED_WORDS
-    assert troubled(DROPPED)
-    assert not troubled(FINISHED)
-
-
-def test_words_for_what_was_fetched() -> None:
-    assert fetched_words("complete", 3, 2048, None) == "the receiver's half is here: 3 files, 2 KiB"

@@ -34,7 +34,7 @@ def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) ->
 def test_a_pair_with_drops_has_a_line_that_stays(plan: Plan) -> None:
     live = io.StringIO()
     display = RichDisplay(Console(file=live, force_terminal=True, width=300, color_system=None))
-    display.started(RunView("run1", "a" * 32, plan, 0, 0.0, "there", None))
+    display.started(RunView("run1", "a" * 32, plan, 0, 0.0, "there", "packets are not recorded"))
     display.pair_finished(DROPPED)
     display.close()
     assert DROPPED_WORDS in live.getvalue()

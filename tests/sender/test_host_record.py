@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from sender.host_record import HostRecord
+from sender.host_record import begin_host_record
 from sender.run_folder import RunFolder
 
 NewRun = Callable[..., RunFolder]
@@ -13,7 +13,7 @@ NewRun = Callable[..., RunFolder]
 
 def test_facts_and_counters_are_in_the_folder(new_run: NewRun) -> None:
     folder = new_run()
-    record = HostRecord(folder, "lo", metadata=False)
+    record = begin_host_record(folder, "lo", metadata=False)
     assert record.stop() is None
     facts = json.loads((folder.path / "host/sender.facts.json").read_text())
     assert facts
@@ -23,6 +23,6 @@ def test_facts_and_counters_are_in_the_folder(new_run: NewRun) -> None:
 def test_each_session_has_counters_of_its_own(new_run: NewRun) -> None:
     folder = new_run()
     folder.begin_session(2_000)
-    HostRecord(folder, None, metadata=False).stop()
+    begin_host_record(folder, None, metadata=False).stop()
     assert (folder.path / "host/sender-2.csv").exists()
     assert not (folder.path / "host/sender.csv").exists()

@@ -143,20 +143,6 @@ def test_a_full_disk(vmtrace: Any, capture: Path, option: str) -> None:
     assert_one_line(done, 1, "cannot write /dev/full: No space left on device")
 
 
-@pytest.mark.parametrize("options", [[], ["--json", "-"]], ids=["table", "json"])
-def test_a_full_disk_behind_standard_output(capture: Path, options: list[str]) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "vmtrace", "analyze", str(capture), *options],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert_one_line(done, 1, "cannot write standard output: No space left on device")
-
-
 def test_a_disk_that_fills_up_leaves_no_half_written_file(capture: Path, tmp_path: Path) -> None:
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
     code = f"import signal, sys; {limited}; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"

@@ -4,7 +4,6 @@ Heavy libraries are imported where their output is asked for: the plain table of
 """
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +12,10 @@ from typing import TYPE_CHECKING
 from analyze import capture_files
 from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
+from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
 from vmtrace.commands.request import Request
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
+from vmtrace.commands.thresholds import parsed_threshold
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _DRAWN_SHARE = 0.05
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    expression = _parsed(request.fail_if)
+    expression = parsed_threshold(request.fail_if)
     found = capture_files.find(request.names)
     failures = list(found.problems)
     for problem in failures:
@@ -38,7 +39,7 @@ def run(request: Request) -> int:
     paths = _readable(found.paths, failures)
     if not paths:
         return Exit.FAILED
-    with Bar(paths, wanted=not request.quiet) as bar, guarded_output():
+    with Bar(paths, wanted=not request.quiet) as bar:
         trace = _read(paths, request, bar, failures)
         if trace is None:
             return Exit.FAILED
@@ -56,17 +57,6 @@ def run(request: Request) -> int:
     if failures:
         return Exit.FAILED
     return Exit.CROSSED if crossed else Exit.DONE
-
-
-def _parsed(text: str | None) -> "Expression | None":
-    if text is None:
-        return None
-    from analyze import fail_if
-
-    try:
-        return fail_if.parse(text)
-    except fail_if.ExpressionError as error:
-        raise UsageError(f"--fail-if {error}") from None
 
 
 def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
@@ -183,68 +173,32 @@ class Outputs:
 
     def print(self) -> None:
         """The human answer on standard output."""
-        try:
-            self._print()
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise CommandError(f"cannot write standard output: {error.strerror}") from error
-
-    def _print(self) -> None:
-        from rich.console import Console
-
         from analyze import detail_view, human_table
 
-        plain = not sys.stdout.isatty()
-        # A pipe or a file has no width; and a table is read best at no more than this.
-        width = 100 if plain else None
-        console = Console(no_color=self._request.no_color or None, highlight=False, width=width, markup=False)
-        if self._request.connections:
-            for record in self._trace.records(self._request.connections):
-                detail_view.show(record, self._trace.header()["reasons"], console)
-        elif self._request.by_provider:
-            console.print(human_table.provider_table(self._providers))
-        else:
-            human_table.show(self._trace, console, limit=self._request.limit)
+        with human_answer(no_color=self._request.no_color, piped_width=100) as console:
+            if self._request.connections:
+                for record in self._trace.records(self._request.connections):
+                    detail_view.show(record, self._trace.header()["reasons"], console)
+            elif self._request.by_provider:
+                console.print(human_table.provider_table(self._providers))
+            else:
+                human_table.show(self._trace, console, limit=self._request.limit)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
-        request, failures = self._request, list[str]()
-        tasks: tuple[tuple[object, Callable[[], None]], ...] = (
-            (request.json, self._write_json),
-            (request.csv, self._write_csv),
-            (request.parquet, self._write_parquet),
-            (request.figures, self._write_figures),
-            (request.report, self._write_report),
+        request = self._request
+        tasks = (
+            *wanted(request.json, self._write_json),
+            *wanted(request.csv, self._write_csv),
+            *wanted(request.parquet, self._write_parquet),
+            *wanted(request.figures, self._write_figures),
+            *wanted(request.report, self._write_report),
         )
-        for wanted, task in tasks:
-            if wanted is None:
-                continue
-            try:
-                task()
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                failures.append(f"cannot write {describe(error)}")
-                complain(failures[-1])
-                if self._request.debug:
-                    _print_traceback()
-        return failures
+        return write_all(tasks, debug=request.debug)
 
-    def _write_json(self) -> None:
-        from analyze.atomic import writing
-
-        if self._request.json == capture_files.STANDARD_INPUT:
-            try:
-                self._json_into(sys.stdout.buffer.write)
-                sys.stdout.buffer.flush()
-            except OSError as error:
-                error.filename = "standard output"
-                raise
-        else:
-            with writing(Path(self._request.json or "")) as out:
-                self._json_into(out.write)
+    def _write_json(self, place: str) -> None:
+        with opened(place) as write:
+            self._json_into(write)
 
     def _json_into(self, write: Callable[[bytes], object]) -> None:
         if not self._request.by_provider:
@@ -256,28 +210,27 @@ class Outputs:
         self._trace.write_json(appending)
         appending.finish({"by_provider": [provider.as_record() for provider in self._providers]})
 
-    def _write_csv(self) -> None:
+    def _write_csv(self, folder: Path) -> None:
         from analyze import tables
 
-        folder = self._request.csv or Path()
         tables.write_csv(self._trace, folder, self._packets_of, self._provenance)
         if self._request.by_provider:
             tables.write_providers_csv([p.as_record() for p in self._providers], folder)
 
-    def _write_parquet(self) -> None:
+    def _write_parquet(self, folder: Path) -> None:
         from analyze import tables
 
-        tables.write_parquet(self._trace, self._request.parquet or Path(), self._packets_of, self._provenance)
+        tables.write_parquet(self._trace, folder, self._packets_of, self._provenance)
 
-    def _write_figures(self) -> None:
+    def _write_figures(self, folder: Path) -> None:
         from analyze.figures.write import write_figures
 
-        write_figures(self._series, self._request.figures or Path())
+        write_figures(self._series, folder)
 
-    def _write_report(self) -> None:
+    def _write_report(self, path: Path) -> None:
         from analyze.report.write import write_report
 
-        write_report(self._trace, self._series, self._provenance, self._request.report or Path())
+        write_report(self._trace, self._series, self._provenance, path)
 
     @property
     def _packets_of(self) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from vmtrace.commands.options import Debug, NoColor, Quiet
+
 _FAIL_IF_HELP = (
     "Exit with status 3 if this holds for any connection: METRIC OPERATOR NUMBER, joined by 'and', 'or', brackets; e.g."
     " 'loss_rate>0.001 and goodput_bps<1e6'. Metrics: loss_rate, retransmission_rate, retransmitted_segments,"
@@ -75,11 +77,9 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="Replace addresses and server names, the same way in every output.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour, even on a terminal.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="On an error, print where in the program it happened.")
-    ] = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+    debug: Debug = False,
 ) -> int:
     """Measure captures: connections, loss, round-trip time, spacing, windows, TLS, and where the bytes went."""
     from vmtrace.commands.analysis import run

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from vmtrace.commands.options import Debug, Json, NoColor, Quiet
+
 EXAMPLES = """Examples:
 
   vmtrace compare sender.pcap receiver.pcap
@@ -23,10 +25,7 @@ def compare(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
     receiver: Annotated[
         Path, typer.Argument(metavar="RECEIVER", help="Capture of the other end, of the same transfers.")
     ],
-    json: Annotated[
-        str | None,
-        typer.Option(metavar="OUT|-", help="Write everything as JSON (- is standard output), and print no table."),
-    ] = None,
+    json: Json = None,
     csv: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write connections, gaps, clock steps as CSV into this folder."),
@@ -43,11 +42,9 @@ def compare(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
         float | None,
         typer.Option(metavar="MS", min=0, help="Locate pauses from this length on, instead of by the adaptive rule."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour, even on a terminal.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="On an error, print where in the program it happened.")
-    ] = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+    debug: Debug = False,
 ) -> int:
     """Match two captures of the same transfers: exact loss, one-way delay, clock offset and skew, located pauses."""
     from vmtrace.commands.run_compare import Request, run

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from vmtrace.commands.options import Debug, Json, NoColor, Quiet
+
 EXAMPLES = """Examples:
 
   vmtrace report RUN
@@ -38,10 +40,7 @@ def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how 
     csv: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write all tables as CSV files into this folder.")
     ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(metavar="OUT|-", help="Write everything as JSON (- is standard output), and print no table."),
-    ] = None,
+    json: Json = None,
     pair: Annotated[
         int | None,
         typer.Option(
@@ -50,11 +49,9 @@ def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how 
             min=1,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table and no progress.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour, even on a terminal.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="On an error, print where in the program it happened.")
-    ] = False,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+    debug: Debug = False,
 ) -> int:
     """Report on runs of connection pairs: RTT and loss by index, what probes tell, and the figures of the study."""
     from vmtrace.commands.run_report import Request, run

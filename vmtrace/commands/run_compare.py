@@ -1,19 +1,17 @@
 """What `vmtrace compare` does: read both captures, compare, print, write. Owns the order and the exit status."""
 
-import sys
 import traceback
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.trace import Options, Trace, TraceError, read
-from vmtrace.errors import CommandError, Exit, complain, describe, guarded_output
+from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
+from vmtrace.errors import CommandError, Exit, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from analyze.compare.comparison import Comparison
-
-_STANDARD_OUTPUT = "-"
 
 
 class Request(NamedTuple):
@@ -45,12 +43,13 @@ def run(request: Request) -> int:
     if any(trace.interrupted for trace in traces):
         complain("interrupted: a part of a capture cannot be compared")
         return Exit.INTERRUPTED
-    with guarded_output():
-        # Who asks for JSON has a program read it, not eyes.
-        if not request.quiet and request.json is None:
-            _print(comparison, request)
-        failures = _write(comparison, request)
-    return Exit.FAILED if failures else Exit.DONE
+    # Who asks for JSON has a program read it, not eyes.
+    if not request.quiet and request.json is None:
+        from analyze.compare import human
+
+        with human_answer(no_color=request.no_color) as console:
+            human.show(comparison, console)
+    return Exit.FAILED if _write(comparison, request) else Exit.DONE
 
 
 def _read(path: str, request: Request, bar: Bar) -> Trace:
@@ -62,61 +61,33 @@ def _read(path: str, request: Request, bar: Bar) -> Trace:
         raise CommandError(describe(error)) from error
 
 
-def _print(comparison: "Comparison", request: Request) -> None:
-    from rich.console import Console
-
-    from analyze.compare import human
-
-    # A pipe or a file has no width; and a table is read best at no more than this.
-    width = None if sys.stdout.isatty() else 120
-    human.show(comparison, Console(no_color=request.no_color or None, highlight=False, width=width, markup=False))
-    sys.stdout.flush()
-
-
 def _write(comparison: "Comparison", request: Request) -> list[str]:
     """Every file asked for; returns one line for each that failed."""
-    failures = list[str]()
-    tasks: tuple[tuple[object, Callable[[Comparison, Request], None]], ...] = (
-        (request.json, _write_json),
-        (request.csv, _write_csv),
-        (request.figures, _write_figures),
+    tasks = (
+        *wanted(request.json, partial(_write_json, comparison)),
+        *wanted(request.csv, partial(_write_csv, comparison)),
+        *wanted(request.figures, partial(_write_figures, comparison)),
     )
-    for wanted, task in tasks:
-        if wanted is None:
-            continue
-        try:
-            task(comparison, request)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            failures.append(f"cannot write {describe(error)}")
-            complain(failures[-1])
-            if request.debug:
-                traceback.print_exc()
-    return failures
+    return write_all(tasks, debug=request.debug)
 
 
-def _write_json(comparison: "Comparison", request: Request) -> None:
-    from analyze.atomic import writing
-    from analyze.compare.document import as_bytes, document
+def _write_json(comparison: "Comparison", place: str) -> None:
+    from analyze.compare.document import document
+    from analyze.document import as_bytes
 
     content = as_bytes(document(comparison))
-    if request.json == _STANDARD_OUTPUT:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-        return
-    with writing(Path(request.json or "")) as out:
-        out.write(content)
+    with opened(place) as write:
+        write(content)
 
 
-def _write_csv(comparison: "Comparison", request: Request) -> None:
+def _write_csv(comparison: "Comparison", folder: Path) -> None:
     from analyze.compare.document import write_csv
 
-    write_csv(comparison, request.csv or Path())
+    write_csv(comparison, folder)
 
 
-def _write_figures(comparison: "Comparison", request: Request) -> None:
+def _write_figures(comparison: "Comparison", folder: Path) -> None:
     from analyze.compare.figures import charts
     from analyze.run.chart_print import write_charts
 
-    write_charts(charts(comparison), request.figures or Path())
+    write_charts(charts(comparison), folder)

@@ -1,25 +1,19 @@
 """What `vmtrace report` does: read runs, measure their captures, print, write. Owns the order and the exit status."""
 
-import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyze.run.records import Run
 from analyze.run.results import Choice, NoSuchPairError, RunResults
-from analyze.run.run_folder import RunFolderError, inside_or_new, named_apart, read_run
-from analyze.run.transfers import Measuring
-from analyze.units import plural
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
-from vmtrace.progress import Bar
+from analyze.run.run_folder import inside_or_new
+from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
+from vmtrace.commands.runs import measure_runs, read_runs
+from vmtrace.errors import CommandError, Exit, UsageError
 
 if TYPE_CHECKING:
     from analyze.run.chart import Chart
     from analyze.run.provenance import Provenance
-
-_STANDARD_OUTPUT = "-"
 
 
 class Request(NamedTuple):
@@ -44,68 +38,17 @@ class Request(NamedTuple):
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     failures = list[str]()
-    runs = _read(list(dict.fromkeys(request.folders)), failures)
+    runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
         return Exit.FAILED
-    measured = _measure(runs, request)
+    measured = measure_runs(runs, quiet=request.quiet)
     choices = _choices(measured, request.pair)
-    with guarded_output():
-        outputs = Outputs(measured, choices, _with_default(request))
-        # Who asks for JSON has a program read it, not eyes.
-        if not request.quiet and request.json is None:
-            outputs.print()
-        failures += outputs.write()
+    outputs = Outputs(measured, choices, _with_default(request))
+    # Who asks for JSON has a program read it, not eyes.
+    if not request.quiet and request.json is None:
+        outputs.print()
+    failures += outputs.write()
     return Exit.FAILED if failures else Exit.DONE
-
-
-def _read(folders: Sequence[Path], failures: list[str]) -> list[Run]:
-    """The runs that can be reported on; the others are told of, one line each."""
-    runs = []
-    for folder in folders:
-        try:
-            found = read_run(folder)
-            if not found.complete_pairs:
-                raise RunFolderError(_empty(found))
-            runs.append(found)
-        except (RunFolderError, OSError, ValueError) as error:
-            failures.append(describe(error))
-            complain(failures[-1])
-    return named_apart(runs)
-
-
-def _empty(found: Run) -> str:
-    failed = f", {plural(len(found.pairs), 'failed pair')}" if found.pairs else ""
-    why = f": {found.record.error}" if found.record.error else ""
-    wrong = f"; {found.problems[0]}" if found.problems else ""
-    return f"{found.folder}: no finished pair (the run is {found.record.status}{failed}{why}{wrong})"
-
-
-def _measure(runs: Sequence[Run], request: Request) -> list[RunResults]:
-    measurings = [Measuring(run) for run in runs]
-    unread = [path for measuring in measurings for path in measuring.unread]
-    results = []
-    with Bar(unread, wanted=not request.quiet) as bar:
-        done_bytes = 0
-        for found, measuring in zip(runs, measurings, strict=True):
-            before = done_bytes
-            counted = _Counted(bar, before)
-            transfers = measuring.run(counted)
-            done_bytes = before + counted.bytes
-            results.append(RunResults(found, tuple(transfers), (*found.problems, *measuring.problems)))
-    return results
-
-
-class _Counted:
-    """Passes the bytes of one run on to a bar that counts those of all."""
-
-    def __init__(self, bar: Bar, before: int) -> None:
-        self._bar = bar
-        self._before = before
-        self.bytes = 0
-
-    def __call__(self, consumed_bytes: int) -> None:
-        self.bytes = consumed_bytes
-        self._bar(self._before + consumed_bytes)
 
 
 def _choices(runs: Sequence[RunResults], sequence: int | None) -> list[Choice]:
@@ -142,76 +85,50 @@ class Outputs:
 
     def print(self) -> None:
         """The human answer on standard output."""
-        from rich.console import Console
-
         from analyze.run import human
 
-        # A pipe or a file has no width; and a table is read best at no more than this.
-        width = None if sys.stdout.isatty() else 120
-        console = Console(no_color=self._request.no_color or None, highlight=False, width=width, markup=False)
-        try:
+        with human_answer(no_color=self._request.no_color) as console:
             for number, one in enumerate(self._runs):
                 if number:
                     console.print()
                 human.show(one, console)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise CommandError(f"cannot write standard output: {error.strerror}") from error
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
-        request, failures = self._request, list[str]()
-        tasks: tuple[tuple[object, Callable[[], None]], ...] = (
-            (request.json, self._write_json),
-            (request.csv, self._write_csv),
-            (request.figures, self._write_figures),
-            (request.html, self._write_html),
+        request = self._request
+        tasks = (
+            *wanted(request.json, self._write_json),
+            *wanted(request.csv, self._write_csv),
+            *wanted(request.figures, self._write_figures),
+            *wanted(request.html, self._write_html),
         )
-        for wanted, task in tasks:
-            if wanted is None:
-                continue
-            try:
-                task()
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                failures.append(f"cannot write {describe(error)}")
-                complain(failures[-1])
-                if request.debug:
-                    traceback.print_exc()
-        return failures
+        return write_all(tasks, debug=request.debug)
 
-    def _write_json(self) -> None:
-        from analyze.atomic import writing
-        from analyze.run.document import as_bytes, document
+    def _write_json(self, place: str) -> None:
+        from analyze.document import as_bytes
+        from analyze.run.document import document
 
         content = as_bytes(document(self._runs, self._choices))
-        if self._request.json == _STANDARD_OUTPUT:
-            sys.stdout.buffer.write(content)
-            sys.stdout.buffer.flush()
-            return
-        with writing(Path(self._request.json or "")) as out:
-            out.write(content)
+        with opened(place) as write:
+            write(content)
 
-    def _write_csv(self) -> None:
+    def _write_csv(self, folder: Path) -> None:
         from analyze.run.document import write_csv
 
-        write_csv(self._runs, self._request.csv or Path(), self._provenance)
+        write_csv(self._runs, folder, self._provenance)
 
-    def _write_figures(self) -> None:
+    def _write_figures(self, folder: Path) -> None:
         from analyze.run.chart_print import write_charts
 
-        write_charts(self._charts, self._request.figures or Path())
+        write_charts(self._charts, folder)
 
-    def _write_html(self) -> None:
+    def _write_html(self, path: Path) -> None:
         from analyze.run.page import write_page_of
 
-        path = self._request.html or Path()
         write_page_of(self._runs, self._charts, self._provenance, path)
         if not self._request.quiet and self._request.json is None:
-            print(f"\nreport, to open in a browser: {path}")
+            with answer():
+                print(f"\nreport, to open in a browser: {path}")
 
     @cached_property
     def _charts(self) -> "list[Chart]":

@@ -1,0 +1,39 @@
+"""The words of displays for eyes."""
+
+from __future__ import annotations
+
+from sender.display import RunView
+from sender.display_words import fetched_words, moving_words, opening_lines, pair_words, troubled
+from sender.live import Moving
+from sender.plan import Plan
+from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED
+
+
+def test_words_for_what_was_fetched() -> None:
+    assert fetched_words("complete", 3, 2048, None) == "the receiver's half is here: 3 files, 2 KiB"
+
+
+def test_words_for_what_moves_leave_out_what_is_not_known() -> None:
+    assert moving_words("I_0 pair 1 data", 100, Moving(50, None, None, None)) == ["I_0 pair 1 data 50 %"]
+    assert moving_words("x", 0, Moving(0, 2e6, 0.013, 0.213)) == ["x 100 %", "2 Mbit/s", "loss 1.30 %", "RTT 213 ms"]
+
+
+def test_words_for_a_pair_say_how_it_went() -> None:
+    assert pair_words(FINISHED) == "I_0 pair 1: probe 1 KiB at 2 Mbit/s, data 1 KiB at 2 Mbit/s"
+    assert pair_words(FAILED) == "I_0 pair 2: failed after 5 attempts: digests differ"
+
+
+def test_packets_that_were_not_recorded_are_told_with_their_pair() -> None:
+    assert pair_words(DROPPED) == DROPPED_WORDS
+    assert troubled(DROPPED)
+    assert troubled(FAILED)
+    assert not troubled(FINISHED)
+
+
+def test_a_session_that_goes_on_says_after_which_pair(plan: Plan) -> None:
+    view = RunView("run1", "a" * 32, plan, 2, 60.0, "there:5810 (host)", "packets are not recorded")
+    assert opening_lines(view) == [
+        "plan small: 3 pairs, to there:5810 (host), into run1",
+        "going on after pair 2",
+        "packets are not recorded",
+    ]

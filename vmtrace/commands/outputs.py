@@ -1,0 +1,81 @@
+"""How subcommands print and write: each output that fails is told of in one line, and the others are still made."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from vmtrace.errors import CommandError, complain, describe, guarded_output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STANDARD_OUTPUT = "-"
+"""Where JSON is asked for instead of in a file."""
+_NAME = "standard output"
+
+Task = Callable[[], None]
+Place = TypeVar("Place")
+
+
+@contextmanager
+def answer() -> Iterator[None]:
+    """Printing for eyes, all of it out at the end. A reader who has had enough ends it; raises `CommandError` if the
+    words cannot be written."""
+    try:
+        with guarded_output():
+            yield
+    except OSError as error:
+        raise CommandError(f"cannot write {_NAME}: {error.strerror}") from error
+
+
+@contextmanager
+def human_answer(*, no_color: bool, piped_width: int = 120) -> "Iterator[Console]":
+    """A console for the answer."""
+    from rich.console import Console
+
+    # A pipe or a file has no width; and a table is read best at no more than this.
+    width = None if sys.stdout.isatty() else piped_width
+    with answer():
+        yield Console(no_color=no_color or None, highlight=False, width=width, markup=False)
+
+
+def wanted(place: Place | None, write: Callable[[Place], None]) -> Iterator[Task]:
+    """The writing of an output, if a place for it was given."""
+    if place is not None:
+        yield partial(write, place)
+
+
+def write_all(tasks: Iterable[Task], *, debug: bool) -> list[str]:
+    """Do all of them; returns one line for each that failed."""
+    failures = []
+    for task in tasks:
+        try:
+            task()
+        except OSError as error:
+            failures.append(f"cannot write {describe(error)}")
+            complain(failures[-1])
+            if debug:
+                import traceback
+
+                traceback.print_exc()
+    return failures
+
+
+@contextmanager
+def opened(place: str) -> Iterator[Callable[[bytes], object]]:
+    """What writes bytes to a file, which is there when it is whole, or to standard output."""
+    if place != STANDARD_OUTPUT:
+        from analyze.atomic import writing
+
+        with writing(Path(place)) as out:
+            yield out.write
+        return
+    try:
+        with guarded_output():
+            yield sys.stdout.buffer.write
+    except OSError as error:
+        error.filename = _NAME
+        raise

@@ -1,0 +1,87 @@
+"""What `vmtrace compare-runs` does: read, compare, print, write, judge. Owns the order and the exit status."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
+from vmtrace.commands.runs import measure_runs, read_runs
+from vmtrace.commands.thresholds import parsed_threshold
+from vmtrace.errors import Exit, UsageError, complain
+
+if TYPE_CHECKING:
+    from analyze.fail_if import Condition, Expression
+    from analyze.run.changes import RunComparison
+
+
+class Request(NamedTuple):
+    """The command line, checked by the parser. Option names as in `vmtrace compare-runs --help`."""
+
+    before: Path
+    after: Path
+    json: str | None = None
+    fail_if: str | None = None
+    quiet: bool = False
+    no_color: bool = False
+    debug: bool = False
+
+
+def run(request: Request) -> int:
+    """Do what was asked; returns the exit status."""
+    from analyze.run.changes import compare_runs
+
+    expression = parsed_threshold(request.fail_if)
+    condition = None if expression is None else _bound(expression)
+    failures = list[str]()
+    runs = read_runs([request.before, request.after], failures)
+    if failures:
+        return Exit.FAILED
+    comparison = compare_runs(*measure_runs(runs, quiet=request.quiet))
+    # Who asks for JSON has a program read it, not eyes.
+    if not request.quiet and request.json is None:
+        from analyze.run import changes_human
+
+        with human_answer(no_color=request.no_color, piped_width=140) as console:
+            changes_human.show(comparison, console)
+    failures = write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
+    crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
+    if failures:
+        return Exit.FAILED
+    return Exit.CROSSED if crossed else Exit.DONE
+
+
+def _bound(expression: "Expression") -> "Condition":
+    """Before anything is read: a metric that there is not is a mistake whatever the runs are."""
+    from analyze.fail_if import ExpressionError, bind
+    from analyze.run.changes_columns import names
+    from analyze.run.records import ROLES
+
+    try:
+        return bind(expression, names(), ROLES)
+    except ExpressionError as error:
+        raise UsageError(f"--fail-if: {error}") from None
+
+
+def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bool:
+    """Tell of the first index in which the expression holds; true if there is one."""
+    from analyze.run.changes_columns import columns, could_be_judged, rows
+
+    crossing = next(iter(condition.crossings(columns(comparison))), None)
+    if crossing is None:
+        if not could_be_judged(comparison, condition.columns()):
+            complain(f"--fail-if {text}: could not be judged, too little was measured in both runs")
+        return False
+    index = rows(comparison)[crossing.row]
+    where = f"index {index}" if index is not None else "all indices"
+    role = f", {crossing.direction}" if crossing.direction else ""
+    values = ", ".join(f"{metric} = {value:.6g}" for metric, value in crossing.values.items() if value is not None)
+    complain(f"--fail-if {text}: {where}{role}: {values}")
+    return True
+
+
+def _write_json(comparison: "RunComparison", place: str) -> None:
+    from analyze.document import as_bytes
+    from analyze.run.changes_document import document
+
+    content = as_bytes(document(comparison))
+    with opened(place) as write:
+        write(content)
