@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 # linux/bpf_common.h: class, size, mode, operation, source.
 LOAD_WORD, LOAD_HALF, LOAD_BYTE = 0x20, 0x28, 0x30  # LD + ABS + W, H, B
-LOAD_HALF_AT_X, LOAD_BYTE_AT_X = 0x48, 0x50  # LD + IND: offset in X plus a constant
+LOAD_WORD_AT_X, LOAD_HALF_AT_X, LOAD_BYTE_AT_X = 0x40, 0x48, 0x50  # LD + IND: offset in X plus a constant
 LOAD_LENGTH = 0x80  # LD + W + LEN: length of the whole packet
 LOAD_X, LOAD_X_MEMORY, STORE = 0x01, 0x61, 0x02
 ADD, ADD_X, SUBTRACT_X, AND, SHIFT_LEFT, SHIFT_RIGHT = 0x04, 0x0C, 0x1C, 0x54, 0x64, 0x74
@@ -31,6 +31,7 @@ RETURN, RETURN_A = 0x06, 0x16
 # linux/filter.h: loads from here on give what the kernel knows about a packet instead of its bytes.
 _AD_OFFSET = 0xFFFFF000
 PROTOCOL, PACKET_TYPE, INTERFACE_INDEX = _AD_OFFSET, _AD_OFFSET + 4, _AD_OFFSET + 8
+VLAN_TAG, VLAN_TAG_PRESENT, VLAN_PROTOCOL = _AD_OFFSET + 44, _AD_OFFSET + 48, _AD_OFFSET + 60
 PACKET_OUTGOING = 4  # linux/if_packet.h
 
 MOST_INSTRUCTIONS = 4096  # BPF_MAXINSNS

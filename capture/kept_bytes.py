@@ -9,9 +9,10 @@ The kernel decides it, with the BPF program that is made here, so that payload i
 * All else (ICMP, ARP, IP in IP, GRE, fragments, IPv6 with extension headers): 192 bytes, which is room for a tunnel:
   Ethernet 14 + IPv6 40 + UDP 8 + VXLAN 8 + Ethernet 14 + IPv6 40 + TCP with all options 60 = 184.
 
-The limit of this: a filter has no memory. Where a handshake goes on in a further segment (a certificate chain longer
-than the MTU, or, with offload, longer than what the server writes at once: 4096 bytes for OpenSSL), that segment looks
-like any other and is cut.
+A handshake often goes on in a further segment (a certificate chain longer than the MTU, or, with offload, longer than
+what the server writes at once: 4096 bytes for OpenSSL), which looks like any other. With `remember`, what follows such
+a record in its direction is kept, too, up to 16 KiB behind it; that takes a filter with a memory (`ebpf`). Without, the
+segment is cut.
 
 A packet of Ethernet may have VLAN tags inside (`any` and most cards hand them over beside the packet). The loads are
 guarded as `bpf` explains: a short or strange packet is kept, never rejected.
@@ -19,6 +20,7 @@ guarded as `bpf` explains: a short or strange packet is kept, never rejected.
 
 from __future__ import annotations
 
+from capture import ebpf
 from capture.bpf import (
     ADD,
     ADD_X,
@@ -35,6 +37,7 @@ from capture.bpf import (
     LOAD_HALF_AT_X,
     LOAD_LENGTH,
     LOAD_WORD,
+    LOAD_WORD_AT_X,
     LOAD_X,
     LOAD_X_MEMORY,
     PACKET_OUTGOING,
@@ -67,8 +70,11 @@ _DLT_ETHERNET, _DLT_RAW, _DLT_COOKED, _DLT_COOKED_2 = 1, 12, 113, 276
 KNOWN_LINK_TYPES = frozenset({_DLT_ETHERNET, _DLT_RAW, _DLT_COOKED, _DLT_COOKED_2})
 
 
-def headers_and_handshakes(link_type: int) -> list[Instruction]:
-    """The program for a live capture of one of `KNOWN_LINK_TYPES`: returns the number of bytes to keep, never 0."""
+def headers_and_handshakes(link_type: int, *, remember: bool = False) -> list[Instruction]:
+    """The program for a live capture of one of `KNOWN_LINK_TYPES`: returns the number of bytes to keep, never 0.
+
+    With `remember` it has instructions that `ebpf` alone understands.
+    """
     program = Assembler()
     if link_type == _DLT_ETHERNET:
         _ethernet(program)
@@ -80,8 +86,8 @@ def headers_and_handshakes(link_type: int) -> list[Instruction]:
         program.add(IF_EQUAL, _IPV6, "ipv6", "other")
     else:
         raise ValueError(f"link type {link_type} is not known")
-    _network(program)
-    _transport(program)
+    _network(program, remember)
+    _transport(program, remember)
     return program.assemble()
 
 
@@ -142,12 +148,14 @@ def _ethernet(program: Assembler) -> None:
             program.add(JUMP, if_true="other")
 
 
-def _network(program: Assembler) -> None:
+def _network(program: Assembler, remember: bool) -> None:
     """IPv4 and IPv6: leaves the offset of the transport header in X."""
     program.label("ipv4")
     _need(program, 20, "other")
     program.add(LOAD_HALF_AT_X, 6)
     program.add(IF_BITS, 0x1FFF, if_true="other")  # a later fragment has no transport header
+    if remember:
+        _addresses(program, 12, 16)
     program.add(LOAD_BYTE_AT_X, 0)
     program.add(AND, 0x0F)
     program.add(SHIFT_LEFT, 2)
@@ -159,6 +167,9 @@ def _network(program: Assembler) -> None:
     program.add(IF_EQUAL, _UDP, "udp", "other")
     program.label("ipv6")
     _need(program, 40, "other")
+    if remember:
+        # Their ends: two hosts that have these in common, and ports, cost some bytes more, nothing else.
+        _addresses(program, 20, 36)
     program.add(TO_A)
     program.add(ADD, 40)
     program.add(STORE, 1)
@@ -168,7 +179,13 @@ def _network(program: Assembler) -> None:
     program.add(IF_EQUAL, _UDP, "udp", "other")
 
 
-def _transport(program: Assembler) -> None:
+def _addresses(program: Assembler, source: int, destination: int) -> None:
+    for offset, word in ((source, ebpf.SOURCE), (destination, ebpf.DESTINATION)):
+        program.add(LOAD_WORD_AT_X, offset)
+        program.add(STORE, word)
+
+
+def _transport(program: Assembler, remember: bool) -> None:
     program.label("udp")
     _need(program, 8, "other")
     program.add(LOAD_HALF_AT_X, 2)
@@ -179,13 +196,21 @@ def _transport(program: Assembler) -> None:
     program.add(RETURN_A)
     program.label("tcp")
     _need(program, 20, "other")
+    if remember:
+        for offset, word in ((0, ebpf.PORTS), (4, ebpf.SEQUENCE)):
+            program.add(LOAD_WORD_AT_X, offset)
+            program.add(STORE, word)
     program.add(LOAD_BYTE_AT_X, 12)
     program.add(AND, 0xF0)
     program.add(SHIFT_RIGHT, 2)
     program.add(ADD_X)
     program.add(TO_X)
     _need(program, _RECORD_HEADER_BYTES, "headers")
-    _tls_record(program)
+    _tls_record(program, remember)
+    program.label("no record")
+    if remember:
+        _need(program, PAYLOAD_BYTES + 1, "headers")
+        program.add(ebpf.RECALL)
     program.label("headers")
     program.add(TO_A)
     program.add(ADD, PAYLOAD_BYTES)
@@ -194,17 +219,22 @@ def _transport(program: Assembler) -> None:
     program.add(RETURN, TUNNEL_HEADERS_BYTES)
 
 
-def _tls_record(program: Assembler) -> None:
+def _tls_record(program: Assembler, remember: bool) -> None:
     """Keeps the packet whole if the payload at X begins with a record of a handshake."""
     program.add(LOAD_BYTE_AT_X, 0)
-    program.add(IF_AT_LEAST, _CHANGE_CIPHER_SPEC, if_false="headers")
-    program.add(IF_GREATER, _HANDSHAKE, if_true="headers")
+    program.add(IF_AT_LEAST, _CHANGE_CIPHER_SPEC, if_false="no record")
+    program.add(IF_GREATER, _HANDSHAKE, if_true="no record")
     program.add(LOAD_HALF_AT_X, 1)
-    program.add(IF_AT_LEAST, _SSL3, if_false="headers")
-    program.add(IF_GREATER, _TLS13, if_true="headers")
+    program.add(IF_AT_LEAST, _SSL3, if_false="no record")
+    program.add(IF_GREATER, _TLS13, if_true="no record")
     program.add(LOAD_HALF_AT_X, 3)
-    program.add(IF_EQUAL, 0, if_true="headers")
-    program.add(IF_GREATER, _LONGEST_RECORD_BYTES, if_true="headers")
+    program.add(IF_EQUAL, 0, if_true="no record")
+    program.add(IF_GREATER, _LONGEST_RECORD_BYTES, if_true="no record")
+    if remember:
+        program.add(LOAD_BYTE_AT_X, 0)
+        program.add(IF_EQUAL, _HANDSHAKE, if_false="whole")
+        program.add(ebpf.REMEMBER)
+        program.label("whole")
     program.add(RETURN, WHOLE_PACKET_BYTES)
 
 

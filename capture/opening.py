@@ -15,6 +15,7 @@ The order matters, and this is the reason of each step:
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -24,7 +25,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from capture import bpf, buffer_size, kept_bytes
+from capture import bpf, buffer_size, ebpf, kept_bytes
 from capture.bpf import Instruction
 from capture.errors import CaptureError
 from capture.interfaces import no_such_interface
@@ -37,7 +38,7 @@ from capture.settings import ANY, LARGEST_SNAPLEN, CaptureSettings
 HAND_OVER_MS = 40
 _LOOPBACK = "lo"
 _SIOCGIFFLAGS, _IFF_LOOPBACK = 0x8913, 0x8  # linux/sockios.h, linux/if.h
-_DLT_COOKED_2 = 276
+_DLT_ETHERNET, _DLT_COOKED_2 = 1, 276
 _KEPT_WITHOUT_KERNEL_BYTES = kept_bytes.TUNNEL_HEADERS_BYTES
 
 
@@ -46,6 +47,7 @@ class Opened:
     """A running capture. `exact`: the kernel filters, so what it received and did not drop is what gets written."""
 
     live: Live
+    filter: str
     snaplen: int | None
     buffer_bytes: int | None
     exact: bool
@@ -111,39 +113,78 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnin
     if settings.direction == "out" and _is_loopback(settings.interface):
         raise CaptureError("on loopback every packet is recorded as it comes in: direction out has none")
     live.set_direction(settings.direction)
-    live.set_filter(settings.filter)
-    program = _kernel_program(live, settings, snaplen)
+    expression = _expression(live, settings)
+    live.set_filter(expression)
+    users = bpf.attached(live.descriptor) if _is_packet_socket(live.descriptor) else []
+    program = _kernel_program(live, settings, snaplen, users)
     if program:
         bpf.attach(live.descriptor, bpf.REJECT_ALL)
         _discard(live)
         before = live.stats()
         try:
-            bpf.attach(live.descriptor, program)
+            warnings += _attach(live, program, _remembering(live, settings, snaplen, users))
         except OSError:  # it is too large for this kernel's memory for options
-            live.set_filter(settings.filter)
+            live.set_filter(expression)
             program = []
     else:
-        live.set_filter(settings.filter)  # lifts the filter that rejects all
+        live.set_filter(expression)  # lifts the filter that rejects all
         before = live.stats()
     granted = buffer_size.granted_bytes(live.descriptor)
-    return Opened(live, snaplen, granted, bool(program), before, time.time_ns(), warnings)
+    return Opened(live, expression, snaplen, granted, bool(program), before, time.time_ns(), warnings)
 
 
-def _kernel_program(live: Live, settings: CaptureSettings, snaplen: int | None) -> list[Instruction]:
+def _expression(live: Live, settings: CaptureSettings) -> str:
+    """The filter as libpcap is given it."""
+    cable = live.link_type == _DLT_ETHERNET and not _is_loopback(settings.interface)
+    if not settings.also_tagged or not settings.filter or not cable:
+        return settings.filter
+    return f"({settings.filter}) or (vlan and ({settings.filter}))"
+
+
+def _kernel_program(
+    live: Live, settings: CaptureSettings, snaplen: int | None, users: Sequence[Instruction]
+) -> list[Instruction]:
     """What the kernel is to run; empty where libpcap has to filter."""
-    if not _is_packet_socket(live.descriptor):
-        return []
-    users = bpf.attached(live.descriptor)
     if not users or (snaplen is None and live.link_type not in kept_bytes.KNOWN_LINK_TYPES):
         return []
     if snaplen is None:
-        keep: Sequence[Instruction] = kept_bytes.headers_and_handshakes(live.link_type)
-    else:
-        keep = kept_bytes.plain(snaplen)
+        return _joined(settings, users, kept_bytes.headers_and_handshakes(live.link_type))
+    return _joined(settings, users, kept_bytes.plain(snaplen))
+
+
+def _remembering(
+    live: Live, settings: CaptureSettings, snaplen: int | None, users: Sequence[Instruction]
+) -> list[Instruction]:
+    """The same with a memory for handshakes that go on in a further segment; empty where it is of no use."""
+    if snaplen is not None:
+        return []
+    return _joined(settings, users, kept_bytes.headers_and_handshakes(live.link_type, remember=True))
+
+
+def _joined(settings: CaptureSettings, users: Sequence[Instruction], keep: Sequence[Instruction]) -> list[Instruction]:
     try:
         return bpf.then(_direction(settings), bpf.then(users, keep))
     except bpf.ProgramError:
         return []
+
+
+def _attach(live: Live, program: Sequence[Instruction], remembering: Sequence[Instruction]) -> tuple[str, ...]:
+    """Give the kernel the program with a memory, or else the one without; returns what is to be said of it."""
+    warnings = []
+    if remembering:
+        try:
+            ebpf.attach(live.descriptor, remembering)
+            return ()
+        except (OSError, bpf.ProgramError) as error:
+            warnings.append(f"of a TLS handshake only segments that begin a record are kept whole ({_reason(error)})")
+    bpf.attach(live.descriptor, program)
+    return tuple(warnings)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EPERM:
+        return "to remember where it began needs root or CAP_BPF"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _direction(settings: CaptureSettings) -> list[Instruction]:

@@ -149,7 +149,7 @@ class Writer:
         return CaptureHealth(
             file=begun.file.path.name,
             interface=self._settings.interface,
-            filter=self._settings.filter,
+            filter=self._opened.filter,
             direction=self._settings.direction,
             snaplen=self._opened.snaplen,
             buffer_bytes=self._opened.buffer_bytes,

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from lab import namespaces
+from lab import namespaces, processors
 from lab.emulator import EmulatorSettings
 
 ADDRESSES = {
@@ -147,7 +147,11 @@ def joined_hosts(
             for role in ("sender", "receiver")
         }
         tuns = {role: names[_tun_owner(role, topology)] for role in ("sender", "receiver")}
-        yield _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
+        path = _start_emulator(stack, descriptors, emulator, folder, hosts, tuns)
+        processor = stack.enter_context(processors.one_kept_free())
+        if processor is not None:
+            os.sched_setaffinity(path.emulator.pid, {processor})
+        yield path
 
 
 def route_congestion_control(host: Host, ip_version: int) -> None:
@@ -212,6 +216,7 @@ def _join_router(role: str, ip_version: int, mtu: int, namespace: str, router: s
     _offloads(namespace, "eth0", settings.segmentation_offload, settings.receive_offload)
     # The kernel aggregates on a veth only what its peer did not already send as superpackets.
     _offloads(router, "lan0", False, False)
+    _keep_order(router, "lan0")
     _address(namespace, "eth0", ADDRESSES[ip_version][role], ip_version)
     _address(router, "lan0", ROUTERS[ip_version][role], ip_version)
     _ip(namespace, f"link set eth0 txqueuelen {_QUEUE_PACKETS} up")
@@ -236,6 +241,19 @@ def _forwarding(ip_version: int) -> dict[str, str]:
 def _receive_mitigation(namespace: str, device: str) -> None:
     folder = f"/sys/class/net/{device}"
     command = f"echo 1 > {folder}/napi_defer_hard_irqs; echo {_MITIGATION_NS} > {folder}/gro_flush_timeout"
+    namespaces.run_program([*namespaces.exec_prefix(namespace), "sh", "-c", command])
+
+
+def _keep_order(namespace: str, device: str) -> None:
+    """Have one processor take what a device receives.
+
+    A connection sends from whatever processor its program or an acknowledgement is on, and a veth without receive
+    offload queues packets for each processor apart: they would overtake each other before they reach the path.
+    """
+    processor = min(os.sched_getaffinity(0))
+    groups = [f"{(1 << processor) >> shift & 0xFFFFFFFF:08x}" for shift in range(processor // 32 * 32, -1, -32)]
+    path = f"/sys/class/net/{device}/queues/rx-0/rps_cpus"
+    command = f"test ! -e {path} || echo {','.join(groups)} > {path}"
     namespaces.run_program([*namespaces.exec_prefix(namespace), "sh", "-c", command])
 
 

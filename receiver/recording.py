@@ -84,6 +84,7 @@ class Recording:
                 filter=plan.filter,
                 snaplen=plan.snaplen,
                 buffer_bytes=_allowed(request.capture_buffer_bytes),
+                also_tagged=True,
             )
             recorder = Recorder(settings, path)
             recorder.start()

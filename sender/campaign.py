@@ -107,9 +107,7 @@ class Campaign:
 
     def _check_room(self) -> None:
         if shutil.disk_usage(self._folder.path).free < _LEAST_FREE_BYTES:
-            raise OSError(
-                errno.ENOSPC, "the disk is nearly full: make room, then go on with --resume", str(self._folder.path)
-            )
+            raise OSError(errno.ENOSPC, "the disk is nearly full: make room", str(self._folder.path))
 
     def _pair(self, step: Step) -> Record:
         """Try until it is done, or was tried often enough; a receiver that is away does not count."""

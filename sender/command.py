@@ -128,7 +128,10 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
         help="bytes kept of each packet (default: headers, TLS handshakes whole)",
     )
     group.add_argument(
-        "--buffer-bytes", metavar="SIZE", type=_buffer, help="kernel buffer of captures (default: sized for the link)"
+        "--buffer-bytes",
+        metavar="SIZE",
+        type=_buffer,
+        help="kernel buffer of captures at both ends (default: sized for the link)",
     )
     group.add_argument(
         "--tcp-info-interval",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Callable, TextIO
 
 from sender.display import RunEnd, RunView
-from sender.display_words import LineDisplay, moving_words, pair_words
+from sender.display_words import LineDisplay, moving_words, pair_words, troubled
 from sender.live import Moving
 from sender.quantities import shown_s
 
@@ -40,11 +40,11 @@ class PlainDisplay(LineDisplay):
             self._rewrite(", ".join([self._where(), *words, *_left(self._left_s(moving.moved_bytes))]))
 
     def pair_finished(self, record: Record) -> None:
-        """A line in a log; on a terminal the live line is enough."""
+        """A line in a log; on a terminal the live line is enough, unless something is wrong."""
         super().pair_finished(record)
         if not self._terminal:
             self._say(f"{self._where()}: {pair_words(record)}")
-        elif record["status"] != "complete":
+        elif troubled(record):
             self._say(pair_words(record))
 
     def fetching(self, done_files: int, files: int) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from sender.display import RunEnd, RunView
-from sender.display_words import LineDisplay, moving_words, pair_words
+from sender.display_words import LineDisplay, moving_words, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
 from sender.quantities import shown_s
@@ -56,11 +56,11 @@ class RichDisplay(LineDisplay):
         self._update_pairs(moving.moved_bytes)
 
     def pair_finished(self, record: Record) -> None:
-        """The upper bar moves; a failed pair gets a line that stays."""
+        """The upper bar moves; a pair that failed, or was not recorded whole, gets a line that stays."""
         super().pair_finished(record)
         self._probe_bytes = 0
         self._update_pairs(0)
-        if record["status"] != "complete":
+        if troubled(record):
             self._say(pair_words(record))
 
     def fetching(self, done_files: int, files: int) -> None:

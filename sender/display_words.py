@@ -94,7 +94,24 @@ def pair_words(record: Record) -> str:
     for part in ("probe", "data"):
         rate_bps = record[part]["goodput_bps"]
         parts.append(f"{part} {shown_bytes(record[part]['bytes'])} at {shown_rate(rate_bps) if rate_bps else '-'}")
-    return f"{where}: {', '.join(parts)}"
+    return f"{where}: {'; '.join([', '.join(parts), *_capture_words(record)])}"
+
+
+def troubled(record: Record) -> bool:
+    """Whether a pair deserves a line that stays: it failed, or packets of it were not recorded."""
+    return record["status"] != "complete" or bool(_capture_words(record))
+
+
+def _capture_words(record: Record) -> list[str]:
+    """What the captures of a pair miss."""
+    words = []
+    for part in ("probe", "data"):
+        capture = record[part].get("capture") or {}
+        for side in ("sender", "receiver"):
+            dropped, error = capture.get(f"{side}_dropped"), capture.get(f"{side}_error")
+            words += [f"{part}: {dropped:,} packets not recorded at the {side}"] if dropped else []
+            words += [f"{part}: capture at the {side} failed: {error}"] if error else []
+    return words
 
 
 def fetched_words(status: str, files: int, fetched_bytes: int, error: str | None) -> str:

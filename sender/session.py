@@ -36,7 +36,7 @@ from sender.settings import Settings
 from sender.transfers import Transfers
 from sender.wire.endpoint import Endpoint
 from sender.wire.errors import WireError
-from sender.wire.program import DONE, FAILED
+from sender.wire.program import DONE, FAILED, describe
 from sender.wire.program import INTERRUPTED as BY_SIGNAL
 from sender.wire.records import RunAccepted, RunRequest
 
@@ -74,7 +74,12 @@ def send(
         stack.callback(session.link.drop)
         session.begin()
         ended = session.run_campaign()
-        half = session.fetch(ended)
+        try:
+            half = session.fetch(ended)
+        except OSError as error:
+            # A full disk, most likely: run.json stays as it is, as after `kill -9`.
+            told = ended.error or describe(error)
+            raise SenderError(f"{told}: to go on: vmtrace send --resume {folder.path} --key-file FILE") from error
         if ended.status == COMPLETE and half is not None and half.status != COMPLETE:
             complain(f"{half.error}: what is missing comes with: vmtrace fetch {folder.path} --key-file FILE")
         if ended.error is not None:

@@ -73,7 +73,7 @@ class Transfers:
         self._capture = capture
         self._interruption = interruption
         self._settings: Settings = folder.settings
-        self._far_buffer_bytes: int | None = None
+        self._far_buffer_bytes = self._settings.capture_buffer_bytes
 
     def run(self, sequence: int, part: str, plan: TransferPlan, show: Callable[[Moving], None]) -> Record:
         """Do a transfer; returns its record.
@@ -139,7 +139,7 @@ class Transfers:
         host, port = control.peer_address
         host = host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host.partition("%")[0]
         expression = f"tcp and host {host} and port {port} and not port {control.local_address[1]}"
-        return replace(self._capture, filter=expression)
+        return replace(self._capture, filter=expression, also_tagged=True)
 
     def _learn(self, recorded: Recorded, far: FarEnd) -> None:
         """After a drop the next captures get a larger buffer, at the side that dropped."""

@@ -22,6 +22,8 @@ _DOTS_PER_INCH = 300
 _WIDTH_INCHES = 7.2
 _PANEL_HEIGHT_INCHES = {1: 2.1, 2: 3.2}
 _SMALL_PANEL_HEIGHT_INCHES = 2.0
+_WIDE_COLUMNS = 2
+_FEW_DECADES = 4
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _RASTERED_FROM = 5000
 """More points than this in a vector file are drawn as one image."""
@@ -49,7 +51,7 @@ def draw(chart: Chart) -> Figure:
     columns = min(chart.columns, max(1, len(chart.panels)))
     rows = max(1, -(-len(chart.panels) // columns))
     height = _PANEL_HEIGHT_INCHES.get(columns, _SMALL_PANEL_HEIGHT_INCHES) * rows + 0.9
-    size = {"font.size": 8 if columns <= 2 else 6.5}
+    size = {"font.size": 8 if columns <= _WIDE_COLUMNS else 6.5}
     with mpl.rc_context(STYLE | size):
         figure = Figure(figsize=(_WIDTH_INCHES if columns < 4 else 10.5, height))
         FigureCanvasAgg(figure)
@@ -61,7 +63,7 @@ def draw(chart: Chart) -> Figure:
             for one in panel.series:
                 _draw_series(axes, one.drawable(chart.x, panel.y).thinned(POINT_LIMIT))
         for number, (axes, panel) in enumerate(zip(cells, chart.panels, strict=False)):
-            _label_panel(axes, panel, chart.x, scales)
+            _label_panel(axes, panel, chart.x, scales, small=columns > _WIDE_COLUMNS)
             if number + columns < len(chart.panels) and (chart.shared_x or columns > 1):
                 axes.set_xlabel("")
             if number % columns:
@@ -100,9 +102,9 @@ class _Scales:
         return (axis.label, axis.unit) in self._below_zero
 
 
-def _label_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales) -> None:
-    _format(axes, x, scales, horizontal=True)
-    _format(axes, panel.y, scales, horizontal=False)
+def _label_panel(axes: Axes, panel: Panel, x: Axis, scales: _Scales, *, small: bool) -> None:
+    _format(axes, x, scales, horizontal=True, small=small)
+    _format(axes, panel.y, scales, horizontal=False, small=small)
     drawn = any(len(one.drawable(x, panel.y).x) for one in panel.series)
     note = f"\n{panel.note}" if panel.note and drawn else ""
     axes.set_title(_text(panel.title + note), loc="left", fontsize="medium")
@@ -139,14 +141,15 @@ def _draw_series(axes: Axes, one: Series) -> None:
         )
 
 
-def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool) -> None:
+def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small: bool) -> None:
     which = axes.xaxis if horizontal else axes.yaxis
     if axis.log:
         (axes.set_xscale if horizontal else axes.set_yscale)("log")
-        which.set_major_locator(LogLocator(10, numticks=12))
+        which.set_major_locator(LogLocator(10, numticks=_FEW_DECADES if small else 12))
         which.set_minor_formatter(NullFormatter())
-        which.set_major_formatter(EngFormatter(axis.unit))
-        which.set_label_text(axis.label)
+        # In a small panel the unit is the label's: 10k, 1M.
+        which.set_major_formatter(EngFormatter("", sep="") if small else EngFormatter(axis.unit))
+        which.set_label_text(f"{axis.label} [{axis.unit}]" if small else axis.label)
         return
     # How far measured values are from nothing is what is to be seen.
     low, high = axes.get_xlim() if horizontal else axes.get_ylim()

@@ -105,6 +105,15 @@ class Fields:
             raise self.wrong(name, "a list of objects")
         return [Fields(one, f"{self._where}: {name}[{number}]") for number, one in enumerate(value)]
 
+    def texts(self, name: str) -> list[str]:
+        """The texts of a list inside; an absent list is empty."""
+        value = self._content.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise self.wrong(name, "a list of texts")
+        return [one.encode("utf-8", "replace").decode("utf-8") for one in value]
+
     def endpoint(self, name: str) -> "tuple[str, int] | None":
         """Address and port: `10.0.0.1:5810`, `[fd00::1]:5810`, or `["10.0.0.1", 5810]`."""
         value = self._content.get(name)

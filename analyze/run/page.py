@@ -33,7 +33,7 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
     """Write the report of these runs."""
     parts = {
         "title": escape(", ".join(printable(run.name) for run in runs)),
-        "summary": "".join(map(_summary, runs)),
+        "summary": "".join(map(_summary, runs)) + _beside(runs),
         "plan": _each(runs, _plan),
         "metrics": _each(runs, _metrics),
         "relation": _each(runs, _relation),
@@ -60,6 +60,34 @@ def _summary(run: RunResults) -> str:
     hosts = [f"{side}: {printable(host)}" for side, host in run.run.record.hosts.items() if host]
     named = f"<li>{escape(', '.join(hosts))}</li>" if hosts else ""
     return f"<p>{escape(heading(run))}</p><ul>{wrong}{plain}{named}</ul>"
+
+
+def _beside(runs: Sequence[RunResults]) -> str:
+    """Several runs in one table: a row each, over all their transfers."""
+    if len(runs) == 1:
+        return ""
+    head = (
+        "run", "pairs", "ping mean [ms]", "probe: median rate [Mbit/s]", "data: median rate [Mbit/s]", "mean RTT [ms]",
+        "mean loss [%]", "mean spacing [ms]", "probe and data: r",
+    )  # fmt: skip
+    table = _table(head, ((_beside_cells(run), False) for run in runs))
+    return f'<section id="beside"><h2>Side by side</h2>{table}</section>'
+
+
+def _beside_cells(run: RunResults) -> list[str]:
+    rows = {row.role: row for row in metrics_rows(run) if row.index is None}
+    probe, data = rows["probe"], rows["data"]
+    return [
+        printable(run.name),
+        count(plan_rows(run)[-1].finished),
+        _number(data.ping.mean_s, 1e3),
+        _estimate(probe.median_goodput_bps, 1e-6),
+        _estimate(data.median_goodput_bps, 1e-6),
+        _estimate(data.mean_rtt_s, 1e3),
+        _estimate(data.mean_loss_rate, 100),
+        _estimate(data.mean_spacing_s, 1e3),
+        _estimate(correlation_rows(run)[-1].pearson),
+    ]
 
 
 def _plan(run: RunResults) -> str:

@@ -39,6 +39,7 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     pairs = _in_order(_lines(path, "pairs.jsonl", pair_record, problems), problems)
     echoes: list[Echo] = _lines(path, "ping.jsonl", echo_record, problems)
     failed_attempts = len(_lines(path, "attempts.jsonl", lambda fields: fields, problems))
+    problems += _said_by_the_lab(path)
     return Run(
         folder=path,
         name=record.name or path.resolve().name,
@@ -101,6 +102,20 @@ def _content(folder: Path, name: str) -> bytes:
     if len(content) > _RUN_FILE_LIMIT_BYTES:
         raise FieldError(f"{name}: too large to be of a run")
     return content
+
+
+def _said_by_the_lab(folder: Path) -> list[str]:
+    """What the lab that made a run has against it; nothing of a run that was made elsewhere."""
+    name = "lab/truth.json"
+    try:
+        truth = parse(_content(folder, name), name)
+        if truth.flag("good") is not False:
+            return []
+        return [f"the lab does not call this run good: {'; '.join(truth.texts('problems')) or 'it does not say why'}"]
+    except FieldError as error:
+        return [str(error)]
+    except OSError:
+        return []
 
 
 def _lines(folder: Path, name: str, read: Callable[[Fields], _Record], problems: list[str]) -> list[_Record]:

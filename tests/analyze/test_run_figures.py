@@ -58,6 +58,33 @@ def test_figure_3_has_a_panel_for_each_index_with_correlation_and_identity(small
     assert identity.x.tolist() == identity.y.tolist()
 
 
+def test_figure_3_of_runs_far_apart_is_logarithmic_so_that_the_slow_one_is_seen(new_run: Any) -> None:
+    slow, alike, fast = new_run("slow"), new_run("alike"), new_run("fast")
+    slow.pairs(3, captured=False)
+    alike.pairs(3, first=10, captured=False)
+    fast.pairs(3, first=100, captured=False)
+    name = "figure-3-probe-and-data-throughput"
+    assert not charts_of(slow, alike)[name].x.log
+    chart = charts_of(slow, fast)[name]
+    assert chart.x.log
+    assert chart.panels[0].y.log
+    line = series_of(chart)["probe = data"].drawable(chart.x, chart.panels[0].y)
+    assert len(line.x) == 2
+    assert series_of(chart)["slow"].symbol != series_of(chart)["fast"].symbol
+
+
+def test_panels_over_the_same_time_have_the_same_limits_in_print() -> None:
+    x, y = Axis("time", "s"), Axis("bytes", "B")
+    long = Series("a", np.array([0.0, 100.0]), np.array([1.0, 2.0]), "#000000")
+    short = Series("b", np.array([0.0, 10.0]), np.array([1.0, 2.0]), "#000000")
+    panels = (Panel("above", y, (short,)), Panel("below", y, (long,)))
+    above, below = draw(Chart("n", "t", "c", x, panels, shared_x=True)).axes
+    assert above.get_xlim() == below.get_xlim()
+    assert above.get_xlim()[1] > 100
+    above, below = draw(Chart("n", "t", "c", x, panels)).axes
+    assert above.get_xlim()[1] < 20 < below.get_xlim()[1]
+
+
 def test_figures_inside_a_transfer_show_the_chosen_pair_and_say_why(small_run: Any) -> None:
     found = charts_of(small_run)
     assert "pair 1 (I_0) of run: the lowest data throughput of the run, 2.00 Mbit/s" in found["figure-4-rtt"].title

@@ -43,6 +43,22 @@ def test_a_last_line_without_its_end_is_torn_even_if_it_is_whole_json(small_run:
     assert len(read_run(small_run.folder).pairs) == 7
 
 
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        ('{"good": true, "problems": []}', ()),
+        ('{"good": false, "problems": ["late", "dropped"]}', ("the lab does not call this run good: late; dropped",)),
+        ('{"good": false}', ("the lab does not call this run good: it does not say why",)),
+        ('{"good": false, "problems": 3}', ("lab/truth.json: problems is not a list of texts",)),
+        ("{", ("lab/truth.json: not JSON (JSONDecodeError)",)),
+    ],
+)
+def test_a_run_that_its_lab_refused_is_told_of(small_run: Any, truth: str, said: tuple[str, ...]) -> None:
+    (small_run.folder / "lab").mkdir()
+    (small_run.folder / "lab" / "truth.json").write_text(truth)
+    assert read_run(small_run.folder).problems == said
+
+
 @pytest.mark.parametrize("absent", ["pairs.jsonl", "ping.jsonl"])
 def test_a_file_of_lines_may_be_absent(small_run: Any, absent: str) -> None:
     (small_run.folder / absent).unlink()

@@ -43,6 +43,16 @@ def hostile(new_run: Any) -> Any:
     return made
 
 
+def test_several_runs_stand_side_by_side_in_one_table(small_run: Any, new_run: Any, tmp_path: Path) -> None:
+    other = new_run("other")
+    other.pairs(3, "I_5")
+    page = page_of(tmp_path / "r.html", small_run, other)
+    table = page[page.index("Side by side") : page.index("As run (Table 1)")]
+    rows = re.findall(r'<td class="left">(\w+)</td><td>(\d+)</td><td>([\d.]+)</td>', table)
+    assert rows == [("run", "8", "20"), ("other", "3", "20")]
+    assert "Side by side" not in page_of(tmp_path / "one.html", small_run)
+
+
 def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -> None:
     page = page_of(tmp_path / "r.html", small_run)
     own = page[: page.index('<script type="application/json"')]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from analyze import trace
+from capture import ebpf
 from capture.errors import CaptureError
 from capture.opening import open_capture, stop_receiving
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
+from lab import namespaces
 from tests.capture.traffic import (
     NumberedDatagrams,
     certificate,
@@ -34,18 +38,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def check_tls(path: Path, network_offset: int, payload_bytes: int) -> None:
-    """ClientHello and ServerHello are whole, application data is cut behind 16 bytes."""
+    """ClientHello and ServerHello are whole, and nearly all application data is cut behind 16 bytes."""
     beginnings = []
-    cut_bytes = 0
+    kept_bytes = cut_bytes = 0
     for length, payload, _ in tcp_payloads(read_pcap(path), network_offset):
         if payload[:2] == HANDSHAKE:
             assert len(payload) == length
             beginnings.append(payload[5])
-        elif length and payload[:1] not in (b"\x14", b"\x15"):
-            assert len(payload) == min(length, 16)
-            cut_bytes += length - len(payload)
+        elif len(payload) > 16:
+            kept_bytes += len(payload)
+        cut_bytes += length - len(payload)
     assert beginnings[:2] == [1, 2]
-    assert cut_bytes > payload_bytes
+    assert kept_bytes < 2 * (ebpf.HANDSHAKE_BYTES + 100)
+    assert cut_bytes > 2 * payload_bytes - 2 * (ebpf.HANDSHAKE_BYTES + 100)
 
 
 @pytest.mark.parametrize(("interface", "offset"), [("lo", 14), ("any", 20)])
@@ -70,6 +75,48 @@ def test_tls_over_a_cable_at_both_ends(veth: tuple[str, str], tmp_path: Path, fi
     for number, recorder in enumerate(recorders):
         recorder.stop()
         check_tls(tmp_path / f"{number}.pcap", 14, 300_000)
+
+
+@pytest.mark.parametrize("address", ["198.18.7.2", "fd00:18:7::2"])
+def test_a_handshake_of_many_segments_is_there_to_the_last_byte(
+    veth: tuple[str, str], tmp_path: Path, address: str
+) -> None:
+    names = ",".join(f"DNS:host-{number}.example.test" for number in range(250))
+    long = certificate(tmp_path, extension=f"subjectAltName={names}")
+    for name in veth:
+        offloads = "ethtool -K veth0 tso off gso off gro off"
+        namespaces.run_program([*namespaces.exec_prefix(name), *offloads.split()])
+    with inside(veth[0]):
+        recorder = Recorder(CaptureSettings("veth0", filter="tcp", buffer_bytes=4 << 20), tmp_path / "trace.pcap")
+        recorder.start()
+    tls_transfer(address, long, b"secret" * 50_000, server=veth[1], client=veth[0])
+    health = recorder.stop()
+    assert health.warnings == ()
+    assert (health.captured_bytes or 0) < (health.wire_bytes or 0) / 4
+    [connection] = trace.read(tmp_path / "trace.pcap").json()["connections"]
+    assert connection["offload"]["largest_segment_bytes"] <= 1448
+    assert connection["tls"]["handshake_complete"]
+    assert connection["tls"]["server_handshake_bytes"] > 4 * 1448
+
+
+def test_without_the_right_to_remember_the_rest_is_as_ever_and_it_is_told(
+    tmp_path: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise ebpf.UnavailableError(errno.EPERM, "bpf(): Operation not permitted")
+
+    monkeypatch.setattr(ebpf, "attach", refused)
+    path = tmp_path / "trace.pcap"
+    settings = CaptureSettings("lo", filter="tcp and host 127.0.0.1", buffer_bytes=4 << 20)
+    with Recorder(settings, path) as recorder:
+        tls_transfer("127.0.0.1", files, b"secret" * 50_000)
+    health = recorder.stop()
+    [warning] = health.warnings
+    assert warning.startswith("of a TLS handshake only segments that begin a record are kept whole (to remember where")
+    assert "CAP_BPF" in warning
+    assert health.error is None
+    assert health.received == health.written
+    check_tls(path, 14, 300_000)
 
 
 def test_tshark_reads_the_names_of_the_handshake(tmp_path: Path, files: tuple[Path, Path]) -> None:
@@ -120,8 +167,6 @@ def test_a_failure_leaves_nothing_open(filter_text: str) -> None:
 
 
 def test_an_interface_that_is_down_is_told(veth: tuple[str, str]) -> None:
-    from lab import namespaces
-
     namespaces.run_program(["ip", "-n", veth[0], "link", "set", "veth0", "down"])
     with inside(veth[0]), pytest.raises(CaptureError, match=r"veth0 is down: .*ip link set veth0 up"):
         open_capture(CaptureSettings("veth0"))

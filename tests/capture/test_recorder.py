@@ -188,11 +188,43 @@ def test_vlan_tags_are_kept_with_the_headers_behind_them(veth: tuple[str, str], 
         sender.bind(("veth0", 0))
         sender.send(frame)
     healths = [recorder.stop() for recorder in recorders]
-    # libpcap's `vlan` finds only tags beside the packet: on the sending side the kernel hands it over inside.
-    [received] = read_pcap(tmp_path / "1.pcap").records
-    assert received.data == frame[: 18 + 40 + 16]
-    assert received.wire_bytes == len(frame)
-    assert is_whole(healths[1])
+    for number, health in enumerate(healths):
+        [recorded] = read_pcap(tmp_path / f"{number}.pcap").records
+        assert recorded.data == frame[: 18 + 40 + 16]
+        assert recorded.wire_bytes == len(frame)
+        assert is_whole(health)
+
+
+def test_a_filter_may_hold_for_tagged_packets_on_both_sides(veth: tuple[str, str], tmp_path: Path) -> None:
+    def frame(link: bytes, port: int) -> bytes:
+        tcp = struct.pack("!HHIIBBHHH", 1, port, 3, 4, 0x50, 0x18, 100, 0, 0) + b"payload " * 40
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, bytes(4), bytes(4)) + tcp
+        return b"\xff" * 6 + b"\x02\0\0\0\0\1" + link + b"\x08\0" + ip
+
+    tag = struct.pack("!HH", 0x8100, 42)
+    sent = [frame(b"", 5810), frame(tag, 5810), frame(b"", 80), frame(tag, 80)]
+    recorders = []
+    for number, name in enumerate(veth):
+        with inside(name):
+            wanted = settings("veth0", filter="tcp and port 5810", also_tagged=True)
+            recorders.append(Recorder(wanted, tmp_path / f"{number}.pcap"))
+            recorders[-1].start()
+    with inside(veth[0]), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+        sender.bind(("veth0", 0))
+        for each in sent:
+            sender.send(each)
+    healths = [recorder.stop() for recorder in recorders]
+    for number, health in enumerate(healths):
+        kept = [record.data for record in read_pcap(tmp_path / f"{number}.pcap").records]
+        assert kept == [sent[0][: 14 + 40 + 16], sent[1][: 18 + 40 + 16]]
+        assert is_whole(health)
+        assert health.filter == "(tcp and port 5810) or (vlan and (tcp and port 5810))"
+
+
+def test_where_there_are_no_tags_a_filter_stays_as_it_is(tmp_path: Path) -> None:
+    with Recorder(settings("lo", filter="tcp port 9", also_tagged=True), tmp_path / "trace.pcap") as recorder:
+        pass
+    assert recorder.stop().filter == "tcp port 9"
 
 
 def test_a_tag_inside_the_packet_is_stepped_over(veth: tuple[str, str], tmp_path: Path) -> None:

@@ -115,12 +115,13 @@ def transfer(address: str, size_bytes: int, server: str | None = None, client: s
     return port
 
 
-def certificate(folder: Path, key_bits: int = 2048) -> tuple[Path, Path]:
-    """A self-signed certificate for localhost, and its key."""
+def certificate(folder: Path, key_bits: int = 2048, extension: str | None = None) -> tuple[Path, Path]:
+    """A self-signed certificate for localhost, and its key; an extension may make it long."""
     files = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         f"openssl req -x509 -newkey rsa:{key_bits} -nodes -days 2 -subj /CN=localhost".split()
-        + f"-out {files[0]} -keyout {files[1]}".split(),
+        + f"-out {files[0]} -keyout {files[1]}".split()
+        + (["-addext", extension] if extension else []),
         check=True,
         capture_output=True,
     )

@@ -86,6 +86,20 @@ def test_hosts_reach_each_other_over_the_path_and_are_gone_afterwards(
 
 @pytest.mark.root
 @pytest.mark.usefixtures("real_hosts")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_the_emulator_has_a_processor_that_no_program_of_a_host_uses(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    with joined_hosts(Topology.TUN, 4, 1500, HOSTS, PATH, tmp_path) as path:
+        emulator = os.sched_getaffinity(path.emulator.pid)
+        program = subprocess.run(["grep", "Cpus_allowed_list", "/proc/self/status"], stdout=subprocess.PIPE, check=True)
+        assert len(emulator) == 1
+        assert str(next(iter(emulator))) not in program.stdout.decode().split()[1].split(",")
+        assert os.sched_getaffinity(0) | emulator == before
+    assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts")
 def test_ctrl_c_at_a_terminal_does_not_reach_the_emulator(tmp_path: Path) -> None:
     with joined_hosts(Topology.TUN, 4, 1500, HOSTS, PATH, tmp_path) as path:
         assert os.getpgid(path.emulator.pid) != os.getpgid(0)

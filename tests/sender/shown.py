@@ -29,6 +29,15 @@ FAILED: dict[str, Any] = {
     "probe": None,
     "data": None,
 }
+DROPPED: dict[str, Any] = {
+    **FINISHED,
+    "probe": {**TRANSFER, "capture": {"sender_dropped": 0, "receiver_dropped": 0}},
+    "data": {**TRANSFER, "capture": {"sender_dropped": 1546, "receiver_dropped": None, "receiver_error": "no [lo]"}},
+}
+DROPPED_WORDS = (
+    "I_0 pair 1: probe 1 KiB at 2 Mbit/s, data 1 KiB at 2 Mbit/s; data: 1,546 packets not recorded at the sender;"
+    " data: capture at the receiver failed: no [lo]"
+)
 
 
 def tell(display: Display, plan: Plan) -> None:

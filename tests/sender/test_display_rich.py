@@ -6,9 +6,10 @@ import io
 
 from rich.console import Console
 
+from sender.display import RunView
 from sender.display_rich import RichDisplay
 from sender.plan import Plan
-from tests.sender.shown import tell
+from tests.sender.shown import DROPPED, DROPPED_WORDS, tell
 
 
 def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) -> None:
@@ -28,6 +29,15 @@ def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) ->
     ):
         assert words in text
     assert answers.getvalue() == "complete: [2] pairs\n"
+
+
+def test_a_pair_with_drops_has_a_line_that_stays(plan: Plan) -> None:
+    live = io.StringIO()
+    display = RichDisplay(Console(file=live, force_terminal=True, width=300, color_system=None))
+    display.started(RunView("run1", "a" * 32, plan, 0, 0.0, "there", "packets are not recorded"))
+    display.pair_finished(DROPPED)
+    display.close()
+    assert DROPPED_WORDS in live.getvalue()
 
 
 def test_fetching_alone_has_a_bar() -> None:

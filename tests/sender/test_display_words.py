@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sender.display import RunView
-from sender.display_words import fetched_words, moving_words, opening_lines, pair_words
+from sender.display_words import fetched_words, moving_words, opening_lines, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Plan
-from tests.sender.shown import FAILED, FINISHED
+from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED
 
 
 def test_words_for_what_was_fetched() -> None:
@@ -21,6 +21,13 @@ def test_words_for_what_moves_leave_out_what_is_not_known() -> None:
 def test_words_for_a_pair_say_how_it_went() -> None:
     assert pair_words(FINISHED) == "I_0 pair 1: probe 1 KiB at 2 Mbit/s, data 1 KiB at 2 Mbit/s"
     assert pair_words(FAILED) == "I_0 pair 2: failed after 5 attempts: digests differ"
+
+
+def test_packets_that_were_not_recorded_are_told_with_their_pair() -> None:
+    assert pair_words(DROPPED) == DROPPED_WORDS
+    assert troubled(DROPPED)
+    assert troubled(FAILED)
+    assert not troubled(FINISHED)
 
 
 def test_a_session_that_goes_on_says_after_which_pair(plan: Plan) -> None:

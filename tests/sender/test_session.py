@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 from collections.abc import Callable
 from typing import Any
@@ -96,6 +97,22 @@ def test_a_receiver_gone_for_good_ends_with_1_and_says_how_to_go_on(new_run: New
     assert again.run() == 0
     assert again.display.ends[0].record["pairs_finished"] == 3
     assert len(again.state["sessions"]) == 2
+
+
+def test_a_disk_too_full_for_the_end_of_the_run_is_one_line_that_says_how_to_go_on(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "run1/run.json")
+
+    folder = new_run(settings=QUICK, begun=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "end", full)
+        with pytest.raises(SenderError, match=r"^run1/run.json: No space left on device: to go on: vmtrace send --res"):
+            Sending(folder, FakeFarSide()).run()
+    again = Sending(folder, FakeFarSide())
+    assert again.run() == 0
+    assert again.state["status"] == "complete"
 
 
 def test_a_half_that_does_not_come_ends_with_1(new_run: NewRun) -> None:
