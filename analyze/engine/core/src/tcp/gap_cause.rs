@@ -219,8 +219,6 @@ const PROBE_TICKS_NS: i64 = 8_000_000;
 const LONGEST_SEGMENT_NS: i64 = 25_000_000;
 /// Longest delayed acknowledgement of two full segments in common stacks.
 const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
-/// Longest delayed acknowledgement at all (RFC 1122 section 4.2.3.2).
-const LONGEST_DELAY_NS: i64 = 500_000_000;
 /// A host acknowledges its backlog so many times faster than the path carries data.
 const FASTER_THAN_USUAL: f64 = 3.0;
 /// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
@@ -430,16 +428,7 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return None;
     }
     let receiver_ran = evidence.place == Place::Receiver && evidence.before_silence_ns * 2 >= evidence.gap_ns;
-    Some(match evidence.place {
-        _ if receiver_ran => (Cause::PathHold, 0.8),
-        Place::Receiver if owes_an_answer(evidence) => (Cause::LocalHostStall, 0.75),
-        _ => (Cause::HostOrPath, 0.6),
-    })
-}
-
-/// Data that arrived is acknowledged within half a second by any host that runs.
-fn owes_an_answer(evidence: &GapEvidence) -> bool {
-    evidence.outstanding_bytes > 0 && evidence.silence_ns > LONGEST_DELAY_NS
+    Some(if receiver_ran { (Cause::PathHold, 0.8) } else { (Cause::HostOrPath, 0.6) })
 }
 
 /// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
