@@ -53,7 +53,7 @@ def _tls(row: Row, _direction: str) -> str:
 
 def _why(row: Row) -> str:
     """The factor of the verdict; with a question mark where it is undetermined."""
-    factor = row.get("verdict_factor")
+    factor: str | None = row.get("verdict_factor")
     if factor is None:
         return ABSENT
     sure = (row.get("verdict_confidence") or 0) >= LEAST_CONFIDENCE

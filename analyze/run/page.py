@@ -70,8 +70,8 @@ def _beside(runs: Sequence[RunResults]) -> str:
         "run", "pairs", "ping mean [ms]", "probe: median rate [Mbit/s]", "data: median rate [Mbit/s]", "mean RTT [ms]",
         "mean loss [%]", "mean spacing [ms]", "probe and data: r",
     )  # fmt: skip
-    table = _table(head, ((_beside_cells(run), False) for run in runs))
-    return f'<section id="beside"><h2>Side by side</h2>{table}</section>'
+    beside = table(head, ((_beside_cells(run), False) for run in runs))
+    return f'<section id="beside"><h2>Side by side</h2>{beside}</section>'
 
 
 def _beside_cells(run: RunResults) -> list[str]:
@@ -80,13 +80,13 @@ def _beside_cells(run: RunResults) -> list[str]:
     return [
         printable(run.name),
         count(plan_rows(run)[-1].finished),
-        _number(data.ping.mean_s, 1e3),
-        _estimate(probe.median_goodput_bps, 1e-6),
-        _estimate(data.median_goodput_bps, 1e-6),
-        _estimate(data.mean_rtt_s, 1e3),
-        _estimate(data.mean_loss_rate, 100),
-        _estimate(data.mean_spacing_s, 1e3),
-        _estimate(correlation_rows(run)[-1].pearson),
+        number_text(data.ping.mean_s, 1e3),
+        estimate_text(probe.median_goodput_bps, 1e-6),
+        estimate_text(data.median_goodput_bps, 1e-6),
+        estimate_text(data.mean_rtt_s, 1e3),
+        estimate_text(data.mean_loss_rate, 100),
+        estimate_text(data.mean_spacing_s, 1e3),
+        estimate_text(correlation_rows(run)[-1].pearson),
     ]
 
 
