@@ -1,0 +1,169 @@
+"""Transfers of which it is known what limits them: the factor by construction, its parameters by dice from a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lab.accuracy import gap_runs
+from lab.accuracy.gap_runs import Made, StalledGuest
+from lab.description import Scenario
+from lab.hosts import HostSettings
+from lab.impairments import Hold, Impairments, TokenBucket
+from lab.stalls import Stalls
+from lab.transfer import Transfer
+
+_ENDLESS_BYTES = 1 << 34
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A transfer, the factors that count as the right verdict (the first is its label), and how to run it."""
+
+    name: str
+    factors: tuple[str, ...]
+    run: Callable[[Path], Made | None]
+
+
+def draw(seed: int, each: int) -> list[Labelled]:
+    """`each` transfers of every kind."""
+    dice = random.Random(seed)
+    makers = (
+        _receiver_window,
+        _send_buffer,
+        _pieces,
+        _pauses,
+        _bottleneck,
+        _losses,
+        _slow_start,
+        _blackouts,
+        _shaper,
+        _policer,
+        _stalled_sender,
+        _stalled_receiver,
+    )
+    return [maker(dice, f"{maker.__name__[1:]}-{number}") for maker in makers for number in range(each)]
+
+
+def _rtt_s(dice: random.Random, least: float, most: float) -> float:
+    return round(dice.uniform(least, most) * 1000) / 1000
+
+
+def _path(
+    rtt_s: float, rate_bps: float, queue_bytes: int, *, loss: float = 0.0, holds: tuple[Hold, ...] = ()
+) -> tuple[Impairments, Impairments]:
+    back = Impairments(delay_s=rtt_s / 2, holds=holds)
+    return replace(back, rate_bps=rate_bps, queue_bytes=queue_bytes, loss=loss), back
+
+
+def _labelled(
+    name: str,
+    factors: tuple[str, ...],
+    path: tuple[Impairments, Impairments],
+    transfer: Transfer,
+    dice: random.Random,
+    *congestion_controls: str,
+) -> Labelled:
+    host = HostSettings(dice.choice(congestion_controls or ("cubic", "reno")))
+    description = Scenario(name, name, transfer, *path, sender=host, receiver=host, seed=dice.randrange(1 << 31))
+    return Labelled(name, factors, lambda folder: gap_runs.run_path(description, folder))
+
+
+def _receiver_window(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.03, 0.15), dice.uniform(30e6, 60e6)
+    # The kernel doubles the buffer and advertises at most half to all of it: a fifth of the path's rate or less.
+    buffer_bytes = round(dice.uniform(0.05, 0.2) * rate_bps / 8 * rtt_s)
+    transfer = Transfer(seconds=5, payload_bytes=_ENDLESS_BYTES, receive_buffer_bytes=max(buffer_bytes, 8192))
+    return _labelled(
+        name, ("receiver_window",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, "cubic", "reno", "bbr"
+    )
+
+
+def _send_buffer(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.05, 0.15), dice.uniform(30e6, 60e6)
+    buffer_bytes = round(dice.uniform(0.05, 0.2) * rate_bps / 8 * rtt_s)
+    transfer = Transfer(seconds=5, payload_bytes=_ENDLESS_BYTES, send_buffer_bytes=max(buffer_bytes, 16_384))
+    return _labelled(name, ("send_buffer",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice)
+
+
+def _pieces(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.08), dice.uniform(20e6, 60e6)
+    interval_s = dice.uniform(0.02, 0.2)
+    piece_bytes = round(dice.uniform(0.05, 0.25) * rate_bps / 8 * interval_s)
+    transfer = Transfer(
+        seconds=5, payload_bytes=_ENDLESS_BYTES, write_bytes=max(piece_bytes, 3000), write_interval_s=interval_s
+    )
+    return _labelled(name, ("application",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, "cubic", "reno", "bbr")
+
+
+def _pauses(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.05), dice.uniform(10e6, 30e6)
+    every_bytes = round(0.5 * rate_bps / 8)
+    pauses = tuple((number * every_bytes, dice.uniform(0.3, 0.9)) for number in range(1, 6))
+    transfer = Transfer(seconds=9, payload_bytes=6 * every_bytes, write_pauses=pauses)
+    return _labelled(name, ("application",), _path(rtt_s, rate_bps, 300_000), transfer, dice)
+
+
+def _bottleneck(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.005, 0.06), dice.uniform(5e6, 40e6)
+    queue_bytes = max(round(dice.uniform(0.8, 3) * rate_bps / 8 * rtt_s), 30_000)
+    transfer = Transfer(seconds=6, payload_bytes=_ENDLESS_BYTES)
+    path = _path(rtt_s, rate_bps, queue_bytes)
+    return _labelled(name, ("bottleneck_bandwidth",), path, transfer, dice, "cubic", "reno", "bbr")
+
+
+def _losses(dice: random.Random, name: str) -> Labelled:
+    rtt_s, loss = _rtt_s(dice, 0.03, 0.1), dice.uniform(0.004, 0.02)
+    # Mathis: what the losses allow is a third of what the path does, or less.
+    rate_bps = max(3 * 1448 * 8 / rtt_s * 1.22 / loss**0.5, 20e6)
+    transfer = Transfer(seconds=6, payload_bytes=_ENDLESS_BYTES)
+    path = _path(rtt_s, rate_bps, 4_000_000, loss=loss)
+    return _labelled(name, ("congestion_window", "loss_recovery"), path, transfer, dice)
+
+
+def _slow_start(dice: random.Random, name: str) -> Labelled:
+    rtt_s = _rtt_s(dice, 0.08, 0.2)
+    transfer = Transfer(seconds=9, payload_bytes=14_480 * (2 ** dice.randint(4, 5)))
+    return _labelled(name, ("slow_start",), _path(rtt_s, 80e6, 4_000_000), transfer, dice)
+
+
+def _blackouts(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.06), dice.uniform(8e6, 25e6)
+    holds = tuple(Hold(start_s, dice.uniform(0.5, 0.9), drop=True) for start_s in (1.2, 3.1))
+    forward, back = _path(rtt_s, rate_bps, 200_000, holds=holds)
+    transfer = Transfer(seconds=5.5, payload_bytes=_ENDLESS_BYTES)
+    return _labelled(name, ("timeout_wait",), (forward, back), transfer, dice)
+
+
+def _shaper(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.05), dice.uniform(30e6, 60e6)
+    bucket = TokenBucket(rate_bps * dice.uniform(0.15, 0.4), round(rate_bps / 8 * dice.uniform(0.6, 1.2)), 300_000)
+    forward, back = _path(rtt_s, rate_bps, 300_000)
+    transfer = Transfer(seconds=6, payload_bytes=_ENDLESS_BYTES)
+    return _labelled(name, ("token_bucket",), (replace(forward, token_bucket=bucket), back), transfer, dice)
+
+
+def _policer(dice: random.Random, name: str) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.04), dice.uniform(8e6, 20e6)
+    forward, back = _path(rtt_s, 0, 0)
+    bucket = TokenBucket(rate_bps, round(rate_bps / 8 * dice.uniform(0.1, 0.4)))
+    transfer = Transfer(seconds=6, payload_bytes=_ENDLESS_BYTES)
+    return _labelled(name, ("token_bucket",), (replace(forward, token_bucket=bucket), back), transfer, dice)
+
+
+def _stalled(dice: random.Random, name: str, *, receives: bool) -> Labelled:
+    rtt_s, rate_bps = _rtt_s(dice, 0.008, 0.05), dice.uniform(15e6, 30e6)
+    path = _path(rtt_s, rate_bps, round(2 * rate_bps / 8 * max(rtt_s, 0.02)))
+    stalls = Stalls(0.4, 1.2, 0.25, 0.8)
+    wanted = StalledGuest(name, *path, stalls, dice.randrange(1 << 31), guest_receives=receives)
+    return Labelled(name, ("host_stall",), lambda folder: gap_runs.run_stalled_guest(wanted, folder))
+
+
+def _stalled_sender(dice: random.Random, name: str) -> Labelled:
+    return _stalled(dice, name, receives=False)
+
+
+def _stalled_receiver(dice: random.Random, name: str) -> Labelled:
+    return _stalled(dice, name, receives=True)
