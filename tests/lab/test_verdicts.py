@@ -45,11 +45,11 @@ def test_the_verdict_is_that_of_the_connection_with_most_of_the_senders_data() -
             "client": client,
             "client_to_server": direction,
             "server_to_client": {"payload_bytes": 10**9 - sent},
-        } | {"verdict": name}
+        } | {"verdict": {"factor": name}}
 
     document = {"connections": [connection("192.0.2.1:1", 5, "small"), connection("192.0.2.1:2", 500, "large")]}
-    assert verdict_of(document, "192.0.2.1") == "large"
-    assert verdict_of(document, "192.0.2.9") == "small"
+    assert verdict_of(document, "192.0.2.1") == {"factor": "large"}
+    assert verdict_of(document, "192.0.2.9") == {"factor": "small"}
 
 
 @pytest.mark.parametrize("seed", range(20))
