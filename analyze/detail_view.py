@@ -96,7 +96,7 @@ def _direction_rows(record: Record) -> Iterator[tuple[str, str, str]]:
     forth, back = (record[key] for key, _ in _NAMES)
     for key in _keys(forth, back):
         left, right = forth.get(key), back.get(key)
-        if key in ("not_measured", "peak_frames") or isinstance(left, list):
+        if key in ("not_measured", "peak_frames") or list in (type(left), type(right)):
             continue
         if key == "peak_rate_bps":
             yield "peak rate", "", ""

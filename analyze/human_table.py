@@ -136,7 +136,7 @@ def show(trace: "Trace", console: "Console", *, limit: int) -> None:
             text = f"{total - limit:,} smaller connections not shown (--limit {total} shows them)"
             console.print(Text(text, "dim"), soft_wrap=True)
         for line in _sentences(trace, limit):
-            console.print(Text(line), soft_wrap=True)
+            console.print(Text(line))
     for line in unmeasured(trace):
         console.print(Text(line, "dim"))
 

@@ -47,6 +47,7 @@ def test_reasons_for_what_is_missing_are_told(record: dict[str, Any]) -> None:
 
 
 def test_a_field_that_only_one_direction_has_is_told(record: dict[str, Any]) -> None:
+    record["client_to_server"]["limits"] = []  # told by direction, below the table
     text = shown(record)
     assert "segment_size_bytes" not in record["server_to_client"]
     labels = [line.split("  ")[0] for line in text.splitlines()]
@@ -108,3 +109,26 @@ def test_a_token_bucket_of_either_direction_is_told(record: dict[str, Any]) -> N
     assert cells(text, "kind")[-1].strip() == "shaper"
     assert cells(text, "sustained")[-1].strip() == "12.0 Mbit/s"
     assert cells(text, "refill")[-1].strip() == ABSENT
+
+
+def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict[str, Any]) -> None:
+    record["verdict"] = {
+        "factor": "receiver_window",
+        "share": 0.9,
+        "runner_up": "slow_start",
+        "confidence": 0.8,
+        "sentence": "The window was small.",
+        "evidence": [{"text": "the window", "frames": [3, 9], "display_filter": "frame.number in {3, 9}"}],
+        "what_if": [{"change": "twice the window", "goodput_bps": 2e6}],
+        "undetermined_between": [],
+    }
+    limit = {"factor": "receiver_window", "time_s": 3.0, "fraction": 0.75, "lost_bytes": 5_000_000}
+    record["client_to_server"]["limits"] = [limit, {**limit, "factor": "setup", "lost_bytes": None}]
+    lines = shown(record).splitlines()
+    why = lines.index("  why: The window was small.")
+    assert lines[why + 1] == "  confidence 80.0 %, then slow start"
+    assert lines[why + 2 : why + 4] == ["  evidence: the window", "    frame.number in {3, 9}"]
+    assert lines[why + 4] == "  with twice the window: 2.00 Mbit/s"
+    told = lines.index("what limited it, client → server:")
+    assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "cost", "5.00", "MB"]
+    assert lines[told + 2].split()[-2:] == ["75.0", "%"]

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import inputs_lines, main_direction, summary_html, summary_text
+from analyze.human_table import FIELDS, inputs_lines, main_direction, summary_html, summary_text
 from analyze.trace import read
+from analyze.units import ABSENT
 
 
 def test_the_table_tells_the_numbers(two_transfers: Any) -> None:
@@ -19,11 +20,10 @@ def test_the_table_tells_the_numbers(two_transfers: Any) -> None:
         "bytes",
         "time",
         "goodput",
+        "why",
         "RTT",
         "min",
-        "median",
         "retrans",
-        "lost",
     ]
     assert first.split()[:5] == ["1", "10.0.0.1:40000", "→", "10.0.0.2:5001", "56.8"]
     assert second.split()[0] == "2"
@@ -91,3 +91,18 @@ def test_the_main_direction_carries_most_payload() -> None:
     assert (
         main_direction({"client_to_server_payload_bytes": 5, "server_to_client_payload_bytes": 6}) == "server_to_client"
     )
+
+
+def test_the_verdict_on_the_largest_connections_is_told_in_sentences(two_transfers: Any) -> None:
+    text = summary_text(read(two_transfers.bytes()), limit=20, width=400)
+    sentence = next(line for line in text.splitlines() if line.startswith("1: "))
+    assert sentence.startswith("1: The sending application gave too little to send")
+    assert sentence.endswith("Confidence 94.5 %.")
+
+
+def test_a_verdict_that_is_open_has_a_question_mark() -> None:
+    why = next(field for field in FIELDS if field.title == "why")
+    row = {"verdict_factor": "slow_start", "verdict_confidence": 0.59}
+    assert why.text(row, "client_to_server") == "slow start?"
+    assert why.text(row | {"verdict_confidence": 0.6}, "client_to_server") == "slow start"
+    assert why.text({"verdict_factor": None}, "client_to_server") == ABSENT
