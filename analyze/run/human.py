@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyze.run.charts.throughput_pairs import correlation_text
+from analyze.run.limits import limit_rows, limit_sentences
 from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.records import ROLES
 from analyze.run.results import RunResults
@@ -46,7 +47,7 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
-    for lines in (two_sides_lines(results), variation_lines(results)):
+    for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results)):
         for line in lines:
             console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
 
@@ -223,6 +224,14 @@ def _clock_lines(clock: ClockRow) -> Iterator[str]:
         f"clock: the receiver's is {seconds(abs(clock.offset_s))} {ahead} the sender's"
         f" (± {seconds(clock.offset_error_s)}), by {spread} not the same in all transfers{steps}"
     )
+
+
+def limit_lines(results: RunResults) -> Iterator[str]:
+    """What limited the transfers, in a sentence for probes and one for data."""
+    said = list(limit_sentences(limit_rows(results)))
+    if said:
+        yield ""
+        yield from said
 
 
 def variation_lines(results: RunResults) -> Iterator[str]:

@@ -5,6 +5,7 @@ where it was sent, because only there is loss complete and a round trip whole. W
 end's is used: its loss is what the receiver can tell, its round trips would be the receiver's own delay and stay out.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,6 +59,12 @@ class Measures:
     zero_windows: int | None = None
     window_limited_fraction: float | None = None
     flight_max_bytes: int | None = None
+    verdict_factor: str | None = None
+    """What limited the transfer most: of its connection with most payload."""
+    verdict_confidence: float | None = None
+    verdict_sentence: str | None = None
+    limits: str | None = None
+    """Time in seconds and lost bytes by factor over all connections, as JSON: `{"slow_start": [0.2, 40000]}`."""
     capture_goodput_bps: float | None = None
     unseen_acked_bytes: int | None = None
     """Bytes that were acknowledged, and that the capture missed."""
@@ -241,9 +248,31 @@ def _together(flows: Sequence[Flow]) -> Measures:
         **_spacing(flows),
         **_window(flows),
         flight_max_bytes=_extreme(max, flows, "flight_max_bytes"),
+        **_verdict(flows),
         capture_goodput_bps=flows[0].get("goodput_bps") if len(flows) == 1 else None,
         unseen_acked_bytes=_unseen(flows),
     )
+
+
+def _verdict(flows: Sequence[Flow]) -> dict[str, Any]:
+    judged = [(flow, flow.trace.records([flow.connection])[0]) for flow in flows]
+    together: dict[str, list[float | None]] = {}
+    for flow, record in judged:
+        for limit in record[flow.direction]["limits"]:
+            known = together.setdefault(limit["factor"], [0.0, 0])
+            known[0] = (known[0] or 0.0) + limit["time_s"]
+            lost = limit["lost_bytes"]
+            known[1] = None if lost is None or known[1] is None else known[1] + lost
+    largest, record = max(judged, key=lambda one: one[0].get("payload_bytes") or 0)
+    verdict = record["verdict"]
+    if verdict is None or verdict["direction"] != largest.direction:
+        return {"limits": json.dumps(together) if together else None}
+    return {
+        "verdict_factor": verdict["factor"],
+        "verdict_confidence": verdict["confidence"],
+        "verdict_sentence": verdict["sentence"],
+        "limits": json.dumps(together),
+    }
 
 
 def _rtt(flows: Sequence[Flow]) -> dict[str, Any]:

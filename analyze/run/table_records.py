@@ -6,6 +6,7 @@ An `Estimate` becomes four columns: `mean_rtt_s`, `mean_rtt_low_s`, `mean_rtt_hi
 from dataclasses import asdict, fields
 from typing import Any
 
+from analyze.run.limits import limit_rows
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
 from analyze.run.statistics import ABSENT, Estimate
@@ -38,6 +39,7 @@ def tables(results: RunResults) -> dict[str, list[Record]]:
         "table_2": [_fields(row) for row in metrics_rows(results)],
         "correlation": [_correlation(row) for row in correlation_rows(results)],
         "prediction": [_prediction(row) for row in prediction_rows(results)],
+        "limits": [asdict(row) for row in limit_rows(results)],
         "stability": [_spread(row) for row in variation(results).spreads],
         "influences": [_finding(one) for one in variation(results).findings],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],

@@ -26,7 +26,7 @@ from analyze.trace import version
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 1
+_FORMAT = 2
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {

@@ -31,6 +31,8 @@ def without_copies(document: Record) -> list[Record]:
     ways = [dict(way) for way in directions(document)]
     for way in ways:
         way["spacing"] = {key: value for key, value in way["spacing"].items() if key != "anomalies"}
+        way.pop("peak_frames", None)
+        way["limit_intervals"] = [{**one, "frames": None} for one in way.get("limit_intervals", ())]
     return ways
 
 

@@ -1,7 +1,6 @@
 //! The frames that prove a verdict: the ends of the longest intervals of its factor.
 
 use super::{Case, Decision, Evidence};
-use crate::output::describe::endpoint;
 use crate::tcp::limits::{Factor, Run};
 use crate::tcp::verdict::sentence::in_words;
 
@@ -31,18 +30,6 @@ fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
         longest_ns as f64 / 1e9,
     );
     let list = frames.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let display_filter = format!("{} && frame.number in {{{list}}}", of_connection(case));
+    let display_filter = format!("frame.number in {{{list}}}");
     Some(Evidence { text, frames, display_filter })
-}
-
-/// Both endpoints of the connection in Wireshark's words.
-fn of_connection(case: &Case) -> String {
-    let family = if case.connection.ip_version == 4 { "ip" } else { "ipv6" };
-    let ends = [0, 1].map(|side| {
-        let endpoint = endpoint(case.connection, side);
-        let (address, port) = endpoint.rsplit_once(':').unwrap_or((&endpoint, ""));
-        let address = address.trim_matches(['[', ']']).to_owned();
-        format!("{family}.addr == {address} && tcp.port == {port}")
-    });
-    ends.join(" && ")
 }

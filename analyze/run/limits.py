@@ -1,0 +1,90 @@
+"""What limited the transfers of a run: the engine's verdicts and limits (docs/verdict.md) taken together.
+
+A factor's weight is its share of all bytes that the transfers lost to any; a run has one verdict for probes and one for
+data.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from analyze.human_table import LEAST_CONFIDENCE
+from analyze.run.records import ROLES, Role
+from analyze.run.results import RunResults
+from analyze.run.transfers import MeasuredTransfer
+from analyze.units import plural, share
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """One factor over the probes, or the data transfers, of a run."""
+
+    role: Role
+    factor: str
+    first_in: int
+    """Transfers whose verdict it is, with enough confidence."""
+    judged: int
+    """Transfers with a verdict, left open or not."""
+    time_s: float
+    time_share: float | None
+    lost_bytes: float
+    lost_share: float | None
+    """Of what all factors but waiting for the other side lost."""
+
+
+def limit_rows(run: RunResults) -> list[LimitRow]:
+    """For each role its factors, the one that lost most first."""
+    return [
+        row for role in ROLES for row in _of_role(role, [one for one in run.transfers if one.transfer.role == role])
+    ]
+
+
+def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow]:
+    first = Counter(
+        one.measures.verdict_factor
+        for one in transfers
+        if one.measures.verdict_factor and (one.measures.verdict_confidence or 0) >= LEAST_CONFIDENCE
+    )
+    judged = sum(one.measures.verdict_factor is not None for one in transfers)
+    times: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for one in transfers:
+        for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
+            times[factor] += time_s
+            lost[factor] += lost_bytes or 0
+    all_s = sum(times.values())
+    all_lost = sum(value for factor, value in lost.items() if factor != "idle")
+    rows = [
+        LimitRow(
+            role,
+            factor,
+            first[factor],
+            judged,
+            time_s,
+            time_s / all_s if all_s else None,
+            lost[factor],
+            lost[factor] / all_lost if all_lost and factor != "idle" else None,
+        )
+        for factor, time_s in times.items()
+    ]
+    return sorted(rows, key=lambda row: (-(row.lost_share or 0.0), -row.time_s))
+
+
+def limit_sentences(rows: Sequence[LimitRow]) -> Iterator[str]:
+    """The verdict on the run, a sentence for each role that has one."""
+    for role in ROLES:
+        own = [row for row in rows if row.role == role]
+        most = max(own, key=lambda row: (row.first_in, row.lost_share or 0.0), default=None)
+        if most is None or not most.judged:
+            continue
+        if not most.first_in:
+            yield f"{role}: what limited the transfers is left open in all {most.judged} of them"
+            continue
+        costliest = max(own, key=lambda row: row.lost_share or 0.0)
+        words = most.factor.replace("_", " ")
+        said = f"{role}: {words} limited {most.first_in} of {plural(most.judged, 'transfer')}"
+        if costliest.lost_share:
+            cost = f"cost {share(costliest.lost_share)} of the lost throughput"
+            said += f" and {cost}" if costliest is most else f"; {costliest.factor.replace('_', ' ')} {cost}"
+        yield said

@@ -1,0 +1,75 @@
+"""What limited the transfers of a run, taken together."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from analyze.run.limits import LimitRow, limit_rows, limit_sentences
+from analyze.run.page_limits import limits_part
+from analyze.run.results import RunResults
+from tests.analyze.test_run_tables import results_of
+
+
+def judged(
+    results: RunResults, verdicts: list[tuple[str, str | None, float, dict[str, list[float | None]]]]
+) -> RunResults:
+    """The run with these verdicts in place of its own: role, factor, confidence, limits; the rest is not judged."""
+    waiting = list(verdicts)
+    transfers = []
+    for one in results.transfers:
+        found = next((verdict for verdict in waiting if verdict[0] == one.transfer.role), None)
+        measures = replace(one.measures, verdict_factor=None, verdict_confidence=None, limits=None)
+        if found is not None:
+            waiting.remove(found)
+            _, factor, confidence, limits = found
+            measures = replace(
+                measures, verdict_factor=factor, verdict_confidence=confidence, limits=json.dumps(limits)
+            )
+        transfers.append(replace(one, measures=measures))
+    assert not waiting
+    return replace(results, transfers=tuple(transfers))
+
+
+@pytest.fixture
+def results(small_run: Any) -> RunResults:
+    return judged(
+        results_of(small_run),
+        [
+            ("data", "receiver_window", 0.9, {"receiver_window": [3.0, 600], "slow_start": [1.0, 100]}),
+            ("data", "slow_start", 0.5, {"receiver_window": [1.0, 200], "idle": [5.0, 9000], "setup": [1.0, None]}),
+        ],
+    )
+
+
+def test_times_and_losses_are_summed_by_factor_and_waiting_for_the_other_side_is_no_loss(results: RunResults) -> None:
+    rows = {row.factor: row for row in limit_rows(results)}
+    assert set(rows) == {"receiver_window", "slow_start", "idle", "setup"}
+    window = rows["receiver_window"]
+    assert window == LimitRow("data", "receiver_window", 1, 2, 4.0, 4 / 11, 800, 8 / 9)
+    assert rows["idle"].lost_share is None
+    assert rows["idle"].time_share == 5 / 11
+
+
+def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) -> None:
+    rows = {row.factor: row for row in limit_rows(results)}
+    assert (rows["slow_start"].first_in, rows["slow_start"].judged) == (0, 2)
+    assert list(limit_sentences(limit_rows(results))) == [
+        "data: receiver window limited 1 of 2 transfers and cost 88.9 % of the lost throughput"
+    ]
+
+
+def test_all_verdicts_left_open_are_told_so(small_run: Any) -> None:
+    run = judged(results_of(small_run), [("probe", "setup", 0.4, {"setup": [1.0, 5]})])
+    assert list(limit_sentences(limit_rows(run))) == ["probe: what limited the transfers is left open in all 1 of them"]
+
+
+def test_the_page_says_where_nothing_can_be_judged(small_run: Any) -> None:
+    assert "enough packets" in limits_part(judged(results_of(small_run), []))
+
+
+def test_the_page_has_sentence_and_numbers(results: RunResults) -> None:
+    page = limits_part(results)
+    assert "receiver window limited 1 of 2 transfers" in page
+    assert "88.9 %" in page
