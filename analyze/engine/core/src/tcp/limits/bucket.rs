@@ -18,7 +18,7 @@ pub fn network_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
         let last = run.end_ns.saturating_sub(series.start_ns).max(0) / series.bin_ns;
         let bins = usize::try_from(first).unwrap_or(usize::MAX)..=usize::try_from(last).unwrap_or(usize::MAX);
         for bin in bins.take_while(|bin| *bin < series.bins.len()) {
-            let start_ns = series.start_ns.saturating_add(bin as i64 * series.bin_ns);
+            let start_ns = series.start_ns.saturating_add((bin as i64).saturating_mul(series.bin_ns));
             let end_ns = start_ns.saturating_add(series.bin_ns);
             let overlap_ns = run.end_ns.min(end_ns).saturating_sub(run.start_ns.max(start_ns)).max(0);
             shares[bin] -= overlap_ns as f32 / series.bin_ns as f32;
