@@ -25,6 +25,14 @@ _INPUTS_SHOWN = 10
 LEAST_CONFIDENCE = 0.6
 """A verdict below this confidence is undetermined (the engine's `verdict::LEAST_CONFIDENCE`)."""
 _SENTENCES_SHOWN = 3
+_SHORT_FACTORS = {
+    "host_stall": "stalls",
+    "timeout_wait": "timeouts",
+    "loss_recovery": "losses",
+    "receiver_window": "recv. window",
+    "bottleneck_bandwidth": "path's rate",
+    "congestion_window": "cong. window",
+}
 
 Row = dict[str, Any]
 
@@ -57,7 +65,7 @@ def _why(row: Row) -> str:
     if factor is None:
         return ABSENT
     sure = (row.get("verdict_confidence") or 0) >= LEAST_CONFIDENCE
-    return factor.replace("_", " ") + ("" if sure else "?")
+    return _SHORT_FACTORS.get(factor, factor.replace("_", " ")) + ("" if sure else "?")
 
 
 def _get(name: str) -> Callable[[Row, str], Any]:

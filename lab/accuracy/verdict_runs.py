@@ -84,7 +84,10 @@ def _receiver_window(dice: random.Random, name: str) -> Labelled:
 def _send_buffer(dice: random.Random, name: str) -> Labelled:
     rtt_s, rate_bps = _rtt_s(dice, 0.05, 0.15), dice.uniform(30e6, 60e6)
     buffer_bytes = round(dice.uniform(0.05, 0.2) * rate_bps / 8 * rtt_s)
-    transfer = Transfer(seconds=5, payload_bytes=_ENDLESS_BYTES, send_buffer_bytes=max(buffer_bytes, 16_384))
+    # Pieces of a segment: larger ones wake the writer in bursts that the emulator cannot take in on time.
+    transfer = Transfer(
+        seconds=5, payload_bytes=_ENDLESS_BYTES, send_buffer_bytes=max(buffer_bytes, 16_384), write_bytes=1448
+    )
     return _labelled(name, ("send_buffer",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice)
 
 

@@ -435,7 +435,8 @@ impl ConnectionSummary {
 /// What limited either direction.
 fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Box<Judgement>> {
     let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
-    let tls_end_ns = hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
+    let tls_end_ns =
+        hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
     let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns));
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
 }

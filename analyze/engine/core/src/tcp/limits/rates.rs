@@ -56,25 +56,34 @@ impl Rates {
         self.list = halved;
     }
 
-    /// 95th percentile by time of the rates that show the capacity, of all where they are too few; none without any.
+    /// 95th percentile by time of the rates that show the capacity; of all where those are too few, or slower than the whole
+    /// was. None without any.
     pub fn reference_bytes_s(&self) -> Option<f64> {
-        let time = |wanted: fn(&&Rate) -> bool| self.list.iter().filter(wanted).map(|rate| rate.time_ns).sum::<u64>();
-        let (all_ns, telling_ns) = (time(|_| true), time(|rate| rate.shows_capacity));
-        let any = (telling_ns as f64) < LEAST_SHARE * all_ns as f64;
-        let mut rates: Vec<(f64, u64)> = self
-            .list
-            .iter()
-            .filter(|rate| (any || rate.shows_capacity) && rate.time_ns > 0)
-            .map(|rate| (rate.bytes as f64 * 1e9 / rate.time_ns as f64, rate.time_ns))
-            .collect();
-        rates.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let wanted_ns = REFERENCE_RANK * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
-        let mut passed_ns = 0.0;
-        let reached = |&(_, time_ns): &(f64, u64)| {
-            passed_ns += time_ns as f64;
-            passed_ns >= wanted_ns
-        };
-        let found = rates.iter().copied().find(reached).or(rates.last().copied());
-        found.map(|(rate, _)| rate).filter(|rate| *rate > 0.0)
+        let all_ns: u64 = self.list.iter().map(|rate| rate.time_ns).sum();
+        let bytes: u64 = self.list.iter().map(|rate| rate.bytes).sum();
+        let telling: Vec<Rate> = self.list.iter().filter(|rate| rate.shows_capacity).copied().collect();
+        let telling_ns: u64 = telling.iter().map(|rate| rate.time_ns).sum();
+        let mean = bytes as f64 * 1e9 / all_ns.max(1) as f64;
+        percentile(&telling)
+            .filter(|rate| telling_ns as f64 >= LEAST_SHARE * all_ns as f64 && *rate >= mean)
+            .or_else(|| percentile(&self.list))
     }
+}
+
+/// The rate that is not exceeded for 95 % of the time.
+fn percentile(list: &[Rate]) -> Option<f64> {
+    let mut rates: Vec<(f64, u64)> = list
+        .iter()
+        .filter(|rate| rate.time_ns > 0)
+        .map(|rate| (rate.bytes as f64 * 1e9 / rate.time_ns as f64, rate.time_ns))
+        .collect();
+    rates.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    let wanted_ns = REFERENCE_RANK * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
+    let mut passed_ns = 0.0;
+    let reached = |&(_, time_ns): &(f64, u64)| {
+        passed_ns += time_ns as f64;
+        passed_ns >= wanted_ns
+    };
+    let found = rates.iter().copied().find(reached).or(rates.last().copied());
+    found.map(|(rate, _)| rate).filter(|rate| *rate > 0.0)
 }

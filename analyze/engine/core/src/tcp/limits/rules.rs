@@ -22,7 +22,10 @@ const SAME_RATE: f64 = 0.85;
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
 const ROUNDS_WITH_LOSS: usize = 3;
-/// Rounds looked at for that on either side.
+/// How much larger the flight and how much longer the round trip are in a round that probes.
+const PROBE_FLIGHT: f64 = 1.15;
+const PROBE_ROUND_TRIP: f64 = 1.1;
+/// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
 /// Rounds with one flight that show a limit of the sender's own (of short transfers), and how far their flights may lie
 /// apart.
@@ -100,15 +103,25 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
-    // A sender that probes for more (BBR) makes a queue in one round of eight only.
-    let probing = around.iter().any(queued) && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
-    (standing || probing || holds_through_loss(neighbours(rounds, index, NEAR))) && {
+    (standing || is_probed_in_vain(around) || holds_through_loss(neighbours(rounds, index, NEAR))) && {
         let highest = (0..rounds.len())
             .filter(|&other| other.abs_diff(index) <= REACH)
             .map(|other| smoothed_rate(rounds, other))
             .fold(0.0, f64::max);
         smoothed_rate(rounds, index) >= SAME_RATE * highest
     }
+}
+
+/// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more.
+fn is_probed_in_vain(around: &[Round]) -> bool {
+    let extremes = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
+    };
+    let (least_flight, most_flight) = extremes(&mut around.iter().map(|round| round.max_flight as f64));
+    let (least_rtt, most_rtt) = extremes(&mut around.iter().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
+    most_flight >= PROBE_FLIGHT * least_flight
+        && most_rtt >= PROBE_ROUND_TRIP * least_rtt
+        && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
 /// The rate stays the same through losses: it is no congestion window that shrinks with each of them.

@@ -13,6 +13,8 @@ const HIGHEST_CONFIDENCE: f64 = 0.95;
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
+/// Where packets stopped at a host or on the path.
+const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
 
@@ -36,7 +38,9 @@ pub struct Decision {
 impl Decision {
     /// The factor and the runner-up.
     pub fn candidates(&self) -> Vec<Factor> {
-        [Some(self.factor), self.runner_up].into_iter().flatten().collect()
+        // What a capture leaves open is whether a host stood still or the path held the packets.
+        let other = if self.factor == Factor::Unknown { Some(Factor::HostStall) } else { self.runner_up };
+        [Some(self.factor), other].into_iter().flatten().collect()
     }
 }
 
@@ -44,12 +48,12 @@ impl Decision {
 /// belong to every transfer; a host that stands still belongs to none.
 fn least_share(factor: Factor) -> f64 {
     match factor {
-        Factor::HostStall => 0.08,
+        Factor::HostStall | Factor::Unknown => 0.08,
         Factor::TimeoutWait => 0.1,
         Factor::Application | Factor::ReceiverWindow => 0.15,
         Factor::LossRecovery | Factor::CongestionWindow | Factor::SendBuffer | Factor::TokenBucket => 0.2,
         Factor::Setup | Factor::SlowStart => 0.3,
-        Factor::BottleneckBandwidth | Factor::Idle | Factor::Unknown => f64::INFINITY,
+        Factor::BottleneckBandwidth | Factor::Idle => f64::INFINITY,
     }
 }
 
@@ -124,6 +128,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             window_unknown && (factor.shows_capacity() || factor == Factor::Application),
             Some("a capture with the handshake, which tells the window scale"),
         ),
+        (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (
             CAPTURE_LOSS_CONFIDENCE,
             case.direction.loss_caveat().is_some() && blames_loss,

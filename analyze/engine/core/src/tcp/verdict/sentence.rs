@@ -6,7 +6,7 @@ use crate::tcp::limits::Factor;
 /// The sentence.
 pub fn sentence(case: &Case, decision: &Decision) -> String {
     if decision.confidence < LEAST_CONFIDENCE {
-        return undetermined(decision);
+        return undetermined(case, decision);
     }
     let weight = if decision.by_lost_bytes {
         format!("{} of the lost throughput", percent(decision.share))
@@ -16,7 +16,14 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     format!("{} ({weight}).", because(case, decision.factor))
 }
 
-fn undetermined(decision: &Decision) -> String {
+fn undetermined(case: &Case, decision: &Decision) -> String {
+    if decision.factor == Factor::Unknown {
+        let time = seconds(case.limits.shares[Factor::Unknown as usize].time_ns);
+        return format!(
+            "Undetermined: packets stopped for {time} in all, at a host or on the path; {} would decide.",
+            decision.needed.unwrap_or("a second capture")
+        );
+    }
     let names: Vec<&str> = decision.candidates().into_iter().map(in_words).collect();
     let needed = decision.needed.unwrap_or("a longer transfer");
     match names.as_slice() {
