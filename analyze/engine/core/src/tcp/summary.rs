@@ -242,7 +242,7 @@ impl DirectionSummary {
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
     /// Client's data, server's data; none if it was too short to judge.
-    pub limits: [Option<LimitsSummary>; 2],
+    pub limits: [Option<Box<LimitsSummary>>; 2],
 }
 
 /// One connection.
@@ -329,7 +329,7 @@ impl ConnectionSummary {
                 vantage_known: vantage.side != Side::Unknown,
                 peer_closed: closed[1 - side],
             };
-            let limits = judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_mut());
+            let limits = judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
             summarise(half, &peer.offer, &context, limits)
         });
         if let Some(tracker) = &tls {
@@ -373,7 +373,7 @@ impl ConnectionSummary {
 
     /// What limited the data of one side; none if it was too short to judge.
     pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
-        self.judgement.as_deref()?.limits[side].as_ref()
+        self.judgement.as_deref()?.limits[side].as_deref()
     }
 
     /// Round trip of the handshake, client to server, wherever the capture stands.
@@ -437,7 +437,7 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
     let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
     let tls_end_ns =
         hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
-    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns));
+    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns).map(Box::new));
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
 }
 
