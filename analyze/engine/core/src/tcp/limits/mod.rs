@@ -157,20 +157,15 @@ impl Limits {
         let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
         let cuts = self.take_cuts(index);
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
-        let factor = rules::factor(&self.rounds, index, &background);
-        let underlying = match factor {
-            Factor::ReceiverWindow | Factor::Application => factor,
-            _ => rules::underlying(&self.rounds, index, &background),
-        };
+        let [factor, underlying] = rules::factors(&self.rounds, index, &background);
         let round = self.rounds[index];
         self.loss_seen |= round.retransmitted > 0;
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
-            self.add(factor, share);
+            self.shares[factor as usize].add(share);
         }
-        let share = &mut self.underlying[underlying as usize];
-        share.time_ns += round.duration_ns();
-        share.bytes += round.delivered_bytes;
+        let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
+        self.underlying[underlying as usize].add(whole);
         if round.duration_ns() > 0 {
             let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
             self.rates.add(&round, factor.shows_capacity() && steady);
@@ -201,10 +196,6 @@ impl Limits {
         self.gaps.retain(|gap| gap.end_ns > end_ns);
         cuts.sort_unstable_by_key(|gap| gap.start_ns);
         cuts
-    }
-
-    fn add(&mut self, factor: Factor, share: Share) {
-        self.shares[factor as usize].add(share);
     }
 
     /// Writes a round and its gaps into the runs.

@@ -48,29 +48,23 @@ pub struct Background {
     pub no_loss_yet: bool,
 }
 
-/// The factor of `rounds[index]` outside of its gaps, its recovery and its idle time.
-pub fn factor(rounds: &[Round], index: usize, background: &Background) -> Factor {
-    let Some(round) = rounds.get(index) else { return Factor::Unknown };
+/// The factor of `rounds[index]` outside of its gaps, its recovery and its idle time; and what it would be without slow start.
+pub fn factors(rounds: &[Round], index: usize, background: &Background) -> [Factor; 2] {
+    let Some(round) = rounds.get(index) else { return [Factor::Unknown; 2] };
     if is_window_limited(round) {
-        Factor::ReceiverWindow
-    } else if is_application_limited(rounds, index) {
-        Factor::Application
-    } else if round.slow_start {
-        Factor::SlowStart
-    } else {
-        underlying(rounds, index, background)
+        return [Factor::ReceiverWindow; 2];
     }
-}
-
-/// What would limit the round if nothing disturbed it.
-pub fn underlying(rounds: &[Round], index: usize, background: &Background) -> Factor {
-    if is_bottleneck_limited(rounds, index, background) {
+    if is_application_limited(rounds, index) {
+        return [Factor::Application; 2];
+    }
+    let underlying = if is_bottleneck_limited(rounds, index, background) {
         Factor::BottleneckBandwidth
     } else if is_send_buffer_limited(rounds, index, background) {
         Factor::SendBuffer
     } else {
         Factor::CongestionWindow
-    }
+    };
+    [if round.slow_start { Factor::SlowStart } else { underlying }, underlying]
 }
 
 /// Rule 5: the window was full for most of it.
