@@ -258,6 +258,16 @@ impl Half {
         (wire_segments(packet.payload_length, size), size)
     }
 
+    /// Packets with payload, those included that are not in the counters yet.
+    pub fn data_packets_so_far(&self) -> u64 {
+        self.data_packets + self.together.packets
+    }
+
+    /// Positions acknowledged, cumulatively or selectively.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.stream_offset(self.una) + self.live.as_ref().map_or(0, |live| live.scoreboard.total())
+    }
+
     /// When the last packet with data or FIN passed.
     pub fn spoke_ns(&self) -> Option<i64> {
         self.live.as_ref().and_then(|live| live.spacing.last_time_ns()).max(self.fin_ns)

@@ -52,9 +52,9 @@ impl Half {
         let Some(live) = &self.live else { return Totals::default() };
         let moments = &live.round_trips.moments;
         Totals {
-            data_packets: self.data_packets + self.together.packets,
+            data_packets: self.data_packets_so_far(),
             arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes,
-            acknowledged_bytes: self.una.saturating_sub(self.base) + live.scoreboard.total(),
+            acknowledged_bytes: self.acknowledged_bytes(),
             retransmitted_bytes: self.loss.retransmitted_bytes,
             samples: moments.count,
             samples_sum_ns: moments.sum_ns,

@@ -280,7 +280,7 @@ impl LimitsSummary {
 }
 
 /// What belongs to setup.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Opening {
     /// First packet of the connection.
     pub start_ns: i64,
@@ -289,9 +289,9 @@ pub struct Opening {
     /// End of the TCP handshake, and of the TLS handshake if there is one.
     pub end_ns: i64,
     /// What the time between the end of the opening and the first data was.
-    pub wait: Option<Factor>,
-    /// First frames of connection and data.
-    pub frames: [u32; 2],
+    pub wait: Factor,
+    /// First frame of the connection.
+    pub frame: u32,
 }
 
 impl LimitsSummary {
@@ -315,7 +315,7 @@ impl LimitsSummary {
         let before_data_ns = setup_end_ns.min(data_ns);
         let mut first = Vec::new();
         let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
-            let run = Run { start_ns, end_ns, factor, bytes: 0, frames: opening.frames };
+            let run = Run { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
             if run.duration_ns() > 0 {
                 self.shares[factor as usize].time_ns += run.duration_ns();
                 self.underlying[factor as usize].time_ns += run.duration_ns();
@@ -323,9 +323,7 @@ impl LimitsSummary {
             }
         };
         push(opening.start_ns, before_data_ns, Factor::Setup);
-        if let Some(factor) = opening.wait {
-            push(before_data_ns, data_ns, factor);
-        }
+        push(before_data_ns, data_ns, opening.wait);
         let mut runs = Runs::default();
         first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
         self.runs = runs.into_list();

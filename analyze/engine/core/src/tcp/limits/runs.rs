@@ -80,11 +80,6 @@ impl Runs {
     }
 
     /// All, in time order.
-    pub fn list(&self) -> &[Run] {
-        &self.list
-    }
-
-    /// All, in time order.
     pub fn into_list(self) -> Vec<Run> {
         self.list
     }
@@ -104,8 +99,9 @@ mod tests {
         runs.push(run(0, 10, Factor::SlowStart));
         runs.push(run(10, 20, Factor::SlowStart));
         runs.push(run(20, 30, Factor::Application));
-        assert_eq!(runs.list()[0], Run { bytes: 2, ..run(0, 20, Factor::SlowStart) });
-        assert_eq!(runs.list().len(), 2);
+        let list = runs.into_list();
+        assert_eq!(list[0], Run { bytes: 2, ..run(0, 20, Factor::SlowStart) });
+        assert_eq!(list.len(), 2);
     }
 
     #[test]

@@ -65,16 +65,15 @@ impl Connection {
         let half = &self.halves[side];
         let first_data_ns = half.first_data_ns.filter(|_| half.data_packets >= FEWEST_DATA_PACKETS)?;
         let peer = &self.halves[1 - side];
-        let peer_first_ns = peer.first_data_ns;
         let opening = Opening {
             start_ns: self.start_ns,
             first_data_ns,
             end_ns: self.handshake.completed_ns.max(tls_end_ns).unwrap_or(self.start_ns),
-            wait: Some(match peer_first_ns {
+            wait: match peer.first_data_ns {
                 Some(peer_ns) if peer_ns < first_data_ns => Factor::Idle,
                 _ => Factor::Application,
-            }),
-            frames: [self.first_frame, self.first_frame],
+            },
+            frame: self.first_frame,
         };
         let last_ns = half.last_data_ns;
         let around = self.around(side);
@@ -108,8 +107,7 @@ fn factor_of(gap: &ClassifiedGap, limited: bool) -> Option<Factor> {
 
 impl Half {
     fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {
-        let data_packets = self.data_packets + self.together.packets;
-        let delivered_bytes = self.stream_offset(self.una);
+        let (data_packets, delivered_bytes) = (self.data_packets_so_far(), self.acknowledged_bytes());
         let (first_data_ns, loss) = (self.first_data_ns, self.loss);
         let Some(live) = self.live.as_deref_mut() else { return };
         if data_packets < FEWEST_DATA_PACKETS {
@@ -127,7 +125,7 @@ impl Half {
         let meter = Meter {
             time_ns,
             frame,
-            delivered_bytes: delivered_bytes + live.scoreboard.total(),
+            delivered_bytes,
             limited_ns: live.view.limited_ns(),
             busy_ns,
             blocked_ns: live.view.blocked_ns(),
