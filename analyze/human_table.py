@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
+from analyze.verdict import is_open
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,8 +23,6 @@ DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH = 26
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
-LEAST_CONFIDENCE = 0.6
-"""A verdict below this confidence is undetermined (the engine's `verdict::LEAST_CONFIDENCE`)."""
 _SENTENCES_SHOWN = 3
 _SHORT_FACTORS = {
     "host_stall": "stalls",
@@ -64,8 +63,9 @@ def _why(row: Row) -> str:
     factor: str | None = row.get("verdict_factor")
     if factor is None:
         return ABSENT
-    sure = (row.get("verdict_confidence") or 0) >= LEAST_CONFIDENCE
-    return _SHORT_FACTORS.get(factor, factor.replace("_", " ")) + ("" if sure else "?")
+    return _SHORT_FACTORS.get(factor, factor.replace("_", " ")) + (
+        "?" if is_open(row.get("verdict_confidence")) else ""
+    )
 
 
 def _get(name: str) -> Callable[[Row, str], Any]:

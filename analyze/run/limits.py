@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analyze.human_table import LEAST_CONFIDENCE
 from analyze.run.records import ROLES, Role
 from analyze.run.results import RunResults
 from analyze.run.transfers import MeasuredTransfer
 from analyze.units import plural, share
+from analyze.verdict import is_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow
     first = Counter(
         one.measures.verdict_factor
         for one in transfers
-        if one.measures.verdict_factor and (one.measures.verdict_confidence or 0) >= LEAST_CONFIDENCE
+        if one.measures.verdict_factor and not is_open(one.measures.verdict_confidence)
     )
     judged = sum(one.measures.verdict_factor is not None for one in transfers)
     times: Counter[str] = Counter()
