@@ -47,7 +47,7 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 	@$(BIN)/vmtrace demo --out $(OUT)
 
 test: $(STAMPS)/system-test $(STAMPS)/install-dev ## set up, then all checks and tests
-	@$(MAKE) lint types test-rust test-python fuzz
+	@$(MAKE) --keep-going lint types test-rust test-python fuzz
 	@echo '== all checks and tests passed'
 
 setup: $(STAMPS)/system-test $(STAMPS)/install-dev ## install all that developing needs: system packages, .venv, build
@@ -76,7 +76,7 @@ types: $(STAMPS)/install-dev ## mypy (strict), and the engine's stub against the
 
 test-rust: $(STAMPS)/check-tools ## the tests of the engine
 	@echo '== cargo test'
-	@cargo test --workspace --locked --quiet
+	@cargo test --workspace --locked --quiet --no-fail-fast
 
 test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
 	@echo '== pytest'

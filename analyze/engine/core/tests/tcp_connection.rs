@@ -247,3 +247,22 @@ fn ports_and_addresses_tell_connections_apart_over_both_protocols() {
     assert_eq!(analysis.connections.len(), 5);
     assert!(analysis.connections.iter().all(|connection| connection.handshake_complete));
 }
+
+#[test]
+fn a_time_years_away_begins_another_connection_and_overflows_nothing() {
+    let year_ms = 365.25 * 86_400e3;
+    for away_ms in [-20.0 * year_ms, 20.0 * year_ms] {
+        let talk = Talk::seen_at_client(40.0)
+            .client(50.0, data(0, 1000))
+            .server(90.0, ack(1000))
+            .client(100.0, data(1000, 1000))
+            .server(away_ms, ack(1000))
+            .client(away_ms + 1.0, data(2000, 1000))
+            .server(away_ms + 41.0, ack(3000));
+        let analysis = talk.analysis();
+        check_consistency(&analysis);
+        let packets = analysis.connections.iter().map(|c| c.directions.iter().map(|d| d.packets).sum::<u64>());
+        assert_eq!(packets.collect::<Vec<_>>(), [6, 3], "{away_ms}");
+        assert!(analysis.connections.iter().all(|connection| connection.end_ns - connection.start_ns < ms(1000.0)));
+    }
+}

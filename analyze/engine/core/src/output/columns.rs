@@ -1,6 +1,7 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
 use super::describe::{self, Visitor, kind_name};
+use super::fixed::thousandths;
 use super::key::{Key, key};
 use crate::analysis::Analysis;
 use crate::tcp::limits::LimitsSummary;
@@ -260,8 +261,8 @@ impl Visitor for Collector {
         let known = verdict.as_ref();
         self.object(key!("verdict"), true);
         self.word(key!("factor"), known.map(|verdict| verdict.factor.name()));
-        self.number(key!("share"), known.map(|verdict| verdict.share));
-        self.number(key!("confidence"), known.map(|verdict| verdict.confidence));
+        self.number(key!("share"), known.map(|verdict| thousandths(verdict.share)));
+        self.number(key!("confidence"), known.map(|verdict| thousandths(verdict.confidence)));
         self.text(key!("sentence"), known.map(|verdict| verdict.sentence.as_str()));
         self.end();
     }

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::Ipv6Addr;
 
-use super::fixed::{push_unsigned, rounded};
+use super::fixed::{push_unsigned, thousandths};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
@@ -129,7 +129,7 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("vantage"), true);
     visitor.word(key!("side"), Some(summary.vantage.side.name()));
     // An estimate: more digits would be pretence.
-    visitor.number(key!("confidence"), Some(rounded(summary.vantage.confidence * 1e3) as f64 / 1e3));
+    visitor.number(key!("confidence"), Some(thousandths(summary.vantage.confidence)));
     visitor.end();
     offload(summary, visitor);
     let keys = [key!("client_to_server"), key!("server_to_client")];
@@ -235,7 +235,7 @@ fn token_bucket(summary: &DirectionSummary, visitor: &mut impl Visitor) {
         visitor.number(key!("sustained_bps"), bucket.map(|bucket| bucket.sustained_bps.round()));
         visitor.known_instant(key!("switch_ns"), bucket.map(|bucket| bucket.switch_ns));
         visitor.number(key!("refill_bps"), bucket.and_then(|bucket| bucket.refill_bps).map(f64::round));
-        visitor.number(key!("confidence"), bucket.map(|bucket| rounded(bucket.confidence * 1e3) as f64 / 1e3));
+        visitor.number(key!("confidence"), bucket.map(|bucket| thousandths(bucket.confidence)));
         visitor.end();
     }
 }

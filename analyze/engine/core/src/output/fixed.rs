@@ -121,6 +121,11 @@ pub fn rounded(value: f64) -> i64 {
     (value + 0.5f64.copysign(value)) as i64
 }
 
+/// A share or a confidence as every output writes it: more than three places were never meant.
+pub fn thousandths(value: f64) -> f64 {
+    rounded(value * 1e3) as f64 / 1e3
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

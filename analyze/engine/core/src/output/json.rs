@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::describe::{self, Common, Visitor};
-use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded};
+use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
@@ -379,9 +379,9 @@ impl Visitor for Json {
         let Some(verdict) = verdict.filter(|_| present) else { return };
         self.word(key!("direction"), Some(["client_to_server", "server_to_client"][verdict.side & 1]));
         self.word(key!("factor"), Some(verdict.factor.name()));
-        self.number(key!("share"), Some(rounded(verdict.share * 1e4) as f64 / 1e4));
+        self.number(key!("share"), Some(thousandths(verdict.share)));
         self.word(key!("runner_up"), verdict.runner_up.map(Factor::name));
-        self.number(key!("confidence"), Some(rounded(verdict.confidence * 1e3) as f64 / 1e3));
+        self.number(key!("confidence"), Some(thousandths(verdict.confidence)));
         self.text(key!("sentence"), Some(&verdict.sentence));
         self.array(key!("evidence"), verdict.evidence.iter(), |json, evidence| {
             json.text(key!("text"), Some(&evidence.text));

@@ -172,7 +172,7 @@ impl Talk {
         if has(ACK) {
             self.acknowledged[side] = segment.acknowledges.unwrap_or(self.acknowledged[side]);
         }
-        let tsval = segment.tsval.unwrap_or(1_000_000 * (side as u32 + 1) + time_ms as u32);
+        let tsval = segment.tsval.unwrap_or((1_000_000 * (side as i64 + 1) + time_ms as i64) as u32);
         let number = Numbers {
             sequence: self.isn[side].wrapping_add(1).wrapping_add(start as u32).wrapping_sub(u32::from(has(SYN))),
             acknowledgement: if has(ACK) {
