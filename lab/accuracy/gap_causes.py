@@ -138,7 +138,7 @@ def gaps(document: Mapping[str, Any], sender: str) -> list[Gap]:
     """The gaps in what an address sent."""
     found = []
     for connection in document["connections"]:
-        from_client = connection["client"].rpartition(":")[0] == sender
+        from_client = connection["client"].rpartition(":")[0].strip("[]") == sender
         found += gaps_of(connection["client_to_server" if from_client else "server_to_client"])
     return found
 
