@@ -5,6 +5,7 @@
 //!         a gap has a cause ─┐          │
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
 //!                                          runs   one factor after another, for the report
+//!                                          marks  frames along it, for evidence
 //! bucket  what a token bucket had to do with it, known at the end
 //! ```
 //!
@@ -13,6 +14,7 @@
 
 mod bucket;
 pub mod factor;
+pub mod marks;
 mod rates;
 pub mod round;
 pub mod rules;
@@ -21,11 +23,13 @@ mod watch;
 
 pub use bucket::network_shares;
 pub use factor::Factor;
+pub use marks::Mark;
 pub use runs::Run;
 pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
 
+use marks::Marks;
 use rates::Rates;
-use round::{Meter, Round};
+use round::{Meter, Round, Seen};
 use rules::{Background, REACH, SlowStart};
 use runs::Runs;
 
@@ -89,6 +93,7 @@ pub struct Limits {
     shares: Shares,
     underlying: Shares,
     runs: Runs,
+    marks: Marks,
     rates: Rates,
 }
 
@@ -105,6 +110,8 @@ pub struct LimitsSummary {
     pub runs: Vec<Run>,
     /// Rounds judged.
     pub rounds: u64,
+    /// Frames along it, in time order.
+    pub marks: Vec<Mark>,
 }
 
 impl Limits {
@@ -124,8 +131,8 @@ impl Limits {
     }
 
     /// The round in progress is over.
-    pub fn close_round(&mut self, meter: Meter, max_flight: u64, near_loop_ns: Option<u64>) {
-        let round = Round::between(&self.meter, &meter, max_flight, near_loop_ns);
+    pub fn close_round(&mut self, meter: Meter, seen: &Seen) {
+        let round = Round::between(&self.meter, &meter, seen);
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
@@ -164,6 +171,8 @@ impl Limits {
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
         }
+        let factors = parts.list().map(|(factor, _)| factor).chain(cuts.iter().map(|gap| gap.factor));
+        self.marks.push(end_ns, round.frames[1], factors);
         let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
         self.underlying[underlying as usize].add(whole);
         if round.duration_ns() > 0 {
@@ -229,6 +238,7 @@ impl Limits {
             reference_bytes_s: self.rates.reference_bytes_s(),
             runs: self.runs.into_list(),
             rounds,
+            marks: self.marks.into_list(),
         };
         summary.take_opening(opening);
         summary
@@ -290,6 +300,8 @@ pub struct Opening {
     pub end_ns: i64,
     /// What the time between the end of the opening and the first data was.
     pub wait: Factor,
+    /// SYN, SYN-ACK and the acknowledgement of that, as far as they were seen: when, and the frame.
+    pub handshake: [Option<(i64, u32)>; 3],
     /// First frame of the connection.
     pub frame: u32,
 }
@@ -324,6 +336,10 @@ impl LimitsSummary {
         };
         push(opening.start_ns, before_data_ns, Factor::Setup);
         push(before_data_ns, data_ns, opening.wait);
+        let mut marks = Marks::default();
+        let handshake = opening.handshake.into_iter().flatten();
+        handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
+        self.marks.splice(0..0, marks.into_list());
         let mut runs = Runs::default();
         first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
         self.runs = runs.into_list();
