@@ -5,6 +5,7 @@ The tests and `make accuracy` ask the same questions, so that the published tabl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -198,6 +199,32 @@ def own_triggers(reading: Reading) -> dict[str, int]:
     """vmtrace's causes in the kernel's terms."""
     told = reading.triggers
     return {"fast": told["fast"] + told["rack"], "timeout": told["rto"], "probe": told["tlp"]}
+
+
+def tshark_triggers(reading: Reading) -> dict[str, int]:
+    """tshark's causes in the kernel's terms: it has a name for fast retransmission, and none for the others apart."""
+    told = reading.triggers
+    return {"fast": told["fast"], "timeout": told["other"], "probe": 0}
+
+
+def confused(truth: Mapping[str, int], told: Mapping[str, int]) -> Counter[tuple[str, str]]:
+    """What was taken for what, as far as sums tell: what both have agrees, what one has too many the other lacks.
+
+    It is the most favourable reading, the same for every tool. `none` is what was not told, or was none.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    left = {name: truth[name] - min(truth[name], told[name]) for name in truth}
+    over = {name: told[name] - min(truth[name], told[name]) for name in truth}
+    found.update({(name, name): min(truth[name], told[name]) for name in truth})
+    for name in truth:
+        for other in truth:
+            moved = min(left[name], over[other])
+            found[name, other] += moved
+            left[name] -= moved
+            over[other] -= moved
+    found.update({(name, "none"): count for name, count in left.items()})
+    found.update({("none", name): count for name, count in over.items()})
+    return found
 
 
 def triggers(run: Judged) -> Iterable[str]:

@@ -60,14 +60,14 @@ def told_of(direction: Mapping[str, Any], later_ns: int) -> list[Told]:
 
 
 def score(known: Sequence[Known], told: Sequence[Told], round_trip_ns: int) -> TimeScore:
-    """One transfer's time. Where a name that was told is right, it is counted in the row of its own name."""
+    """One transfer's time. What is right is counted in the row of the name that was told."""
     result = TimeScore()
     starts = [run.start_ns for run in told]
     by_factor: dict[str, list[Known]] = {}
     for truth in known:
         for factor in truth.factors:
             by_factor.setdefault(factor, []).append(truth)
-    near = {factor: _Times(truths) for factor, truths in by_factor.items()}
+    near = {factor: _Times(truths, round_trip_ns) for factor, truths in by_factor.items()}
     for truth in known:
         at = max(bisect.bisect_right(starts, truth.start_ns) - 1, 0)
         for run in told[at:]:
@@ -76,35 +76,41 @@ def score(known: Sequence[Known], told: Sequence[Told], round_trip_ns: int) -> T
                 break
             if start_ns >= end_ns:
                 continue
-            overlap_ns = end_ns - start_ns
             strictly = run.factor in truth.factors
-            right = strictly or (
-                run.factor in near and near[run.factor].touch(start_ns - round_trip_ns, end_ns + round_trip_ns)
-            )
-            result.time_ns[run.factor if right else truth.factors[0], run.factor] += overlap_ns
-            result.right_ns += overlap_ns * right
-            result.strictly_right_ns += overlap_ns * strictly
+            right_ns = near[run.factor].within_ns(start_ns, end_ns) if run.factor in near else 0
+            result.time_ns[run.factor, run.factor] += right_ns
+            result.time_ns[truth.factors[0], run.factor] += end_ns - start_ns - right_ns
+            result.right_ns += right_ns
+            result.strictly_right_ns += (end_ns - start_ns) * strictly
     return result
 
 
 class _Times:
-    """Intervals in time order, asked whether any touches another."""
+    """Intervals in which something was true, and so much before and after them."""
 
-    def __init__(self, truths: Iterable[Known]) -> None:
-        ordered = sorted(truths, key=lambda truth: truth.start_ns)
-        self._starts = [truth.start_ns for truth in ordered]
-        self._ends = [truth.end_ns for truth in ordered]
+    def __init__(self, truths: Iterable[Known], grace_ns: int) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for truth in sorted(truths, key=lambda truth: truth.start_ns):
+            start_ns, end_ns = truth.start_ns - grace_ns, truth.end_ns + grace_ns
+            if self._ends and start_ns <= self._ends[-1]:
+                self._ends[-1] = max(self._ends[-1], end_ns)
+            else:
+                self._starts.append(start_ns)
+                self._ends.append(end_ns)
 
-    def touch(self, start_ns: int, end_ns: int) -> bool:
-        at = bisect.bisect_left(self._starts, end_ns)
-        return at > 0 and self._ends[at - 1] > start_ns
+    def within_ns(self, start_ns: int, end_ns: int) -> int:
+        """How much of an interval lies in them."""
+        first = bisect.bisect_right(self._ends, start_ns)
+        last = bisect.bisect_left(self._starts, end_ns)
+        return sum(min(self._ends[place], end_ns) - max(self._starts[place], start_ns) for place in range(first, last))
 
 
 def table(result: TimeScore) -> str:
     """The confusion matrix in Markdown: seconds, truth down, told across."""
-    columns = sorted({told for _, told in result.time_ns})
+    columns = sorted({told for (_, told), time_ns in result.time_ns.items() if time_ns})
     lines = [f"| s | {' | '.join(columns)} | right |", f"|---|{'---:|' * (len(columns) + 1)}"]
-    for truth in sorted({truth for truth, _ in result.time_ns}):
+    for truth in sorted({truth for (truth, _), time_ns in result.time_ns.items() if time_ns}):
         seconds = [result.time_ns[truth, told] / 1e9 for told in columns]
         share = result.time_ns[truth, truth] / 1e9 / max(sum(seconds), 1e-9)
         cells = (f"{value:.1f}" if value >= 0.05 else "" for value in seconds)

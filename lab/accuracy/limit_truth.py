@@ -1,10 +1,10 @@
-"""What limited a lab transfer at every moment, by its witnesses: the sender's kernel, the emulator, what was done to it.
+"""What limited a lab transfer at every moment, by its witnesses: the kernel, the emulator, what was done to it.
 
-Pure. The kernel tells of the sender (TCP_INFO every 10 ms: time limited by the receiver's window and by the send buffer,
-time without anything in flight, the state of its congestion control, whether there was anything left to send), the
-emulator's log of the path (whether its narrowest place was busy, whether the token bucket was empty, what only a timer
-can have sent). Where two names are true at a time, as with a full window on a path that is full, either is right; the
-first is the row of the table. The order is that of the rules (`docs/verdict.md`).
+Pure. The kernel tells of the sender (TCP_INFO every 10 ms: time limited by the receiver's window and by the send
+buffer, time without anything in flight, the state of its congestion control, whether there was anything left to send),
+the emulator's log of the path (whether its narrowest place was busy, whether the token bucket was empty, what only a
+timer can have sent). Where two names are true at a time, as with a full window on a path that is full, either is right;
+the first is the row of the table. The order is that of the rules (`docs/verdict.md`).
 """
 
 from __future__ import annotations
@@ -114,8 +114,10 @@ class _Judge:
             return ("receiver_window", *path)
         if grew["sndbuf_limited_us"] >= half_us:
             return ("send_buffer", *path)
-        if grew["busy_time_us"] < half_us or self._nothing_to_send(before, after):
-            return ("application",)
+        if grew["busy_time_us"] < half_us or _nothing_to_send(before, after):
+            # A program that never stops writing has nothing unsent only where the send buffer takes no more of it.
+            # Linux counts that as sndbuf_limited only if it shows while something is being sent.
+            return ("send_buffer", *path) if self._witnesses.always_more_to_send else ("application",)
         threshold = after["snd_ssthresh_segments"]  # 0: none was set yet; BBR sets it when it leaves startup
         growing = not threshold or (not self._witnesses.bbr and after["snd_cwnd_segments"] < threshold)
         plain = [*path, "slow_start"] if growing else [*path]
@@ -130,15 +132,16 @@ class _Judge:
         empty = self._bucket.share_busy(*self._window(start_ns, end_ns)) >= _FULL
         return ("token_bucket",) if empty and "loss_recovery" not in plain else ("token_bucket", *plain)
 
-    def _nothing_to_send(self, before: Mapping[str, int], after: Mapping[str, int]) -> bool:
-        return not self._witnesses.always_more_to_send and all(
-            sample["notsent_bytes"] == 0 and sample["unacked_segments"] < sample["snd_cwnd_segments"]
-            for sample in (before, after)
-        )
-
     def _window(self, start_ns: int, end_ns: int) -> tuple[int, int]:
         middle_ns = (start_ns + end_ns) // 2
         return middle_ns - self._half_window_ns, middle_ns + self._half_window_ns
+
+
+def _nothing_to_send(before: Mapping[str, int], after: Mapping[str, int]) -> bool:
+    return all(
+        sample["notsent_bytes"] == 0 and sample["unacked_segments"] < sample["snd_cwnd_segments"]
+        for sample in (before, after)
+    )
 
 
 class _Server:

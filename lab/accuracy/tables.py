@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ def sections(rows: Sequence[Row], bad: Sequence[str]) -> list[str]:
         *_losses(rows),
         *_labels(rows),
         *_round_trips(rows),
+        *_confused_causes(rows),
         *_causes(rows),
         *_windows(rows),
         *(
@@ -197,6 +199,34 @@ def _handshake(row: Row, side: str) -> str:
     known = row.judged.handshakes_s.get(side)
     measured = [rtt for rtt in row.read["vmtrace", side].handshake_rtt_s if rtt is not None]
     return "-" if known is None or not measured else _error_ms(min(measured), known)
+
+
+def _confused_causes(rows: Sequence[Row]) -> list[str]:
+    totals: dict[str, Counter[tuple[str, str]]] = {"vmtrace": Counter(), "tshark": Counter()}
+    for row in rows:
+        kernel = demands.kernel_triggers(row.judged)
+        totals["vmtrace"].update(demands.confused(kernel, demands.own_triggers(row.read["vmtrace", "sender"])))
+        totals["tshark"].update(demands.confused(kernel, demands.tshark_triggers(row.read["tshark", "sender"])))
+    kinds = ("fast", "timeout", "probe")
+    told = (*kinds, "none")
+    lines = [
+        (f"{kind}, by {tool}", *(counts[kind, label] for label in told))
+        for kind in (*kinds, "none")
+        for tool, counts in totals.items()
+    ]
+    right = {
+        tool: sum(counts[kind, kind] for kind in kinds)
+        / max(sum(counts[kind, label] for kind in kinds for label in told), 1)
+        for tool, counts in totals.items()
+    }
+    story = (
+        "Retransmitted data segments at the sender, over all runs: what the kernel's counters have (row) and what they "
+        "were taken for (column), as far as the sums of each run tell. tshark counts frames, names fast ones, and what "
+        "it calls out of order it names no cause for; tcptrace names no causes. Right: "
+        + ", ".join(f"{tool} {share:.1%}" for tool, share in right.items())
+        + "."
+    )
+    return _table("Confusion of causes at the sender", story, ("kernel", *told), lines)
 
 
 def _causes(rows: Sequence[Row]) -> list[str]:

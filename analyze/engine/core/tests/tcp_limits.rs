@@ -51,8 +51,8 @@ impl Transfer {
         let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
         let (mut sent, mut acknowledged, mut link_free_ms, mut now_ms) = (0usize, 0usize, 0.0f64, self.rtt_ms + 1.0);
         let mut answers: VecDeque<f64> = VecDeque::new();
-        // What the sender has heard last, as timestamps tell it.
-        let mut heard = None;
+        // What the sender has heard last, as timestamps tell it: at first what opened the connection.
+        let mut heard = Some(TICKS_AT_SERVER);
         while acknowledged < self.segments {
             let given = self.writes.map_or(self.segments, |(piece, every_ms)| {
                 (piece * (1 + ((now_ms - self.rtt_ms - 1.0) / every_ms) as usize)).min(self.segments)

@@ -40,6 +40,8 @@ pub struct SenderView {
     loop_ns: i64,
     /// The loop as the last echo showed it.
     recent_loop_ns: i64,
+    /// TSval of the acknowledgement that the sender heard last.
+    echoed: Option<u32>,
     begun: bool,
     waiting: VecDeque<Waiting>,
     /// Highest position sent, acknowledged, and allowed by the window.
@@ -94,6 +96,7 @@ impl Default for SenderView {
         Self {
             loop_ns: 0,
             recent_loop_ns: 0,
+            echoed: None,
             begun: false,
             waiting: VecDeque::new(),
             sent: 0,
@@ -151,7 +154,14 @@ impl SenderView {
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
             self.waiting.pop_front();
-            self.recent_loop_ns = time_ns.saturating_sub(waiting.passed_ns).max(self.loop_ns);
+            let taken_ns = time_ns.saturating_sub(waiting.passed_ns);
+            if self.echoed != waiting.tsval {
+                // No echo of a tick comes sooner than a loop after the first acknowledgement that carried it: where the handshake
+                // took longer, something held it up.
+                self.echoed = waiting.tsval;
+                self.loop_ns = self.loop_ns.min(taken_ns.max(SHORTEST_LOOP_NS));
+            }
+            self.recent_loop_ns = taken_ns.max(self.loop_ns);
             self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
@@ -265,6 +275,7 @@ impl SenderView {
                 return;
             }
             self.waiting.pop_front();
+            self.echoed = waiting.tsval;
             self.accumulate(due_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
         }

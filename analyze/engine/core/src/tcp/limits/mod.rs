@@ -93,6 +93,7 @@ pub struct Limits {
     shares: Shares,
     underlying: Shares,
     runs: Runs,
+    timed_rounds: u64,
     marks: Marks,
     rates: Rates,
 }
@@ -110,6 +111,8 @@ pub struct LimitsSummary {
     pub runs: Vec<Run>,
     /// Rounds judged.
     pub rounds: u64,
+    /// Those of them in which the round trip was seen.
+    pub timed_rounds: u64,
     /// Frames along it, in time order.
     pub marks: Vec<Mark>,
 }
@@ -162,11 +165,13 @@ impl Limits {
         let index = self.settled;
         self.settled += 1;
         let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
+        self.mark_disturbed(index);
         let cuts = self.take_cuts(index);
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
         let [factor, underlying] = rules::factors(&self.rounds, index, &background);
         let round = self.rounds[index];
         self.loss_seen |= round.retransmitted > 0;
+        self.timed_rounds += u64::from(round.rtt_ns.is_some());
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
@@ -177,9 +182,23 @@ impl Limits {
         self.underlying[underlying as usize].add(whole);
         if round.duration_ns() > 0 {
             let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
-            self.rates.add(&round, factor.shows_capacity() && steady);
+            self.rates.add(&round, factor.shows_capacity() && steady && !round.disturbed);
         }
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// Marks the rounds that a gap known by now lies in, as far as the rules look ahead of `index`.
+    fn mark_disturbed(&mut self, index: usize) {
+        let end = self.rounds.len().min(index + REACH + 1);
+        for gap in &self.gaps {
+            // What waited behind the gap comes together in the round after it.
+            let mut just_before = false;
+            for round in &mut self.rounds[index..end] {
+                let within = gap.start_ns < round.end_ns && gap.end_ns > round.start_ns;
+                round.disturbed |= within || just_before;
+                just_before = within;
+            }
+        }
     }
 
     /// Takes what the gaps cut out of a round out of it, and counts it for them.
@@ -238,6 +257,7 @@ impl Limits {
             reference_bytes_s: self.rates.reference_bytes_s(),
             runs: self.runs.into_list(),
             rounds,
+            timed_rounds: self.timed_rounds,
             marks: self.marks.into_list(),
         };
         summary.take_opening(opening);

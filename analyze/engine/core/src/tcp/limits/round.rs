@@ -47,6 +47,8 @@ pub struct Seen {
     pub near_loop_ns: Option<u64>,
     /// Shortest clean round-trip sample.
     pub least_sample_ns: Option<u64>,
+    /// Longest time between two of its data packets; none beside the sender, where it says nothing of the path.
+    pub longest_gap_ns: Option<u64>,
 }
 
 /// See the module.
@@ -74,6 +76,8 @@ pub struct Round {
     pub rtt_ns: Option<u64>,
     /// The shortest of them: what a queue that stands adds to every packet, a burst's own queue does not add to its first.
     pub least_rtt_ns: Option<u64>,
+    /// Longest time without data away from the sender, where a path that is full brings data all the time.
+    pub longest_gap_ns: u64,
     /// Data packets, and those that were no full segments.
     pub data_packets: u32,
     /// See above.
@@ -97,7 +101,7 @@ pub struct Round {
 impl Round {
     /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
     pub fn between(from: &Meter, to: &Meter, seen: &Seen) -> Self {
-        let &Seen { max_flight, near_loop_ns, least_sample_ns } = seen;
+        let &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns } = seen;
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
@@ -115,6 +119,7 @@ impl Round {
                 .filter(|_| samples > 0)
                 .map(|near_ns| (to.rtt_sum_ns.saturating_sub(from.rtt_sum_ns)) / samples + near_ns),
             least_rtt_ns: least_sample_ns.zip(near_loop_ns).map(|(far_ns, near_ns)| far_ns + near_ns),
+            longest_gap_ns: longest_gap_ns.unwrap_or(0),
             data_packets: u32::try_from(to.data_packets.saturating_sub(from.data_packets)).unwrap_or(u32::MAX),
             short_packets: to.short_packets.saturating_sub(from.short_packets),
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
@@ -135,6 +140,12 @@ impl Round {
             (rate > 0.0 && self.mean_flight > 0.0).then(|| (self.mean_flight / rate * 1e9) as u64)
         };
         self.rtt_ns.or_else(by_flight)
+    }
+
+    /// Data segments of it: packets, or with offload what the bytes delivered come to.
+    pub fn segments(&self) -> u64 {
+        let by_bytes = self.delivered_bytes / u64::from(self.segment_size.max(1));
+        by_bytes.max(u64::from(self.data_packets))
     }
 
     /// How long it lasted, without what gaps took out of it.

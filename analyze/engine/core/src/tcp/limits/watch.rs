@@ -143,7 +143,9 @@ impl Half {
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
         let least_sample_ns = live.round_trips.take_least();
-        limits.close_round(meter, &Seen { max_flight: live.view.round_max_flight(), near_loop_ns, least_sample_ns });
+        let longest_gap_ns = Some(live.spacing.take_longest()).filter(|_| !around.beside_sender);
+        let max_flight = live.view.round_max_flight();
+        limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns });
         live.view.begin_round(true);
     }
 }
