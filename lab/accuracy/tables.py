@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.accuracy import confusion, demands
+from lab.accuracy import confusion, demands, limit_tables
 from lab.accuracy.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
 from lab.accuracy.demands import Judged
 from lab.accuracy.readings import Reading
@@ -202,40 +201,36 @@ def _handshake(row: Row, side: str) -> str:
 
 
 def _confused_causes(rows: Sequence[Row]) -> list[str]:
-    totals: dict[str, Counter[tuple[str, str]]] = {"vmtrace": Counter(), "tshark": Counter()}
-    for row in rows:
-        kernel = demands.kernel_triggers(row.judged)
-        totals["vmtrace"].update(demands.confused(kernel, demands.own_triggers(row.read["vmtrace", "sender"])))
-        totals["tshark"].update(demands.confused(kernel, demands.tshark_triggers(row.read["tshark", "sender"])))
-    kinds = ("fast", "timeout", "probe")
-    told = (*kinds, "none")
-    lines = [
-        (f"{kind}, by {tool}", *(counts[kind, label] for label in told))
-        for kind in (*kinds, "none")
-        for tool, counts in totals.items()
+    found = [
+        limit_tables.Triggers(
+            demands.kernel_triggers(row.judged.truth),
+            {
+                "vmtrace": demands.own_triggers(row.read["vmtrace", "sender"].triggers),
+                "tshark": demands.tshark_triggers(row.read["tshark", "sender"].triggers),
+            },
+        )
+        for row in rows
     ]
-    right = {
-        tool: sum(counts[kind, kind] for kind in kinds)
-        / max(sum(counts[kind, label] for kind in kinds for label in told), 1)
-        for tool, counts in totals.items()
-    }
-    story = (
-        "Retransmitted data segments at the sender, over all runs: what the kernel's counters have (row) and what they "
-        "were taken for (column), as far as the sums of each run tell. tshark counts frames, names fast ones, and what "
-        "it calls out of order it names no cause for; tcptrace names no causes. Right: "
-        + ", ".join(f"{tool} {share:.1%}" for tool, share in right.items())
-        + "."
-    )
-    return _table("Confusion of causes at the sender", story, ("kernel", *told), lines)
+    return [
+        "",
+        "### Confusion of causes at the sender",
+        "",
+        limit_tables.TRIGGERS_STORY,
+        "",
+        *limit_tables.triggers(found),
+    ]
 
 
 def _causes(rows: Sequence[Row]) -> list[str]:
     lines = []
     for row in rows:
-        kernel, own = demands.kernel_triggers(row.judged), demands.own_triggers(row.read["vmtrace", "sender"])
+        kernel, own = (
+            demands.kernel_triggers(row.judged.truth),
+            demands.own_triggers(row.read["vmtrace", "sender"].triggers),
+        )
         if not any(kernel.values()):
             continue
-        far = demands.own_triggers(row.read["vmtrace", "receiver"])
+        far = demands.own_triggers(row.read["vmtrace", "receiver"].triggers)
         pairs = [f"{kernel[name]} / {own[name]} / {far[name]}" for name in kernel]
         told, counters = row.read["vmtrace", "sender"].triggers, row.judged.truth["counters"]["sender"]
         lines.append((row.name, *pairs, told["rack"], told["unknown"], counters.get("TCPLossProbes", 0)))

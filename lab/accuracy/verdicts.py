@@ -9,6 +9,7 @@ the one there was. Runs what is missing in the folder (root; user-mode-linux for
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import gap_runs, limit_score, limit_truth, limit_witnesses, verdict_runs
+from lab.accuracy import (
+    demands,
+    gap_runs,
+    limit_score,
+    limit_tables,
+    limit_truth,
+    limit_witnesses,
+    readings,
+    verdict_runs,
+)
 from lab.accuracy.gap_causes import analysis
 from lab.accuracy.gap_runs import Made
 from lab.accuracy.limit_score import TimeScore
@@ -95,6 +105,7 @@ class Seen:
     verdict: Mapping[str, Any] | None
     time: TimeScore
     bucket: Mapping[str, Any] | None
+    by_trigger: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,7 @@ class Judged:
     labelled: Labelled
     witnesses: Witnesses
     seen: Mapping[str, Seen]
+    triggers: limit_tables.Triggers | None = None
 
 
 @dataclass(slots=True)
@@ -159,7 +171,19 @@ def judge(labelled: Labelled, folder: Path) -> Judged:
     witnesses = limit_witnesses.of(folder, made)
     known = limit_truth.known(witnesses)
     seen = {place: _seen(made, place, witnesses, known) for place in PLACES if place in made.captures}
-    return Judged(labelled, witnesses, seen)
+    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]))
+
+
+def _triggers(folder: Path, made: Made, seen: Seen) -> limit_tables.Triggers | None:
+    """Causes of retransmissions, where the kernel's counters are known (no guest)."""
+    if not (folder / "truth.json").exists():
+        return None
+    kernel = demands.kernel_triggers(json.loads((folder / "truth.json").read_text()))
+    if not any(kernel.values()):
+        return None
+    tshark = readings.of_tshark(made.captures["sender"], made.data_sender)
+    own, other = demands.own_triggers(seen.by_trigger), demands.tshark_triggers(tshark.triggers)
+    return limit_tables.Triggers(kernel, {"vmtrace": own, "tshark": other})
 
 
 def _seen(made: Made, place: str, witnesses: Witnesses, known: list[Known]) -> Seen:
@@ -168,7 +192,7 @@ def _seen(made: Made, place: str, witnesses: Witnesses, known: list[Known]) -> S
     later_s = {"sender": 0.0, "middle": witnesses.path.delay_s / 2, "receiver": witnesses.path.delay_s}[place]
     told = limit_score.told_of(way, round(later_s * 1e9))
     time = limit_score.score(known, told, round(witnesses.round_trip_s * 1e9))
-    return Seen(connection["verdict"], time, way.get("token_bucket"))
+    return Seen(connection["verdict"], time, way.get("token_bucket"), way["loss"]["by_trigger"])
 
 
 def _line(judged: Judged, place: str, seen: Seen) -> str:
@@ -208,8 +232,29 @@ def sections(measured: Measured) -> list[str]:
                 f"{time.share:.1%} of {time.all_ns / 1e9:.0f} s right ({strict:.1%} without the round trip's grace)."
             )
             lines += ["", f"#### Limiting factor over time, at the {place}", "", story, "", limit_score.table(time)]
+    found = [
+        limit_tables.Bucket(
+            one.labelled.name,
+            one.witnesses.path.token_bucket,
+            {place: one.seen[place].bucket if place in one.seen else None for place in PLACES},
+        )
+        for one in measured.judged
+    ]
+    lines += ["", "#### Token buckets", "", *limit_tables.buckets(found)]
+    triggers = [one.triggers for one in measured.judged if one.triggers]
+    lines += [
+        "",
+        "#### Causes of retransmissions",
+        "",
+        limit_tables.TRIGGERS_STORY,
+        "",
+        *limit_tables.triggers(triggers),
+    ]
     if measured.refused:
-        lines += ["", f"Not judged, the machine was too busy for an exact path: {', '.join(measured.refused)}."]
+        lines += [
+            "",
+            f"Not judged, since there was no quiet moment to make them on this machine: {', '.join(measured.refused)}.",
+        ]
     return lines
 
 
