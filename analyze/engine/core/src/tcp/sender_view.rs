@@ -474,6 +474,21 @@ mod tests {
     }
 
     #[test]
+    fn a_handshake_that_was_held_up_does_not_lengthen_the_loop_for_good() {
+        let mut view = SenderView::default();
+        view.set_loop(300 * MILLISECOND);
+        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
+        view.heard(40 * MILLISECOND, 1);
+        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
+        // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
+        view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
+        view.acknowledged(89 * MILLISECOND, Some(51), 6000, Some(20_000), 0);
+        view.heard(90 * MILLISECOND, 51);
+        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
+    }
+
+    #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
         view.sent(0, 0, 10_000, 1000, 1000);
