@@ -53,9 +53,13 @@ class ConnectionSeries:
     spacing_s: Series
     window_bytes: Series
     flight_bytes: Series
+    delivered_bytes: Series
+    """Payload of each packet, without repeats."""
     throughput_bps: Series
     """Payload bits seen per bin, without repeats."""
     bin_s: float
+    packets: pa.Table
+    """The rows that all of this comes from, in time order."""
 
     @property
     def title(self) -> str:
@@ -121,6 +125,7 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
 
     not_reset = ~from_sender & (kind != "rst")
     new_data = from_sender & np.isin(kind, ("data", "reordered"))
+    delivered = pick(new_data, _floats(packets, "payload_bytes"))
     bin_s = throughput_bin_s(float(time_s.max(initial=0.0)))
     return ConnectionSeries(
         record=record,
@@ -132,8 +137,10 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
         window_bytes=pick(not_reset & (kind != "syn"), window),
         flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
-        throughput_bps=throughput(time_s[new_data], _floats(packets, "payload_bytes")[new_data], bin_s),
+        delivered_bytes=delivered,
+        throughput_bps=throughput(delivered.time_s, delivered.value, bin_s),
         bin_s=bin_s,
+        packets=packets,
     )
 
 

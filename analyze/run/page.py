@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
-from analyze.report.page_file import in_script, resource, write_page
+from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
 from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.human import baseline_lines, heading, trouble
@@ -44,7 +44,8 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
         "transfers": _each(runs, _transfers),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
-        "script": resource("run.js"),
+        "library": plotly(),
+        "script": scripts("sorting.js", "run.js"),
     }
     write_page(resource("run.html"), parts, path)
 
