@@ -87,17 +87,22 @@ def keep_extremes(time: Floats, value: Floats, limit: int) -> NDArray[np.intp]:
     buckets = max(limit // 4, 1)
     span = time[-1] - time[0]
     bucket = np.zeros(len(time), np.int64) if span <= 0 else ((time - time[0]) / span * buckets).astype(np.int64)
-    by_value = np.lexsort((value, bucket))
-    by_order = np.argsort(bucket, kind="stable")
-    kept = [_ends_of_runs(bucket[order], order) for order in (by_value, by_order)]
-    return np.unique(np.concatenate(kept))
+    if np.any(np.diff(bucket) < 0):
+        order = np.argsort(bucket, kind="stable")
+        return np.unique(order[_ends_and_extremes(bucket[order], value[order])])
+    return np.unique(_ends_and_extremes(bucket, value))
 
 
-def _ends_of_runs(bucket: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:
-    changes = np.flatnonzero(np.diff(bucket))
-    firsts = np.concatenate(([0], changes + 1))
-    lasts = np.concatenate((changes, [len(bucket) - 1]))
-    return np.concatenate((order[firsts], order[lasts]))
+def _ends_and_extremes(bucket: NDArray[np.int64], value: Floats) -> NDArray[np.intp]:
+    """Of each run of one bucket the first, the last, and the first that is lowest and highest."""
+    starts = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
+    lengths = np.diff(np.append(starts, len(bucket)))
+    run = np.repeat(np.arange(len(starts)), lengths)
+    extremes = []
+    for extreme in (np.fmin, np.fmax):
+        hits = np.flatnonzero(value == extreme.reduceat(value, starts)[run])
+        extremes.append(hits[np.diff(run[hits], prepend=-1) != 0])
+    return np.concatenate((starts, starts + lengths - 1, *extremes))
 
 
 def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSeries]:

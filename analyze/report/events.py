@@ -18,7 +18,7 @@ from analyze.packet_series import ConnectionSeries
 Plain = dict[str, Any]
 Integers = NDArray[np.int64]
 
-EVENT_LIMIT = 3_000
+EVENT_LIMIT = 2_000
 """Events of each kind on a page of one connection; those of more connections share it."""
 ROW_LIMIT = 6_000
 """Packets in the table of a page of one connection; those of more connections share it."""

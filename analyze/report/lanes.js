@@ -512,5 +512,5 @@ page.lanes = (() => {
 
   new ResizeObserver(drawSoon).observe(element("lanes"));
   page.onTheme(() => { if (plot !== null) { tint(); draw(); } });
-  return { show, zoom, reveal, redraw: draw, view: () => view, onPick: (act) => { onPick = act; } };
+  return { show, zoom, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; } };
 })();

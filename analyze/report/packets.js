@@ -75,7 +75,7 @@ page.packets = (() => {
       `${event.label}${length} at ${event.time_s.toFixed(6)} s, ${event.frames.length > 1 ? "frames" : "frame"} ${event.frames.map(count).join(" to ")}`,
       [`Cause: ${causeOf(event)}.`, first], event.row, event.frames,
     );
-    page.lanes.reveal(event.time_s, Math.max((event.length_s ?? 0) * 4, (event.waited_s ?? 0) * 6, shown * 6));
+    page.lanes.reveal(event.time_s, Math.max((event.length_s ?? 0) * 4, (event.waited_s ?? 0) * 4, shown * 3));
     for (const [one, node] of rows) node.classList.toggle("current", one === event);
     const list = element("events-list");
     const chosen = rows.get(event);
@@ -92,7 +92,7 @@ page.packets = (() => {
   function frame({ frame: number, row, time_s: time }) {
     current = null;
     const shown = show(`frame ${count(number)}${time === null ? "" : ` at ${time.toFixed(6)} s`}`, [], row, [number]);
-    if (time !== null) page.lanes.reveal(time, shown * 6);
+    if (time !== null) page.lanes.reveal(time, shown * 3);
   }
 
   function eventRow(event) {
