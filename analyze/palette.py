@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-Hatch = Literal["plain", "rising", "falling", "crossed", "dots", "level", "upright", "grid"]
+Hatch = Literal["plain", "rising", "falling", "crossed", "dots", "level", "upright", "grid", "checks", "dashes"]
 
 
 class FactorLook(NamedTuple):
@@ -62,7 +62,7 @@ REFERENCE = "#777777"
 """What data is compared with: an identity line, a baseline."""
 
 FACTORS = {
-    "setup": FactorLook("#999999", "dots"),
+    "setup": FactorLook("#999999", "upright"),
     "host_stall": FactorLook("#CC79A7", "crossed"),
     "timeout_wait": FactorLook("#7A1F1F", "upright"),
     "loss_recovery": FactorLook("#D55E00", "rising"),
@@ -71,9 +71,9 @@ FACTORS = {
     "slow_start": FactorLook("#56B4E9", "dots"),
     "token_bucket": FactorLook("#7B4FA3", "grid"),
     "bottleneck_bandwidth": FactorLook("#F0E442", "plain"),
-    "send_buffer": FactorLook("#8C6D31", "crossed"),
+    "send_buffer": FactorLook("#8C6D31", "checks"),
     "congestion_window": FactorLook("#0072B2", "plain"),
-    "idle": FactorLook("#D9D9D9", "plain"),
-    "unknown": FactorLook("#777777", "falling"),
+    "idle": FactorLook("#D9D9D9", "dots"),
+    "unknown": FactorLook("#777777", "dashes"),
 }
 """What limits a transfer at a moment (docs/verdict.md), in the order of the contract."""

@@ -206,7 +206,7 @@ page.lanes = (() => {
         if (to < view.from || from > view.to) continue;
         const look = data.factors[factor];
         const [left, right] = [Math.max(timeX(from, width), LEFT), Math.min(timeX(to, width), width - RIGHT)];
-        pen.fillStyle = hatch(pen, look.colour, look.hatch, "#ffffffb0");
+        pen.fillStyle = hatch(pen, look.colour, look.hatch);
         pen.fillRect(left, 0, Math.max(right - left, 1), HEIGHTS.factors);
         pen.fillStyle = "#00000060";
         pen.fillRect(left, 0, 0.5, HEIGHTS.factors);
@@ -479,7 +479,7 @@ page.lanes = (() => {
       swatch.height = 28;
       const pen = swatch.getContext("2d");
       pen.scale(2, 2);
-      pen.fillStyle = hatch(pen, data.factors[factor].colour, data.factors[factor].hatch, "#ffffffb0");
+      pen.fillStyle = hatch(pen, data.factors[factor].colour, data.factors[factor].hatch);
       pen.fillRect(0, 0, 22, 14);
       item.append(swatch, make("b", data.factors[factor].name), ` ${text}`);
       return item;

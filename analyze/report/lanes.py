@@ -17,7 +17,6 @@ Plain = dict[str, Any]
 POINT_LIMIT = 16_000
 """Points of a series on a page of one connection; those of more connections share it."""
 _FEWEST_POINTS = 1_000
-_MOST_BINS = 8_000
 _CLOCK_STEPS = 10**9
 """Steps into which a connection's time is divided at least: nanoseconds up to 1 s, microseconds up to 1000 s."""
 
@@ -44,17 +43,17 @@ def series_of(series: ConnectionSeries, limit: int) -> list[Plain]:
     spacing = Series(series.spacing_s.time_s[positive], series.spacing_s.value[positive])
     pack = Packing(_end_s(series), limit)
     found = [
-        _bins(series),
+        _bins(series, limit // 2),
         *(
             pack.points("sequence", series.sent[kind], LABELS[kind], ROLES[kind], *_SYMBOLS.get(kind, ("dot", 2)))
             for kind in SENT_KINDS
         ),
         pack.steps("sequence", series.acknowledged, LABELS["acknowledged"], ROLES["acknowledged"]),
         # The window's edge may be far above all that was sent: it must not press the transfer flat.
-        pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False),
+        pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False, dashed=True),
         pack.points("rtt", series.rtt_s, "RTT sample", ROLES["rtt"]),
         pack.steps("flight", series.flight_bytes, "in flight", ROLES["flight"]),
-        pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False),
+        pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False, dashed=True),
         pack.points("spacing", spacing, "spacing", ROLES["spacing"]),
         pack.points("spacing", series.anomalies(), "oversize", ROLES["retransmission"], "ring", 5),
     ]
@@ -120,12 +119,12 @@ def thinned(found: Sequence[Plain]) -> bool:
     return any(one["of"] > len(one["y"]) for one in found if "of" in one)
 
 
-def _bins(series: ConnectionSeries) -> Plain | None:
+def _bins(series: ConnectionSeries, most: int) -> Plain | None:
     """Payload bits by time, finer than a screen shows: the page adds them up to what it draws."""
     time_s = series.delivered_bytes.time_s
     if not len(time_s):
         return None
-    bin_s = throughput_bin_s(float(time_s.max()), _MOST_BINS)
+    bin_s = throughput_bin_s(float(time_s.max()), most)
     index = np.maximum(time_s / bin_s, 0).astype(np.int64)
     bits = np.bincount(index, weights=series.delivered_bytes.value * 8).astype(np.int64)
     return {

@@ -39,34 +39,37 @@ page.marks = (() => {
     return places.map((place) => (place === 0 ? "0" : (place / factor).toFixed(decimals)) + ` ${prefix}${unit}`.trimEnd());
   }
 
-  // Hatches are lines of the page's ground over the colour: seen in grey print, too.
+  // How bright a colour is, from 0 to 255: what is left of it in grey print.
+  function brightness(colour) {
+    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    return 0.299 * red + 0.587 * green + 0.114 * blue;
+  }
+  const inkOn = (colour) => (brightness(colour) > 140 ? "#000000" : "#ffffff");
+
+  // Hatches are light on dark colours and dark on light ones: they are seen in grey print, too.
   const tiles = new Map();
-  function hatch(context, colour, kind, ground) {
+  function hatch(context, colour, kind) {
     if (kind === "plain") return colour;
-    const key = `${colour} ${kind} ${ground}`;
+    const key = `${colour} ${kind}`;
     if (!tiles.has(key)) {
       const tile = document.createElement("canvas");
       tile.width = tile.height = 8;
       const pen = tile.getContext("2d");
       pen.fillStyle = colour;
       pen.fillRect(0, 0, 8, 8);
-      pen.strokeStyle = pen.fillStyle = ground;
+      pen.strokeStyle = pen.fillStyle = brightness(colour) > 190 ? "#00000080" : "#ffffffb0";
       pen.lineWidth = 1.6;
       const line = (...ends) => { pen.beginPath(); pen.moveTo(ends[0], ends[1]); pen.lineTo(ends[2], ends[3]); pen.stroke(); };
       if (kind === "rising" || kind === "crossed") [-8, 0, 8].forEach((x) => line(x, 8, x + 8, 0));
       if (kind === "falling" || kind === "crossed") [-8, 0, 8].forEach((x) => line(x, 0, x + 8, 8));
       if (kind === "level" || kind === "grid") line(0, 4, 8, 4);
       if (kind === "upright" || kind === "grid") line(4, 0, 4, 8);
+      if (kind === "checks") { pen.fillRect(0, 0, 4, 4); pen.fillRect(4, 4, 4, 4); }
+      if (kind === "dashes") { line(0, 2, 5, 2); line(4, 6, 8, 6); line(0, 6, 1, 6); }
       if (kind === "dots") { pen.fillRect(1, 1, 2, 2); pen.fillRect(5, 5, 2, 2); }
       tiles.set(key, tile);
     }
     return context.createPattern(tiles.get(key), "repeat");
-  }
-
-  // Black or white, whichever is read better on a colour.
-  function inkOn(colour) {
-    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-    return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
   }
 
   const SHAPES = {

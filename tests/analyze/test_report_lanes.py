@@ -1,6 +1,7 @@
 """Lanes as they are packed into a page: times and values come out as they went in, and breaks stay breaks."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -58,5 +59,18 @@ def test_every_factor_of_the_contract_has_a_look() -> None:
     schema = json.loads(SCHEMA.read_text())
     factors = schema["$defs"]["limit"]["properties"]["factor"]["enum"]
     assert list(FACTORS) == factors
-    assert len({(look.colour, look.hatch) for look in FACTORS.values()}) == len(FACTORS)
     assert set(judgement.looks()) == set(factors)
+
+
+def test_factors_are_told_apart_in_grey_print_by_hatch_or_brightness() -> None:
+    def brightness(colour: str) -> float:
+        red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    alike = [
+        (first, second)
+        for first, second in combinations(FACTORS, 2)
+        if FACTORS[first].hatch == FACTORS[second].hatch
+        and abs(brightness(FACTORS[first].colour) - brightness(FACTORS[second].colour)) < 55
+    ]
+    assert alike == []
