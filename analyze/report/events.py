@@ -146,21 +146,31 @@ def _first_sent(rows: Rows, wanted: Integers) -> list[int | None]:
 
 
 def rows_around(count: int, events: Iterable[int | None], limit: int) -> Integers:
-    """The rows around these events, in order; events come first that are first in the list. All rows if they fit."""
+    """The rows around these events, in order; events come first that are first in the list. All rows if they fit.
+
+    Where all events have their rows and there is room, each gets twice as many, and again.
+    """
     if count <= limit:
         return np.arange(count)
+    wanted = [row for row in dict.fromkeys(events) if row is not None]
     taken = np.zeros(count, np.bool_)
-    left = limit
-    for row in events:
-        if row is None:
-            continue
-        around = slice(max(row - _AROUND, 0), row + _AROUND + 1)
-        needed = int(np.count_nonzero(~taken[around]))
-        if needed > left:
-            break
-        taken[around] = True
-        left -= needed
+    around = _AROUND
+    while wanted and _take(taken, wanted, around, limit):
+        around *= 2
     return np.flatnonzero(taken)
+
+
+def _take(taken: NDArray[np.bool_], wanted: Sequence[int], around: int, limit: int) -> bool:
+    """Take the rows around each; False where the next one's would be too many in all."""
+    left = limit - int(np.count_nonzero(taken))
+    for row in wanted:
+        part = taken[max(row - around, 0) : row + around + 1]
+        needed = len(part) - int(np.count_nonzero(part))
+        if needed > left:
+            return False
+        part[:] = True
+        left -= needed
+    return True
 
 
 def packet_table(series: ConnectionSeries, rows: Rows, chosen: Integers, inputs: Sequence[str]) -> Plain:

@@ -16,7 +16,8 @@ page.lanes = (() => {
   let view = { from: 0, to: 1 };
   let pin = null;
   const hidden = new Set();
-  let onPick = () => {};
+  let onPick = () => {}; // an event was clicked
+  let onPlace = () => {}; // a place without an event
 
   // Data ------------------------------------------------------------------------------------------------------------
   function unpack(series) {
@@ -39,7 +40,7 @@ page.lanes = (() => {
       let bits = 0;
       for (let at = index * joined; at < end; at++) bits += series.bits[at];
       xs.push(index * bin);
-      ys.push(bits / ((end - index * joined) * series.bin_s));
+      ys.push(bits / bin);
     }
     if (last * joined >= series.bits.length) { xs.push(series.bits.length * series.bin_s); ys.push(0); }
     return { xs, ys, bin };
@@ -76,7 +77,8 @@ page.lanes = (() => {
     }
     if (lane.zero) low = Math.min(low, 0);
     const room = (high - low || Math.abs(high) || 1) * 0.06;
-    return { low: lane.zero && low === 0 ? 0 : low - room, high: high + room };
+    high += room;
+    return { low: lane.zero && low === 0 ? 0 : low - room, high, above: followed > high ? followed : null };
   }
 
   function placing(lane, range, width, height) {
@@ -184,6 +186,7 @@ page.lanes = (() => {
         if (series.style === "points") page.marks.points(pen, xs, ys, from, to, place, { ...look, size: to - from > 300 ? series.size * 0.6 : series.size }, size);
         else page.marks.steps(pen, xs, ys, from, to, place, look, width - RIGHT);
         if (bin) lane.note.textContent = `in bins of ${si(bin, "s")}`;
+        if (series.leads === false) lane.note.textContent = range.above === null ? "" : `${series.name} reaches ${si(range.above, lane.unit)}, above what is shown`;
       });
     });
     frame(pen, width, height);
@@ -238,7 +241,8 @@ page.lanes = (() => {
           const right = timeX(event.time_s, width);
           const left = timeX(event.time_s - (event.length_s ?? 0), width);
           if (right < LEFT - 2 || left > width) continue;
-          pen.fillRect(left - 0.75, top + 4, Math.max(right - left, 0) + 1.5, HEIGHTS.events - 8);
+          if (event.length_s === undefined) pen.fillRect(right - 0.75, top + 4, 1.5, HEIGHTS.events - 8);
+          else pen.fillRect(left + 0.5, top + 4, Math.max(right - left - 1, 1), HEIGHTS.events - 8); // neighbours stay apart
         }
       });
     });
@@ -297,13 +301,18 @@ page.lanes = (() => {
     return Math.max(0, ...left.map((series) => (plot.end_s * 4) / series.y.length));
   }
 
+  function mark(time) {
+    pin = time;
+    drawSoon();
+  }
+
   // Marks a moment and brings it into view with its surroundings, as far as their points are here.
   function reveal(time, around = 0) {
-    pin = time;
+    mark(time);
     const width = Math.min(Math.max(around, stretch() * 40), plot.end_s);
     const now = view.to - view.from;
     const seen = time >= view.from && time <= view.to && now <= width * 2 && now >= around * 0.8;
-    if (seen) drawSoon(); else zoom(time - width / 2, time + width / 2);
+    if (!seen) zoom(time - width / 2, time + width / 2);
   }
 
   // Reading values --------------------------------------------------------------------------------------------------
@@ -366,14 +375,14 @@ page.lanes = (() => {
     const { holder, selection } = lane;
     let start = null;
     holder.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || event.pointerType === "touch") return;
-      start = { x: event.clientX, time: timeOf(event), view, pans: event.shiftKey };
+      if (event.button !== 0) return;
+      start = { x: event.clientX, time: timeOf(event), view, pans: event.shiftKey, taps: event.pointerType === "touch" };
       holder.setPointerCapture(event.pointerId);
     });
     holder.addEventListener("pointermove", (event) => {
       const time = timeOf(event);
       cursor(time);
-      if (start === null) return;
+      if (start === null || start.taps) return;
       if (start.pans) {
         const box = element("lanes").getBoundingClientRect();
         const by = ((event.clientX - start.x) / (box.width - LEFT - RIGHT)) * (start.view.to - start.view.from);
@@ -394,10 +403,11 @@ page.lanes = (() => {
       start = null;
       for (const one of lanes) one.selection.hidden = true;
       if (began.pans || event.type === "pointercancel") return;
-      if (Math.abs(event.clientX - began.x) >= 4) zoom(Math.min(began.time, time), Math.max(began.time, time));
+      if (Math.abs(event.clientX - began.x) >= 4 && !began.taps) zoom(Math.min(began.time, time), Math.max(began.time, time));
       else {
         const found = eventNear(lane, event, time);
         if (found !== null) onPick(found);
+        else onPlace(time, ((view.to - view.from) / (widthOf() - LEFT - RIGHT)) * NEAR);
       }
     };
     holder.addEventListener("pointerup", finish);
@@ -512,5 +522,5 @@ page.lanes = (() => {
 
   new ResizeObserver(drawSoon).observe(element("lanes"));
   page.onTheme(() => { if (plot !== null) { tint(); draw(); } });
-  return { show, zoom, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; } };
+  return { show, zoom, mark, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; }, onPlace: (act) => { onPlace = act; } };
 })();

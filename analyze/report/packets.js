@@ -66,7 +66,7 @@ page.packets = (() => {
   }
 
   // Events ----------------------------------------------------------------------------------------------------------
-  function pick(event, scroll = true) {
+  function pick(event) {
     current = plot.events.indexOf(event);
     const first = event.first_frame === undefined ? (event.kind === "gap" ? "" : "Its bytes were not seen before in this capture.") :
       `First sent in frame ${count(event.first_frame)}, ${si(event.waited_s, "s")} before.`;
@@ -75,24 +75,45 @@ page.packets = (() => {
       `${event.label}${length} at ${event.time_s.toFixed(6)} s, ${event.frames.length > 1 ? "frames" : "frame"} ${event.frames.map(count).join(" to ")}`,
       [`Cause: ${causeOf(event)}.`, first], event.row, event.frames,
     );
-    page.lanes.reveal(event.time_s, Math.max((event.length_s ?? 0) * 4, (event.waited_s ?? 0) * 4, shown * 3));
+    page.lanes.mark(event.time_s);
     for (const [one, node] of rows) node.classList.toggle("current", one === event);
     const list = element("events-list");
     const chosen = rows.get(event);
     if (chosen) list.scrollTop = Math.max(0, chosen.offsetTop - list.clientHeight / 2);
-    if (scroll) element("packets").scrollIntoView({ block: "nearest" });
+    return Math.max((event.length_s ?? 0) * 4, (event.waited_s ?? 0) * 4, shown * 3);
+  }
+
+  // From a list the lanes go to the event; who clicked in the lanes sees it already.
+  function goTo(event) {
+    page.lanes.reveal(event.time_s, pick(event));
   }
 
   function step(by) {
     if (!plot.events.length) return;
     const next = current === null ? (by > 0 ? 0 : plot.events.length - 1) : current + by;
-    if (next >= 0 && next < plot.events.length) pick(plot.events[next]);
+    if (next >= 0 && next < plot.events.length) goTo(plot.events[next]);
+  }
+
+  function showFrame(number, row, time) {
+    current = null;
+    for (const node of rows.values()) node.classList.remove("current");
+    return show(`frame ${count(number)}${time === null ? "" : ` at ${time.toFixed(6)} s`}`, [], row, [number]);
   }
 
   function frame({ frame: number, row, time_s: time }) {
-    current = null;
-    const shown = show(`frame ${count(number)}${time === null ? "" : ` at ${time.toFixed(6)} s`}`, [], row, [number]);
+    const shown = showFrame(number, row, time);
     if (time !== null) page.lanes.reveal(time, shown * 3);
+  }
+
+  // The packet of the table that is nearest to a moment, if one is as near as that.
+  function near(time, away) {
+    const packets = plot.packets;
+    const next = firstFrom(packets.time_s, time);
+    const best = [next - 1, next].filter((at) => Math.abs(packets.time_s[at] - time) <= away)
+      .sort((a, b) => Math.abs(packets.time_s[a] - time) - Math.abs(packets.time_s[b] - time))[0];
+    if (best === undefined) return;
+    showFrame(packets.frame[best], packets.row[best], packets.time_s[best]);
+    page.lanes.mark(packets.time_s[best]);
   }
 
   function eventRow(event) {
@@ -106,8 +127,8 @@ page.packets = (() => {
       if (key !== null) cell.dataset.key = key;
       node.append(cell);
     }
-    node.addEventListener("click", () => pick(event));
-    node.addEventListener("keydown", (pressed) => { if (pressed.key === "Enter") pick(event); });
+    node.addEventListener("click", () => goTo(event));
+    node.addEventListener("keydown", (pressed) => { if (pressed.key === "Enter") goTo(event); });
     rows.set(event, node);
     return node;
   }
@@ -139,5 +160,6 @@ page.packets = (() => {
   element("event-after").addEventListener("click", () => step(1));
   element("packets-close").addEventListener("click", () => { element("packets").hidden = true; });
   page.lanes.onPick(pick);
+  page.lanes.onPlace(near);
   return { list, frame };
 })();

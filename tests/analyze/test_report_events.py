@@ -63,7 +63,9 @@ def later(record: bytes) -> bytes:
 def test_a_table_holds_all_packets_if_they_fit_else_those_around_the_first_events() -> None:
     assert events.rows_around(10, [3], 10).tolist() == list(range(10))
     around = events.rows_around(1000, [500, None, 504, 2, 900], 30).tolist()
-    assert around == [*range(10), *range(493, 512)], "the third would not fit any more"
+    assert around == [*range(10), *range(493, 512)], "the last would not fit any more"
+    assert events.rows_around(1000, [500], 40).tolist() == list(range(486, 515)), "there is room for twice as many"
+    assert events.rows_around(1000, [], 40).tolist() == []
 
 
 def test_a_frame_number_that_two_files_have_is_no_place(transfer: Any) -> None:
