@@ -111,7 +111,13 @@ def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSer
         return []
     packets = pa.table(trace.packets(connections))
     records = trace.records(connections)
-    return [of_packets(packets.filter(pc.equal(packets["connection"], record["id"])), record) for record in records]
+    return [of_packets(_of_one(packets, record["id"]), record) for record in records]
+
+
+def _of_one(packets: pa.Table, connection: int) -> pa.Table:
+    its_own = pc.equal(packets["connection"], connection)
+    # Of millions of packets a copy takes as long as reading them.
+    return packets if pc.all(its_own).as_py() else packets.filter(its_own)
 
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:

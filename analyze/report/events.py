@@ -134,7 +134,7 @@ def _first(rows: Rows, row: int, first: int | None) -> Plain:
 
 def _first_sent(rows: Rows, wanted: Integers) -> list[int | None]:
     """The row in which the first byte of each of these packets was sent first; None if the capture has not seen it."""
-    original = np.flatnonzero(rows.from_sender & np.isin(rows.kind.astype(str), ("data", "reordered")))
+    original = np.flatnonzero(rows.from_sender & ((rows.kind == "data") | (rows.kind == "reordered")))
     order = original[np.argsort(rows.sequence[original], kind="stable")]
     if not len(order):
         return [None] * len(wanted)
