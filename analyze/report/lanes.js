@@ -371,6 +371,9 @@ page.lanes = (() => {
     return best;
   }
 
+  const told = (event) => (event === null ? "" :
+    `${event.label}${event.length_s === undefined ? "" : ` of ${si(event.length_s, "s")}`}, frame ${event.frames[event.frames.length - 1].toLocaleString("en")}: ${event.cause}`);
+
   function listen(lane) {
     const { holder, selection } = lane;
     let start = null;
@@ -382,6 +385,7 @@ page.lanes = (() => {
     holder.addEventListener("pointermove", (event) => {
       const time = timeOf(event);
       cursor(time);
+      if (lane.kinds) lane.note.textContent = told(eventNear(lane, event, time));
       if (start === null || start.taps) return;
       if (start.pans) {
         const box = element("lanes").getBoundingClientRect();
@@ -412,7 +416,10 @@ page.lanes = (() => {
     };
     holder.addEventListener("pointerup", finish);
     holder.addEventListener("pointercancel", finish);
-    holder.addEventListener("pointerleave", () => { if (start === null) cursor(null); });
+    holder.addEventListener("pointerleave", () => {
+      if (start === null) cursor(null);
+      if (lane.kinds) lane.note.textContent = "";
+    });
     holder.addEventListener("dblclick", all);
     holder.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return; // a page that is scrolled must not zoom
@@ -511,6 +518,7 @@ page.lanes = (() => {
     lanes = described.map(laneNode);
     for (const lane of lanes) {
       if (lane.series) keysOf(lane);
+      if (lane.kinds) lane.header.append(lane.note);
       listen(lane);
     }
     element("lanes").replaceChildren(...lanes.map(({ node }) => node));

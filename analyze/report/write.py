@@ -23,20 +23,22 @@ _INPUTS_SHOWN = 3
 def write_report(trace: "Trace", series: "Sequence[ConnectionSeries]", provenance: Provenance, path: Path) -> None:
     """Write the report of `trace` with the lanes of the connections in `series`."""
     inputs = tuple(printable(Path(path).name) for path in trace.paths)
+    plots = [
+        connection.of_connection(
+            one, connections=len(series), capture=trace.file_of(one.record["input"]), inputs=inputs
+        )
+        for one in series
+    ]
     data = {
         "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
         "rows": _rows(trace),
         "factors": judgement.looks(),
-        "plots": [
-            connection.of_connection(
-                one, connections=len(series), capture=trace.file_of(one.record["input"]), inputs=inputs
-            )
-            for one in series
-        ],
+        "plots": plots,
     }
     parts = {
         "title": escape(_title(trace)),
         "inputs": _inputs(trace),
+        "verdicts": "".join(f"<p>{escape(one['title'])}: {escape(one['verdict']['sentence'])}</p>" for one in plots),
         "notes": _notes(trace),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script(data),

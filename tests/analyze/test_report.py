@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,12 @@ def test_the_page_holds_every_connection_and_the_plots_asked_for(trace: Trace, t
     assert {series["lane"] for series in plot["series"]} == {"throughput", "sequence", "rtt", "flight", "spacing"}
     assert sum(part["share"] for part in plot["ledger"]) == pytest.approx(1)
     assert ["retransmitted segments", "1 of 11"] in plot["facts"]
+
+
+def test_the_verdict_is_read_without_scripts(trace: Trace, tmp_path: Path) -> None:
+    page = report_of(trace, tmp_path / "r.html", [1])
+    without_scripts = page[page.index("<noscript>") : page.index("</noscript>")]
+    assert escape(trace.records([1])[0]["verdict"]["sentence"]) in without_scripts
 
 
 def test_the_page_asks_nothing_of_a_network(trace: Trace, tmp_path: Path) -> None:

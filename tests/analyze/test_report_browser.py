@@ -136,6 +136,8 @@ def test_the_pointer_reads_the_values_of_all_lanes(browser: Any, trace: Trace, t
     assert "kB" in visit.page.locator("[data-lane=flight] .lane-head").inner_text()
     assert visit.page.locator("#moment").inner_text().startswith(f"{first_s:.2f}")
     assert visit.page.locator("[data-lane=rtt] .cursor-line").is_visible()
+    visit.page.mouse.move(*visit.place("events", retransmission_s(visit)))
+    assert "fast retransmission" in visit.page.locator("[data-lane=events] .lane-head").inner_text()
     visit.page.mouse.move(0, 0)
     assert visit.page.locator("#moment").inner_text() == ""
     visit.page.locator("[data-lane=sequence] button.key", has_text="window edge").click()
@@ -256,6 +258,14 @@ def test_two_million_packets_stay_fluid(browser: Any, transfer: Any, tmp_path: P
         duration_s,
     )
     assert took_ms[len(took_ms) // 2] < LONGEST_ZOOM_MS
+    assert visit.complaints == []
+
+
+def test_a_capture_without_connections_is_a_page_without_lanes(browser: Any, new_capture: Any, tmp_path: Path) -> None:
+    visit = visited(browser, read(new_capture().bytes()), tmp_path / "r.html", [])
+    assert visit.rows() == []
+    assert not visit.page.locator("#plotted").is_visible()
+    visit.page.locator("#theme").click()
     assert visit.complaints == []
 
 
