@@ -51,9 +51,10 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
         words += ["--cert", str(certificates.chain_path), "--key", str(certificates.key_path)]
         # Without skipApiVersionCheck an SDK newer than Azurite is refused.
         words += ["--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-        command = process.Command("azurite", words, {accepted.VARIABLE: str(accepted_path)}, "/", log_path)
-        with process.serving(command, place, port, certificates.ca_path) as running:
-            url = f"{place.url(port)}/{ACCOUNT}"
+        ready = process.answers_https(place, port, certificates.ca_path, "/")
+        command = process.Command("azurite", words, {accepted.VARIABLE: str(accepted_path)}, log_path, ready)
+        with process.serving(command, place.namespace) as running:
+            url = _account_url(place, port)
             yield Service(
                 name="azurite",
                 endpoint_url=url,
@@ -78,6 +79,12 @@ def environment(url: str, ca_path: Path) -> dict[str, str]:
         "AZURE_STORAGE_CONNECTION_STRING": ";".join(f"{name}={value}" for name, value in parts.items()),
         "REQUESTS_CA_BUNDLE": str(ca_path),
     }
+
+
+def _account_url(place: Place, port: int) -> str:
+    """The account by its host name, as Azure has it, where the place has such a name; else by the path."""
+    by_name = place.host_name is not None and place.host_name.startswith(f"{ACCOUNT}.")
+    return place.url(port) if by_name else f"{place.url(port)}/{ACCOUNT}"
 
 
 def _folder() -> Path:

@@ -74,8 +74,9 @@ def started(
         }
         settings_path.write_text(json.dumps(settings))
         words = [sys.executable, "-m", "lab.services.fault_server", str(settings_path)]
-        command = process.Command("the fault proxy", words, {}, fault_server.READY_PATH, log_path)
-        with process.serving(command, place, port, certificates.ca_path) as running:
+        ready = process.answers_https(place, port, certificates.ca_path, fault_server.READY_PATH)
+        command = process.Command("the fault proxy", words, {}, log_path, ready)
+        with process.serving(command, place.namespace) as running:
             service = _in_place_of(behind, place.url(port))
             service = replace(
                 service,

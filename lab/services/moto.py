@@ -31,9 +31,11 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
         words += ["-b", f"{place.address}:{port}", "--worker-tmp-dir", name]
         words += ["--certfile", str(certificates.chain_path), "--keyfile", str(certificates.key_path)]
         words.append("lab.services.moto_application:application")
-        environment = {accepted.VARIABLE: str(accepted_path), "TMPDIR": name}
-        command = process.Command("moto", words, environment, "/moto-api/", log_path)
-        with process.serving(command, place, port, certificates.ca_path) as running:
+        # Buckets stand in the path: the first label of a host name is none.
+        environment = {accepted.VARIABLE: str(accepted_path), "TMPDIR": name, "S3_IGNORE_SUBDOMAIN_BUCKETNAME": "true"}
+        ready = process.answers_https(place, port, certificates.ca_path, "/moto-api/")
+        command = process.Command("moto", words, environment, log_path, ready)
+        with process.serving(command, place.namespace) as running:
             url = place.url(port)
             yield Service(
                 name="moto",

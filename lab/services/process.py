@@ -14,7 +14,7 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,22 +35,22 @@ class ServiceError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A server's command line, what it needs in its environment, and the path that it answers when it is ready."""
+    """A server's command line, what it needs in its environment, and how to ask whether it is ready."""
 
     name: str
     words: Sequence[str]
     environment: Mapping[str, str]
-    ready_path: str
     log_path: Path
+    ready: Callable[[], bool]
 
 
 @contextmanager
-def serving(command: Command, place: Place, port: int, ca_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def serving(command: Command, namespace: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server while the block lasts; it answers when the block begins.
 
     Raises `ServiceError` when it ends early or does not answer within a minute.
     """
-    prefix = namespaces.exec_prefix(place.namespace) if place.namespace else ["setpriv", "--pdeathsig", "KILL"]
+    prefix = namespaces.exec_prefix(namespace) if namespace else ["setpriv", "--pdeathsig", "KILL"]
     with command.log_path.open("wb") as log:
         process = subprocess.Popen(
             [*prefix, *command.words],
@@ -61,7 +61,7 @@ def serving(command: Command, place: Place, port: int, ca_path: Path) -> Iterato
             start_new_session=True,
         )
     try:
-        _wait_until_ready(process, command, place, port, ca_path)
+        _wait_until_ready(process, command)
         yield process
     finally:
         _end_group(process)
@@ -69,7 +69,7 @@ def serving(command: Command, place: Place, port: int, ca_path: Path) -> Iterato
 
 def free_ports(address: str, count: int, namespace: str | None = None) -> list[int]:
     """Port numbers that nobody listens on at the address, all different."""
-    with _maybe_inside(namespace), contextlib.ExitStack() as stack:
+    with inside(namespace), contextlib.ExitStack() as stack:
         ports = []
         for _ in range(count):
             probe = stack.enter_context(socket.socket())
@@ -79,7 +79,8 @@ def free_ports(address: str, count: int, namespace: str | None = None) -> list[i
 
 
 @contextmanager
-def _maybe_inside(namespace: str | None) -> Iterator[None]:
+def inside(namespace: str | None) -> Iterator[None]:
+    """Run the calling thread in a namespace; with None it stays where it is."""
     if namespace is None:
         yield
         return
@@ -87,14 +88,21 @@ def _maybe_inside(namespace: str | None) -> Iterator[None]:
         yield
 
 
-def _wait_until_ready(
-    process: subprocess.Popen[bytes], command: Command, place: Place, port: int, ca_path: Path
-) -> None:
+def answers_https(place: Place, port: int, ca_path: Path, path: str) -> Callable[[], bool]:
+    """Whether a server answers a request for `path` with no error of its own: what tells that it is ready."""
+
+    def asked() -> bool:
+        return _answers(place, port, ca_path, path)
+
+    return asked
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], command: Command) -> None:
     deadline_s = time.monotonic() + _READY_WITHIN_S
     while True:
         if process.poll() is not None:
             raise ServiceError(f"{command.name} ended with status {process.returncode}: {_tail(command.log_path)}")
-        if _answers(place, port, ca_path, command.ready_path):
+        if command.ready():
             return
         if time.monotonic() > deadline_s:
             raise ServiceError(
@@ -108,7 +116,7 @@ def _answers(place: Place, port: int, ca_path: Path, path: str) -> bool:
     trust.check_hostname = False  # a name need not resolve where the probe runs
     connection = http.client.HTTPSConnection(place.address, port, timeout=_PROBE_S, context=trust)
     try:
-        with _maybe_inside(place.namespace):
+        with inside(place.namespace):
             connection.connect()
         connection.request("GET", path, headers={"Connection": "close"})
         return connection.getresponse().status < 500

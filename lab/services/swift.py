@@ -35,10 +35,10 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
             "swift",
             [sys.executable, "-W", "ignore", "-m", "lab.services.swift_servers", str(etc)],
             {accepted.VARIABLE: str(accepted_path)},
-            "/healthcheck",
             log_path,
+            process.answers_https(place, port, certificates.ca_path, "/healthcheck"),
         )
-        with process.serving(command, place, port, certificates.ca_path) as running:
+        with process.serving(command, place.namespace) as running:
             url = place.url(port)
             yield Service(
                 name="swift",

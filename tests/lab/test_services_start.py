@@ -14,7 +14,7 @@ import pytest
 from lab.hosts import module_environment
 from lab.services import accepted, azurite, certificates, moto, process
 from lab.services.certificates import Certificates, KeyKind
-from lab.services.service import LOOPBACK, Place
+from lab.services.service import Place
 
 OWNER = """
 import sys, time
@@ -40,23 +40,20 @@ def wait_until(what: Callable[[], bool], seconds: float = 20.0) -> bool:
     return True
 
 
-def test_a_server_that_ends_at_once_is_an_error_with_its_last_words(chain: Certificates, tmp_path: Path) -> None:
+def test_a_server_that_ends_at_once_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     words = [sys.executable, "-c", "import sys; sys.exit('no such disk')"]
-    command = process.Command("storage", words, {}, "/", tmp_path / "log")
+    command = process.Command("storage", words, {}, tmp_path / "log", lambda: False)
     ended = pytest.raises(process.ServiceError, match="storage ended with status 1: no such disk")
-    with ended, process.serving(command, LOOPBACK, 1, chain.ca_path):
+    with ended, process.serving(command):
         pytest.fail("it is not running")
 
 
-def test_a_server_that_never_answers_is_an_error(
-    chain: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_never_answers_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_READY_WITHIN_S", 0.5)
-    port = process.free_ports("127.0.0.1", 1)[0]
     words = [sys.executable, "-c", "print('thinking', flush=True); import time; time.sleep(60)"]
-    command = process.Command("storage", words, {}, "/", tmp_path / "log")
+    command = process.Command("storage", words, {}, tmp_path / "log", lambda: False)
     silent = pytest.raises(process.ServiceError, match="storage does not answer after")
-    with silent, process.serving(command, LOOPBACK, port, chain.ca_path):
+    with silent, process.serving(command):
         pytest.fail("it does not listen")
 
 
