@@ -99,7 +99,7 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
     if end.state["left_behind"]:
         left = end.state["left_behind"]
         complain(
-            f"{end.state['provider']}: {len(left)} things could not be removed ({left[0]['name']}: {left[0]['error']}): "
+            f"{end.state['provider']}: {len(left)} things are left ({left[0]['name']}: {left[0]['error']}): "
             f"run vmtrace storage clean {arguments.out}"
         )
     if end.status == "interrupted":
