@@ -6,6 +6,7 @@ the service is. Whatever happens afterwards, what was created is removed, or tol
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import secrets
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -241,8 +243,6 @@ class _Run:
         return HostRecord(host / "facts.json", host / "counters.csv", place.interface, metadata=self._order.metadata)
 
     def _first_state(self, sdk: Any) -> Record:
-        import urllib3
-
         order = self._order
         return {
             "vmtrace": vmtrace_version(),
@@ -266,7 +266,7 @@ class _Run:
             "runtime": {
                 "python": platform.python_version(),
                 "openssl": ssl.OPENSSL_VERSION,
-                "urllib3": urllib3.__version__,
+                "urllib3": importlib.metadata.version("urllib3"),
             },
             "plan": order.plan.as_record(),
             "budget": {"max_bytes": order.limits.max_bytes, "max_cost": order.limits.max_cost},
@@ -373,7 +373,8 @@ class _Run:
         service = self._told(self._build)
         try:
             with self._interruption.allowed():
-                self._told(lambda: [service.request_restore(str(item.reference)) for item in items])
+                for item in items:
+                    self._told(partial(service.request_restore, str(item.reference)))
             ends_s, poll_s = time.monotonic() + self._order.restore_timeout_s, _FIRST_POLL_S
             for item in items:
                 while not self._is_restored(service, str(item.reference)):
@@ -386,7 +387,7 @@ class _Run:
 
     def _is_restored(self, service: Service, reference: str) -> bool:
         with self._interruption.allowed():
-            return self._told(lambda: service.is_restored(reference))
+            return self._told(partial(service.is_restored, reference))
 
     def _pause(self, what: str, seconds: float) -> None:
         if seconds > 0:

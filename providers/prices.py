@@ -113,10 +113,9 @@ def table_of_toml(data: bytes) -> PriceTable:
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start}: not UTF-8 text") from None
     _refuse_unknown(record, _TABLE_KEYS, "the table")
-    texts = [record.get(key) for key in _TABLE_KEYS[:3]]
-    for key, text in zip(_TABLE_KEYS, texts, strict=False):
-        if not isinstance(text, str) or not text.strip():
-            raise ValueError(f"{key}: a text is due")
+    for name in _TABLE_KEYS[:3]:
+        if not isinstance(record.get(name), str) or not record[name].strip():
+            raise ValueError(f"{name}: a text is due")
     rows = record.get("price")
     if not isinstance(rows, list) or not rows:
         raise ValueError("no [[price]]: at least one is due")
@@ -126,7 +125,7 @@ def table_of_toml(data: bytes) -> PriceTable:
         if key in entries:
             raise ValueError(f"price {number}: there is one for {key[0]} {key[1] or 'everywhere'} already")
         entries[key] = prices
-    return PriceTable(*map(str, texts), entries)
+    return PriceTable(record["name"], record["source"], record["currency"], entries)
 
 
 def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], Prices]:

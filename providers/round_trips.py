@@ -115,4 +115,4 @@ def _is_reply(probe: socket.socket, packet: bytes, payload: bytes) -> bool:
     """A raw socket hears everybody's, and of IPv4 gives the IP header too; its length is in its first byte."""
     raw = probe.family == socket.AF_INET and probe.type == socket.SOCK_RAW
     start = (packet[0] & 15) * 4 if raw and packet else 0
-    return packet[start : start + 1] == bytes([_REPLY[probe.family]]) and packet[start + 8 :] == payload  # type: ignore[index]
+    return packet[start : start + 1] == bytes([_REPLY[probe.family]]) and packet[start + 8 :] == payload

@@ -61,9 +61,9 @@ class Transactor:
         start_ns, began_ns = time.time_ns(), time.perf_counter_ns()
         try:
             recording.start()
-            start_ns, began_ns = time.time_ns(), time.perf_counter_ns()
             with self.interruption.allowed():
-                service = self.build()
+                service = self.build()  # recorded, as it may ask for credentials; not timed, as SDKs load slowly
+            start_ns, began_ns = time.time_ns(), time.perf_counter_ns()
             self._login(service, tally)
             self._move_all(service, job, tally)
         except KeyboardInterrupt:

@@ -140,10 +140,10 @@ class Vault:
 
     def upload(self, name: str, file: LocalFile) -> Stored:
         """One request for the whole archive (of up to 4 GB)."""
-        from botocore.utils import calculate_tree_hash
+        from botocore import utils
 
         with file.path.open("rb") as content:
-            expected = calculate_tree_hash(content)
+            expected = str(utils.calculate_tree_hash(content))  # type: ignore[arg-type] # a file, not a path
             content.seek(0)
             answer = self._client.upload_archive(
                 accountId=_OWN_ACCOUNT, vaultName=self._vault, archiveDescription=name, checksum=expected, body=content
