@@ -115,15 +115,23 @@ def _run_all(settings: Sequence[Settings], jobs: int) -> list[str]:
                     f"{told_s - began_s:4.0f} s: {', '.join(_so_far(one) for one, _ in running.values())}", flush=True
                 )
             time.sleep(0.2)
-    finally:
+    except KeyboardInterrupt:
         for _, process in running.values():
-            process.wait()  # Ctrl-C reached them, too: they remove their objects and end their servers
+            process.send_signal(signal.SIGINT)  # they remove their objects and end their servers
+        for _, process in running.values():
+            process.wait()
+        raise
     return failed
 
 
 def _start(settings: Settings) -> subprocess.Popen[bytes]:
     words = ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "lab.services.provider_run"]
-    return subprocess.Popen([*words, json.dumps(asdict(settings))], stdin=subprocess.DEVNULL, env=module_environment())
+    return subprocess.Popen(
+        [*words, json.dumps(asdict(settings))],
+        stdin=subprocess.DEVNULL,
+        env=module_environment(),
+        start_new_session=True,  # it is told of Ctrl-C once, by us
+    )
 
 
 def _so_far(settings: Settings) -> str:

@@ -11,6 +11,7 @@ over a path of its own. It leaves in the output folder:
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,8 @@ def run(settings: Settings) -> int:
             truth = {
                 "provider": settings.provider,
                 "server": service.name,
+                "server_process_id": service.process_id,
+                "client_namespace": path.client_namespace,
                 "tls_terminated_by": service.tls_terminated_by,
                 "endpoint": service.endpoint_url,
                 "rtt_s": settings.rtt_s,
@@ -126,10 +129,12 @@ def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, servic
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**module_environment(), **service.environment},
+            start_new_session=True,  # it is told of Ctrl-C once, by us
         )
         try:
             return client.wait()
-        except KeyboardInterrupt:  # Ctrl-C reached it, too
+        except KeyboardInterrupt:
+            client.send_signal(signal.SIGINT)
             client.wait(_CLEANS_UP_WITHIN_S)
             return _INTERRUPTED
         finally:

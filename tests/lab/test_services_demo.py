@@ -4,8 +4,11 @@ Every service runs in namespaces of its own: nothing but its benchmark passes th
 """
 
 import json
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +75,15 @@ def opened(capture: Path) -> set[int]:
             if flags & (dpkt.tcp.TH_SYN | dpkt.tcp.TH_ACK) == dpkt.tcp.TH_SYN:
                 ports.add(int(segment.sport))
     return ports
+
+
+def wait_until(what: Callable[[], bool], seconds: float = 60.0) -> bool:
+    ends_s = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > ends_s:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def run_of(folder: Path, provider: str) -> Run:
@@ -155,14 +167,39 @@ def test_a_folder_that_holds_a_run_is_left_alone(done: tuple[Path, str]) -> None
 
 
 @pytest.mark.root
-@pytest.mark.slow
-def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path: Path) -> None:
+def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_namespace(tmp_path: Path) -> None:
     reason = namespaces.missing_requirement()
     if reason:
         pytest.skip(reason)
-    ended = demo(tmp_path, MANY, "--rtt", "0", "--rate", "0", "--provider", "swift", "--no-report")
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "lab.services.demo", "--out", str(out), "--provider", "swift", "--rtt", "0.05"]
+    with subprocess.Popen(
+        command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as running:
+        try:
+            assert wait_until((out / "swift/transactions.jsonl").exists)
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 130
+    assert said.decode().strip() == "vmtrace: interrupted"
+    about = json.loads((out / "swift/run.json").read_text())
+    assert (about["status"], about["left_behind"]) == ("interrupted", [])
+    run = run_of(out, "swift")
+    assert not Path(f"/proc/{run.truth['server_process_id']}").exists()
+    assert not namespaces.exists(run.truth["client_namespace"])
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path: Path) -> None:
+    reason = namespaces.missing_requirement() or azurite.missing_requirement()
+    if reason:
+        pytest.skip(reason)
+    ended = demo(tmp_path, MANY, "--rtt", "0", "--rate", "0", "--provider", "azure-blob", "--no-report")
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    run = run_of(tmp_path / "out", "swift")
+    run = run_of(tmp_path / "out", "azure-blob")
     for transaction in run.transactions:
         assert transaction["objects_done"] == 1000
         capture, interface = transaction["capture"], transaction["interface"]
