@@ -135,12 +135,13 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def _so_far(settings: Settings) -> str:
-    log, about = settings.run_folder / "transactions.jsonl", settings.run_folder / "run.json"
+    log, about = settings.run_folder / "objects.jsonl", settings.run_folder / "run.json"
     if not about.exists():
         return f"{settings.provider}: starting"
-    planned = json.loads(about.read_text()).get("transactions_planned", "?")
-    finished = len(log.read_text().splitlines()) if log.exists() else 0
-    return f"{settings.provider}: {finished} of {planned} transactions"
+    plan = json.loads(about.read_text())["plan"]
+    planned = 2 * plan["repeat"] * sum(workload["files"] for workload in plan["workloads"])
+    moved = log.read_bytes().count(b"\n") if log.exists() else 0
+    return f"{settings.provider}: {moved} of {planned} transfers of objects"
 
 
 def _tell_end(settings: Settings, status: int) -> None:
@@ -159,7 +160,7 @@ def _tell_end(settings: Settings, status: int) -> None:
 def _report(out: Path, settings: Sequence[Settings]) -> int:
     page = out / "report.html"
     words = [sys.executable, "-m", "vmtrace", "storage", "report", *(str(one.run_folder) for one in settings)]
-    words += ["--html", str(page), "--csv", str(out / "tables")]
+    words += ["--html", str(page), "--csv", str(out / "tables"), "--json", str(out / "report.json")]
     status = subprocess.run(words, env=module_environment(), check=False).returncode
     if status == 0:
         print(f"report: {page.resolve()}", flush=True)

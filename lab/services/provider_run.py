@@ -118,7 +118,7 @@ def run(settings: Settings) -> int:
 def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, service: Service) -> int:
     words = [sys.executable, "-m", "vmtrace", "storage", "run", "--provider", stand_in.provider]
     words += ["--out", str(settings.run_folder), "--interface", path.client_device]
-    words += ["--name", f"{stand_in.provider} ({service.name}, TLS by {service.tls_terminated_by})"]
+    words += ["--name", _data_set_name(stand_in, service)]
     for option in stand_in.options:
         words += ["--option", option]
     words += settings.arguments
@@ -140,6 +140,11 @@ def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, servic
         finally:
             client.kill()
             client.wait()
+
+
+def _data_set_name(stand_in: StandIn, service: Service) -> str:
+    """For reports: whoever reads TLS bytes must see whose they are. The library's version is in the truth file."""
+    return f"{stand_in.provider} ({service.name}, TLS by {service.tls_terminated_by.partition(' (')[0]})"
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:
