@@ -94,6 +94,8 @@ class _Run:
         self._observer = HttpObserver(self._budget)
         self._interruption = Interruption()
         self._finished = self._failed = self._failed_in_a_row = 0
+        self._part_bytes: int | None = None
+        self._archives = False
         self._error: ServiceError | None = None
         self._last_failure: ServiceError | None = None
 
@@ -112,20 +114,20 @@ class _Run:
             stack.enter_context(self._interruption)
             with self._interruption.allowed():
                 service = self._told(self._build)
-            settings = service.sdk
-            service.close()
+            stack.callback(service.close)
+            self._part_bytes, self._archives = service.part_bytes, service.archives
             self._check_rights()
-            folder = RunFolder.create(self._order.out, self._first_state(settings))
+            folder = RunFolder.create(self._order.out, self._first_state(service.sdk))
             stack.callback(folder.close)
             journal = stack.enter_context(Journal(folder.path))
             self._folder, self._journal = folder, journal
             self._remover = Remover(self._build, self._provider.error_of, journal, folder.path, f"vmtrace-{self._id}/")
-            return self._to_the_end()
+            return self._to_the_end(service)
 
-    def _to_the_end(self) -> End:
+    def _to_the_end(self, service: Service) -> End:
         status, unfinished, host = COMPLETE, True, None
         try:
-            place = self._set_up()
+            place = self._set_up(service)
             host = self._begin_host_record(place)
             self._display.started(self._order.plan, self._folder.path, place.endpoint, self._expected_charge())
             self._all_pairs(place)
@@ -173,8 +175,7 @@ class _Run:
 
     # Set-up.
 
-    def _set_up(self) -> _Place:
-        service = self._told(self._build)
+    def _set_up(self, service: Service) -> _Place:
         self._observer.begin()
         try:
             with self._interruption.allowed():
@@ -186,7 +187,6 @@ class _Run:
             endpoint, region = service.endpoint, service.region
         finally:
             self._observer.end()
-            service.close()
         place = self._place(endpoint, region)
         capture = place.capture
         self._folder.note(
@@ -322,7 +322,7 @@ class _Run:
         files_folder = self._folder.path / "files"
         try:
             with self._interruption.allowed():
-                files = craft(files_folder, workload, self._part_bytes(workload))
+                files = craft(files_folder, workload, self._part_bytes_of(workload))
                 self._measure_round_trips(place, number)
             prefix = f"vmtrace-{self._id}/{number:04d}"
             items = [Item(f"{prefix}/{position:05d}", file) for position, file in enumerate(files, 1)]
@@ -338,11 +338,9 @@ class _Run:
         self._remover.objects([item.name for item in items])  # what it cannot remove now is tried again at the end
         self._budget.removing = False
 
-    def _part_bytes(self, workload: Workload) -> int | None:
-        service = self._build()
-        part_bytes = service.part_bytes
-        service.close()
-        return part_bytes if part_bytes is not None and workload.size_bytes > part_bytes else None
+    def _part_bytes_of(self, workload: Workload) -> int | None:
+        part_bytes = self._part_bytes
+        return part_bytes if part_bytes is not None and workload.size_bytes >= part_bytes else None
 
     def _transaction(self, transactor: Transactor, place: _Place, job: Job) -> None:
         path = None if place.capture is None else self._folder.capture_path(job.number)
@@ -370,6 +368,8 @@ class _Run:
 
     def _restore(self, items: list[Item]) -> None:
         """Ask for archived objects and wait for them; other services have them at hand."""
+        if not self._archives:
+            return
         service = self._told(self._build)
         try:
             with self._interruption.allowed():

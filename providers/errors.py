@@ -105,10 +105,12 @@ def transport_error(error: BaseException) -> ServiceError | None:
         if isinstance(one, ServiceError):
             return one
         if isinstance(one, ssl.SSLCertVerificationError):
-            return ServiceError(ErrorKind.TLS_VERIFICATION, f"its certificate was refused: {one.verify_message}")
+            return ServiceError(ErrorKind.TLS_VERIFICATION, f"its certificate was refused: {_reason(one)}")
     for one in chain(error):
+        if isinstance(one, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            return ServiceError(ErrorKind.ENDPOINT_GONE, "the connection broke off")
         if isinstance(one, ssl.SSLError):
-            return ServiceError(ErrorKind.TLS_VERIFICATION, f"TLS failed: {one.reason or one}")
+            return ServiceError(ErrorKind.TLS_VERIFICATION, f"TLS failed: {_reason(one)}")
         if isinstance(one, socket.gaierror):
             return ServiceError(ErrorKind.ENDPOINT_GONE, f"its name cannot be resolved: {one.strerror}")
         if isinstance(one, TimeoutError):
@@ -116,6 +118,11 @@ def transport_error(error: BaseException) -> ServiceError | None:
         if isinstance(one, ConnectionError):
             return ServiceError(ErrorKind.ENDPOINT_GONE, f"the connection failed: {one.strerror or one}")
     return None
+
+
+def _reason(error: ssl.SSLError) -> str:
+    """Only those that OpenSSL raised have its words as attributes."""
+    return str(getattr(error, "verify_message", None) or getattr(error, "reason", None) or error)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

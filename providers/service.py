@@ -64,6 +64,8 @@ class Service(Protocol):
     """One client of a service: connections of its own, from its making to `close`."""
 
     sdk: Sdk
+    archives: bool
+    """Whether objects must be brought back before they can be read."""
     lists_at_once: bool
     """Whether `own_objects` is quick, complete and goes by our names."""
     part_bytes: int | None
@@ -90,7 +92,7 @@ class Service(Protocol):
         """Put a file."""
 
     def request_restore(self, reference: str) -> None:
-        """Ask for an archived object to be brought back; nothing for services without archives."""
+        """Ask for an archived object to be brought back; only called where the service `archives`."""
 
     def is_restored(self, reference: str) -> bool:
         """Whether it can be downloaded."""

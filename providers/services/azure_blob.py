@@ -87,9 +87,11 @@ class AzureBlob:
         self._concurrency = whole_number(options, "concurrency", 1, 100) if "concurrency" in options else None
         self._tier = choice(options, "tier", _TIERS) if "tier" in options else None
         self._region = target.region
+        self.archives = self._tier == "Archive"
         self.lists_at_once = True
         self.part_bytes: int | None = None
         config: Any = self._account._config  # noqa: SLF001 - the only place where the SDK keeps its defaults
+        self._put_at_once_bytes = int(config.max_single_put_size)
         self.sdk = Sdk(
             "azure-storage-blob",
             azure.storage.blob.__version__,
@@ -145,7 +147,8 @@ class AzureBlob:
                 content, length=file.size_bytes, overwrite=True, **more
             )
         digest = answer.get("content_md5")
-        if not digest:
+        # With blocks it is the digest of the last request, the list of blocks.
+        if not digest or file.size_bytes > self._put_at_once_bytes:
             return Stored(name)
         return Stored(name, bytes(digest).hex(), bytes(digest).hex() == file.md5)
 

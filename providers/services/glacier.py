@@ -16,6 +16,7 @@ from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 from providers.services import s3
 
 if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
     from mypy_boto3_glacier import GlacierClient
 
 EXTRA = "glacier"
@@ -53,6 +54,7 @@ class ArchiveClass(s3.S3):
         self._retrieval = _retrieval(target)
         self._days = whole_number(options, "restore_days", 1, 365) if "restore_days" in options else 1
         super().__init__(target, {"StorageClass": self._class})
+        self.archives = self._class != _READABLE_AT_ONCE
 
     def request_restore(self, reference: str) -> None:
         """Ask for a copy that can be read; one that was asked for before is fine."""
@@ -89,6 +91,7 @@ class Vault:
         )
         self._jobs: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        self.archives = True
         self.lists_at_once = False
         self.part_bytes: int | None = None
         config: Any = self._client.meta.config
@@ -115,7 +118,7 @@ class Vault:
         try:
             self.login()
         except ClientError as error:
-            if error.response.get("Error", {}).get("Code") not in {"ResourceNotFoundException", "404"}:
+            if not _is_missing(error):
                 raise
             self._client.create_vault(accountId=_OWN_ACCOUNT, vaultName=self._vault)
             return
@@ -135,7 +138,7 @@ class Vault:
                     f"vault {self._vault} cannot be removed yet",
                     "the service counts its archives once a day: remove it tomorrow with vmtrace storage clean",
                 ) from error
-            if code != "ResourceNotFoundException":
+            if not _is_missing(error):
                 raise
 
     def upload(self, name: str, file: LocalFile) -> Stored:
@@ -189,7 +192,7 @@ class Vault:
             try:
                 self._client.delete_archive(accountId=_OWN_ACCOUNT, vaultName=self._vault, archiveId=reference)
             except ClientError as error:
-                if error.response.get("Error", {}).get("Code") != "ResourceNotFoundException":
+                if not _is_missing(error):
                     raise
 
     def own_objects(self, prefix: str) -> Iterator[str]:
@@ -224,6 +227,12 @@ class Vault:
                     if job.get("ArchiveId"):
                         self._jobs.setdefault(str(job["ArchiveId"]), str(job["JobId"]))
         return self._jobs.get(reference)
+
+
+def _is_missing(error: ClientError) -> bool:
+    """ResourceNotFoundException at AWS; compatible servers have other words."""
+    code = error.response.get("Error", {}).get("Code", "")
+    return "NotFound" in code or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 404
 
 
 def _retrieval(target: Target) -> str:

@@ -51,6 +51,7 @@ KINDS: Mapping[str, ErrorKind] = {
     "RequestTimeTooSkewed": ErrorKind.CLOCK_SKEW,
     "NoSuchBucket": ErrorKind.NO_SUCH_CONTAINER,
     "ResourceNotFoundException": ErrorKind.NO_SUCH_CONTAINER,
+    "VaultNotFound": ErrorKind.NO_SUCH_CONTAINER,
     "BucketNotEmpty": ErrorKind.CONTAINER_NOT_EMPTY,
     "BucketAlreadyExists": ErrorKind.NAME_CLASH,
     "BucketAlreadyOwnedByYou": ErrorKind.NAME_CLASH,
@@ -99,6 +100,7 @@ class S3:
         for operation in ("PutObject", "CompleteMultipartUpload"):
             self._client.meta.events.register(f"after-call.s3.{operation}", self._keep_answer)
             self._client.meta.events.register(f"provide-client-params.s3.{operation}", self._keep_key)
+        self.archives = False
         self.lists_at_once = True
         self.part_bytes: int | None = int(self._transfer.multipart_chunksize)
         self.sdk = Sdk("boto3", boto3.__version__, self._settings())

@@ -51,6 +51,7 @@ class Swift:
             **_connection_settings(target), retries=retries, timeout=timeout_s
         )
         self._auth_url = str(self._connection.authurl or "")
+        self.archives = False
         self.lists_at_once = True
         self.part_bytes: int | None = None
         self.sdk = Sdk(
