@@ -104,6 +104,12 @@ def demo(folder: Path, plan: str, *words: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=module_environment(), capture_output=True, text=True, check=False, timeout=280)
 
 
+def report(folder: Path) -> list[dict[str, Any]]:
+    """What `vmtrace storage report` measured of each run."""
+    runs: list[dict[str, Any]] = json.loads((folder / "report.json").read_text())["runs"]
+    return runs
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The demo's folder and what it printed."""
@@ -111,7 +117,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     if reason:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("demo")
-    ended = demo(folder, PLAN, "--rtt", str(RTT_S), "--no-report")
+    ended = demo(folder, PLAN, "--rtt", str(RTT_S))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return folder / "out", ended.stdout
 
@@ -156,6 +162,60 @@ def test_the_captures_hold_every_byte_that_the_interface_counted(done: tuple[Pat
         assert capture["dropped"] == 0
         assert capture["written"] == counted["rx_packets"] + counted["tx_packets"]
         assert capture["wire_bytes"] == counted["rx_bytes"] + counted["tx_bytes"]
+
+
+@pytest.mark.root
+def test_the_demo_ends_with_the_report_on_all_services(done: tuple[Path, str]) -> None:
+    folder, printed = done
+    assert printed.rstrip().endswith(f"report: {folder / 'report.html'}")
+    page = (folder / "report.html").read_text()
+    assert all(provider in page for provider in STAND_INS)
+    assert [one["provider"] for one in report(folder)] == list(STAND_INS)
+    assert all(one["problems"] == [] and one["dropped_packets"] == 0 for one in report(folder))
+
+
+@pytest.mark.root
+def test_the_report_counts_the_connections_that_the_server_itself_accepted(done: tuple[Path, str]) -> None:
+    for one in report(done[0]):
+        run = run_of(done[0], one["provider"])
+        accepted = [len(run.accepted_within(transaction)) for transaction in run.transactions]
+        assert [told["connections"] for told in one["transactions"]] == accepted
+        assert all(told["other_connections"] == 0 for told in one["transactions"])
+
+
+@pytest.mark.root
+def test_the_report_finds_interface_and_capture_agreed_to_the_byte(done: tuple[Path, str]) -> None:
+    for one in report(done[0]):
+        agreement = one["interface_agreement"]
+        assert agreement["bytes_apart"] == agreement["packets_apart"] == 0
+        assert agreement["bytes_agree"] == agreement["packets_agree"] > 0
+
+
+@pytest.mark.root
+def test_the_ledger_of_every_workload_sums_to_all_bytes_of_the_wire(done: tuple[Path, str]) -> None:
+    for one in report(done[0]):
+        of_workload: dict[tuple[str, str], int] = {}
+        for told in one["transactions"]:
+            key = (told["workload"], told["direction"])
+            of_workload[key] = of_workload.get(key, 0) + told["wire_bytes"]
+        assert {(row["workload"], row["direction"]) for row in one["overhead"]} == set(of_workload)
+        for row in one["overhead"]:
+            assert sum(row["parts_bytes"].values()) == row["wire_bytes"]
+            assert row["wire_bytes"] == of_workload[row["workload"], row["direction"]]
+            assert sum(row["shares"].values()) == pytest.approx(1.0, abs=1e-9)
+            assert row["parts_bytes"]["workload"] == row["workload_bytes"]
+
+
+@pytest.mark.root
+def test_logging_in_waits_for_a_name_a_connection_and_tls_a_round_trip_each(done: tuple[Path, str]) -> None:
+    for one in report(done[0]):
+        for row in one["times"]:
+            if row["what"] == "login":
+                assert row["median_parts_s"]["tcp_handshake"] >= RTT_S
+                assert row["median_parts_s"]["tls_handshake"] >= RTT_S
+                assert row["median_parts_s"]["name_lookup"] >= RTT_S
+        assert {trip["method"] for trip in one["round_trips"]} == {"icmp", "tcp"}
+        assert all(trip["min_s"] >= RTT_S for trip in one["round_trips"])
 
 
 @pytest.mark.root
