@@ -214,7 +214,7 @@ def test_logging_in_waits_for_a_name_a_connection_and_tls_a_round_trip_each(done
                 assert row["median_parts_s"]["tcp_handshake"] >= RTT_S
                 assert row["median_parts_s"]["tls_handshake"] >= RTT_S
                 assert row["median_parts_s"]["name_lookup"] >= RTT_S
-        assert {trip["method"] for trip in one["round_trips"]} == {"icmp", "tcp"}
+        assert {trip["method"] for trip in one["round_trips"]} >= {"icmp", "tcp"}
         assert all(trip["min_s"] >= RTT_S for trip in one["round_trips"])
 
 
