@@ -71,7 +71,7 @@ KINDS: Mapping[str, ErrorKind] = {
     "RequestLimitExceeded": ErrorKind.THROTTLED,
     "TooManyRequestsException": ErrorKind.THROTTLED,
     "429": ErrorKind.THROTTLED,
-    "NotImplemented": ErrorKind.UNSUPPORTED,
+    "501": ErrorKind.UNSUPPORTED,
     "MethodNotAllowed": ErrorKind.UNSUPPORTED,
     "BadDigest": ErrorKind.DIGEST,
     "InvalidDigest": ErrorKind.DIGEST,
