@@ -41,11 +41,11 @@ class Answer(NamedTuple):
 class Answers:
     """Names by the addresses they were answered with."""
 
-    def __init__(self, rows: Iterable[tuple[int, str, str, str | None, str | None]] = ()) -> None:
+    def __init__(self, rows: Iterable[tuple[int, str, str | None, str | None, str | None]] = ()) -> None:
         """Rows of `answered_ns`, `client`, `name`, `aliases`, `address`."""
         self._by_address: dict[str, list[Answer]] = {}
         for answered_ns, client, name, aliases, address in rows:
-            if address is not None:
+            if address is not None and name is not None:
                 names = (name, *(aliases.split(", ") if aliases else ()))
                 self._by_address.setdefault(address, []).append(Answer(answered_ns, client, names))
         for answers in self._by_address.values():

@@ -63,7 +63,7 @@ def _throughput(
             rows.sort(key=place)
             places = np.array([place(row) for row in rows], np.float64)
             medians = _floats([row.throughput_bps.value for row in rows])
-            series.append(Series(report.name, places, medians, _colour(number), "line"))
+            series.append(Series(report.label, places, medians, _colour(number), "line"))
             kinds = {row.workload: place(row) for row in rows}
             points = [
                 (kinds[one.transaction.workload], rate)
@@ -73,7 +73,7 @@ def _throughput(
                 and (rate := throughput_bps(one)) is not None
             ]
             each = np.array(points, np.float64).reshape(-1, 2)
-            series.append(Series(f"{report.name}, each", each[:, 0], each[:, 1], _colour(number), "points", "ring"))
+            series.append(Series(f"{report.label}, each", each[:, 0], each[:, 1], _colour(number), "points", "ring"))
         drawn = tuple(series)
         panels.append(
             Panel(direction, Axis("throughput", "bit/s", log=True), drawn, empty_note(drawn, "no such workload"))
@@ -95,7 +95,7 @@ def _over_time(reports: Sequence[Report]) -> Chart:
             start_ns = min((one.transaction.start_ns for one in report.run.transactions), default=0)
             times = np.array([(time - start_ns) / 1e9 / 60 for time, _ in found], np.float64)
             rates = np.array([rate for _, rate in found], np.float64)
-            series.append(Series(report.name, times, rates, _colour(number)))
+            series.append(Series(report.label, times, rates, _colour(number)))
         drawn = tuple(series)
         note = empty_note(drawn, "no transactions")
         panels.append(Panel(direction, Axis("throughput", "bit/s", log=True), drawn, note))
@@ -122,7 +122,7 @@ def _connections(reports: Sequence[Report]) -> Chart:
             end_s = (one.transaction.end_ns - one.transaction.start_ns) / 1e9
             count = np.arange(len(times), dtype=np.float64)
             times, count = np.append(times, max(end_s, times[-1])), np.append(count, count[-1])
-            name = f"{report.name}, {one.transaction.workload}"
+            name = f"{report.label}, {one.transaction.workload}"
             series.append(Series(name, times, count, _colour(number), "steps"))
         drawn = tuple(series)
         panels.append(Panel(direction, Axis("connections opened", ""), drawn, empty_note(drawn, "no captures")))
@@ -154,7 +154,7 @@ def _overhead(reports: Sequence[Report]) -> Chart:
             rows.sort(key=lambda row: sizes[row.workload, row.direction])
             places = np.array([sizes[row.workload, row.direction] for row in rows], np.float64)
             ratios = 100 * _floats([row.tcp_payload_ratio for row in rows]) - 100
-            series.append(Series(report.name, places, ratios, _colour(number), "line"))
+            series.append(Series(report.label, places, ratios, _colour(number), "line"))
         drawn = tuple(series)
         panels.append(
             Panel(
@@ -186,7 +186,7 @@ def _round_trips(reports: Sequence[Report]) -> Chart:
             ]
             ordered = np.sort(np.array(times, np.float64))
             share = np.arange(1, len(ordered) + 1, dtype=np.float64) / max(len(ordered), 1) * 100
-            series.append(Series(report.name, ordered, share, _colour(number), "steps"))
+            series.append(Series(report.label, ordered, share, _colour(number), "steps"))
         drawn = tuple(series)
         panels.append(Panel(method, Axis("share", "%"), drawn, empty_note(drawn, "none measured")))
     return Chart(

@@ -69,9 +69,9 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A name lookup with its answer; `asked_ns` is None if the question was not captured."""
+    """A name lookup with its answer; `name` is None if it was cut off, `asked_ns` if the question was not captured."""
 
-    name: str
+    name: str | None
     asked_ns: int | None
     answered_ns: int
 
@@ -206,7 +206,7 @@ def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]
         if number in found:
             found[number].connections.append(_connection(row))
     lookups = trace.lookups
-    seen: set[tuple[int, str, int | None, int]] = set()
+    seen: set[tuple[int, str | None, int | None, int]] = set()
     for row in zip(*(lookups.values(name) for name in ("input", "name", "asked_ns", "answered_ns")), strict=True):
         # One row for each address of an answer.
         if row not in seen and numbers[row[0]] in found:

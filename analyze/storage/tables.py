@@ -1,6 +1,6 @@
 """All tables of storage runs in one place, so that terminal, page, CSV and JSON have the same rows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ class Report:
     """One run with its tables, each made when it is first asked for."""
 
     run: MeasuredRun
+    label: str = ""
+    """Short and its own among the runs shown together: for the columns of tables and the legends of figures."""
 
     @property
     def name(self) -> str:
@@ -80,6 +82,17 @@ class Report:
         """Packets that captures missed."""
         return sum(one.transaction.capture_dropped or 0 for one in self.run.transactions)
 
+
+def reports_of(runs: Sequence[MeasuredRun]) -> list[Report]:
+    """Runs with labels: their names if those are short, else their services, else numbers."""
+    names = [run.name for run in runs]
+    services = [run.run.provider for run in runs]
+    short = all(len(name) <= _SHORT_NAME for name in names)
+    labels = names if short else services if len(set(services)) == len(runs) else None
+    return [Report(run, labels[at] if labels else f"#{at + 1}") for at, run in enumerate(runs)]
+
+
+_SHORT_NAME = 16
 
 _DERIVED: dict[type, tuple[str, ...]] = {
     OverheadRow: ("overhead_ratio", "tcp_payload_ratio", "shares"),

@@ -33,7 +33,8 @@ def heading(report: Report) -> str:
     plan = f", plan {run.plan}" + (f" x {run.scale:g}" if run.scale not in {None, 1.0} else "") if run.plan else ""
     transactions = plural(len(report.run.transactions), "transaction")
     objects = plural(sum(row.objects for row in report.troubles), "object")
-    text = f"{report.name}: {where}{plan}, {transactions}, {objects}"
+    name = report.name if report.label in {"", report.name} else f"{report.label} = {report.name}"
+    text = f"{name}: {where}{plan}, {transactions}, {objects}"
     return printable(f"{text}, {run.sdk}" if run.sdk else text)
 
 
@@ -87,7 +88,7 @@ def tables(reports: Sequence[Report]) -> list[Table]:
 def _rows(
     reports: Sequence[Report], rows: Callable[[Report], Iterator[tuple[str, ...]]]
 ) -> tuple[tuple[str, ...], ...]:
-    return tuple((printable(report.name), *cells) for report in reports for cells in rows(report))
+    return tuple((printable(report.label), *cells) for report in reports for cells in rows(report))
 
 
 def _beside(reports: Sequence[Report]) -> Table:
@@ -101,7 +102,7 @@ def _beside(reports: Sequence[Report]) -> Table:
             rate = number_text(found[kind].throughput_bps.value, 1e-6) if kind in found else ABSENT
             cells.append(f"{rate} / {ratio(cost[kind].overhead_ratio) if kind in cost else ABSENT}")
         rows.append((printable(kind[0]), kind[1], *cells))
-    head = ("workload", "direction", *(printable(report.name) for report in reports))
+    head = ("workload", "direction", *(printable(report.label) for report in reports))
     hint = "Median throughput [Mbit/s] / overhead (bytes on the wire beyond the workload's)."
     return Table("beside", "Side by side", head, tuple(rows), hint=hint)
 
@@ -165,14 +166,15 @@ def _times(reports: Sequence[Report]) -> Table:
     def rows(report: Report) -> Iterator[tuple[str, ...]]:
         for row in report.times:
             parts = (share(row.shares[part]) for part in PARTS)
-            yield printable(row.workload), row.direction, count(row.objects), seconds(row.median_s), *parts
+            kind = (printable(row.workload), row.direction, row.what)
+            yield *kind, count(row.objects), seconds(row.median_s), *parts
 
-    head = ("run", "workload", "direction", "objects", "median", *(part.replace("_", " ") for part in PARTS))
+    head = ("run", "workload", "direction", "what", "n", "median", *(part.replace("_", " ") for part in PARTS))
     hint = (
         "Shares of the time of all objects, from the SDK's call to its return. An upload's body goes before the answer:"
         " there, the service's own time is part of the transfer. Idle: nothing of the object was on the wire yet."
     )
-    return Table("times", "Where an object's time goes", head, _rows(reports, rows), 3, hint)
+    return Table("times", "Where an object's time goes", head, _rows(reports, rows), 4, hint)
 
 
 def _limits(reports: Sequence[Report]) -> Table:

@@ -78,10 +78,10 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
 
 def _measured(runs: "Sequence[StorageRun]", *, quiet: bool) -> "list[Report]":
     from analyze.storage.measured import captures_of, measure_run
-    from analyze.storage.tables import Report
+    from analyze.storage.tables import reports_of
 
     paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
-    reports = []
+    measured = []
     with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
         done_bytes = 0
         for run in runs:
@@ -90,9 +90,9 @@ def _measured(runs: "Sequence[StorageRun]", *, quiet: bool) -> "list[Report]":
             def passed_on(consumed_bytes: int, before: int = before) -> None:
                 bar(before + consumed_bytes)
 
-            reports.append(Report(measure_run(run, passed_on)))
+            measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    return reports
+    return reports_of(measured)
 
 
 def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:

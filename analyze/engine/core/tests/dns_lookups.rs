@@ -68,7 +68,12 @@ fn address(text: &str) -> IpAddr {
 fn lookups(analysis: &Analysis) -> Vec<(&str, Vec<String>, Option<i64>)> {
     let found = |lookup: &Lookup| lookup.message.addresses.iter().map(ToString::to_string).collect();
     let waited = |lookup: &Lookup| lookup.asked_ns.map(|asked_ns| lookup.answered_ns - asked_ns);
-    analysis.lookups.list().iter().map(|one| (one.message.name.as_str(), found(one), waited(one))).collect()
+    analysis
+        .lookups
+        .list()
+        .iter()
+        .map(|one| (one.message.name.as_deref().unwrap_or("-"), found(one), waited(one)))
+        .collect()
 }
 
 #[test]
@@ -101,7 +106,7 @@ fn aliases_are_followed_in_any_order_and_unasked_records_are_not_taken() {
         record(ASKED, CNAME, &name("alias.example")),
         record(&name("alias.example"), CNAME, &name("r.west.example")),
     ];
-    let message = read_message(&answer(1, "files.example", A, &records)).unwrap();
+    let message = read_message(&answer(1, "files.example", A, &records), false).unwrap();
     assert_eq!(message.aliases, ["alias.example", "r.west.example"]);
     assert_eq!(message.addresses, [address("192.0.2.9")]);
 }
@@ -109,7 +114,7 @@ fn aliases_are_followed_in_any_order_and_unasked_records_are_not_taken() {
 #[test]
 fn aliases_in_a_circle_end() {
     let records = [record(ASKED, CNAME, &name("b.example")), record(&name("b.example"), CNAME, ASKED)];
-    let message = read_message(&answer(1, "a.example", AAAA, &records)).unwrap();
+    let message = read_message(&answer(1, "a.example", AAAA, &records), false).unwrap();
     assert_eq!(message.aliases, ["b.example"]);
     assert!(message.addresses.is_empty());
 }
@@ -127,7 +132,18 @@ fn an_answer_without_addresses_is_a_lookup_with_its_response_code() {
 fn a_cut_answer_is_read_as_far_as_it_goes() {
     let records = [record(ASKED, A, &[192, 0, 2, 1]), record(ASKED, A, &[192, 0, 2, 2])];
     let whole = answer(1, "a.example", A, &records);
-    assert_eq!(read_message(&whole[..whole.len() - 1]).unwrap().addresses, [address("192.0.2.1")]);
+    assert_eq!(read_message(&whole[..whole.len() - 1], true).unwrap().addresses, [address("192.0.2.1")]);
+}
+
+#[test]
+fn a_question_whose_name_was_cut_still_has_its_time() {
+    let answered = answer(7, "a.example", A, &[record(ASKED, A, &[192, 0, 2, 1])]);
+    let cut =
+        |time_ms: f64, bytes: &[u8]| frame(START_NS + ms(time_ms), bytes.len() as u32, &bytes[..14 + 20 + 8 + 16]);
+    let frames = [cut(0.0, &datagram(false, &query(7, "a.example", A))), cut(9.0, &datagram(true, &answered))];
+    let analysis = analysis_of(&frames, &Options::default());
+    assert_eq!(lookups(&analysis), [("-", vec![], Some(ms(9.0)))]);
+    assert_eq!(analysis.lookups.list()[0].message.name, None);
 }
 
 #[test]
@@ -171,7 +187,7 @@ fn several_threads_give_the_same_lookups() {
             [at(time_ms, &datagram(false, &query(number, &asked, A))), at(time_ms + 0.5, &datagram(true, &answered))]
         })
         .collect();
-    let file = playbook::captures::plain_pcap(&frames);
+    let file = captures::plain_pcap(&frames);
     let one = analysis_in_small_chunks(std::slice::from_ref(&file), &Options::default());
     let many = analysis_in_small_chunks(&[file], &Options { threads: 4, ..Options::default() });
     assert_eq!(one.lookups.list().len(), 2000);
@@ -191,10 +207,10 @@ fn what_is_kept_is_bounded_and_what_is_not_is_counted() {
     let answered = answer(1, "a.example", A, &[record(ASKED, A, &[192, 0, 2, 1])]);
     let unasked = query(2, "b.example", A);
     for time_ns in 0..70_000 {
-        lookups.message(exchange(time_ns), &answered);
+        lookups.message(exchange(time_ns), &answered, false);
         let Exchange { addresses: [a, b], .. } = exchange(0);
         let asked = Exchange { addresses: [b, a], ports: [time_ns as u16, 53], ..exchange(time_ns) };
-        lookups.message(asked, &unasked);
+        lookups.message(asked, &unasked, false);
     }
     assert_eq!((lookups.list().len(), lookups.not_kept()), (65_536, 70_000 - 65_536));
 }
@@ -203,8 +219,8 @@ proptest! {
     #![proptest_config(cases(2000))]
 
     #[test]
-    fn any_bytes_are_a_message_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Some(message) = read_message(&bytes) {
+    fn any_bytes_are_a_message_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in any::<bool>()) {
+        if let Some(message) = read_message(&bytes, cut) {
             prop_assert!(message.addresses.len() <= 64 && message.aliases.len() <= 16);
         }
     }
@@ -219,8 +235,8 @@ proptest! {
             *place = byte;
         }
         bytes.truncate(end.max(1));
-        if let Some(message) = read_message(&bytes) {
-            prop_assert!(message.name.len() <= 4 * 255);
+        if let Some(message) = read_message(&bytes, true) {
+            prop_assert!(message.name.is_none_or(|name| name.len() <= 4 * 255));
         }
     }
 

@@ -23,11 +23,11 @@ fuzz_target!(|data: &[u8]| {
         streams.segment(there(time_ns, Transport::Tcp), 0, offset, segment, segment.len() as u32);
         streams.segment(back(there(time_ns, Transport::Tcp)), 1, offset, segment, segment.len() as u32);
     }
-    lookups.message(there(0, Transport::Udp), data);
-    lookups.message(back(there(1, Transport::Udp)), data);
+    lookups.message(there(0, Transport::Udp), data, true);
+    lookups.message(back(there(1, Transport::Udp)), data, false);
     lookups.merge([streams.into_lookups()]);
     for lookup in lookups.list() {
         assert!(lookup.message.addresses.len() <= 64 && lookup.message.aliases.len() <= 16, "{lookup:?}");
-        assert!(lookup.message.name.len() <= 4 * 255);
+        assert!(lookup.message.name.as_ref().is_none_or(|name| name.len() <= 4 * 255));
     }
 });

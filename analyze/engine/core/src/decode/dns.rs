@@ -17,6 +17,8 @@ pub struct DnsDatagram<'a> {
     pub ports: [u16; 2],
     /// The DNS message.
     pub message: &'a [u8],
+    /// The snap length cut it.
+    pub cut: bool,
 }
 
 const UDP_HEADER_BYTES: usize = 8;
@@ -31,8 +33,9 @@ pub(super) fn read<'a>(view: &View<'a>, header: Option<&IpHeader<'_>>) -> Option
         Addresses::V4(&[a, b, c, d, e, f, g, h]) => [[a, b, c, d].into(), [e, f, g, h].into()],
         Addresses::V6(source, destination) => [(*source).into(), (*destination).into()],
     };
-    let datagram = view.data.get(..usize::from(view.u16(4)?)).unwrap_or(view.data);
-    Some(DnsDatagram { addresses, ports, message: datagram.get(UDP_HEADER_BYTES..)? })
+    let length = usize::from(view.u16(4)?);
+    let datagram = view.data.get(..length).unwrap_or(view.data);
+    Some(DnsDatagram { addresses, ports, message: datagram.get(UDP_HEADER_BYTES..)?, cut: datagram.len() < length })
 }
 
 /// The datagram of a frame that [`super::decode_into`] called one.

@@ -102,15 +102,17 @@ impl Lookups {
     /// Takes the datagrams of a decoded chunk.
     pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
         for record in batch.dns.iter().filter_map(|&index| chunk.records.get(index as usize)) {
-            let Some(DnsDatagram { addresses, ports, message }) = dns_datagram(&chunk.bytes, record) else { continue };
+            let Some(DnsDatagram { addresses, ports, message, cut }) = dns_datagram(&chunk.bytes, record) else {
+                continue;
+            };
             let (time_ns, input) = (record.time_ns, record.input);
-            self.message(Exchange { addresses, ports, time_ns, input, transport: Transport::Udp }, message);
+            self.message(Exchange { addresses, ports, time_ns, input, transport: Transport::Udp }, message, cut);
         }
     }
 
-    /// Takes a message of either direction; what is none is passed over.
-    pub fn message(&mut self, exchange: Exchange, bytes: &[u8]) {
-        let Some(message) = read_message(bytes) else { return };
+    /// Takes a message of either direction, which the snap length may have `cut`; what is none is passed over.
+    pub fn message(&mut self, exchange: Exchange, bytes: &[u8], cut: bool) {
+        let Some(message) = read_message(bytes, cut) else { return };
         let Exchange { addresses: [from, to], ports: [from_port, to_port], time_ns, input, transport } = exchange;
         if !message.response && to_port == PORT {
             self.ask(([from, to], [from_port, to_port], message.id, input), time_ns);
@@ -118,7 +120,7 @@ impl Lookups {
             let key = ([to, from], [to_port, from_port], message.id, input);
             let asked_ns = self.pending.iter_mut().find_map(|generation| generation.remove(&key));
             let asked_ns = asked_ns.filter(|asked| waited_for(*asked, time_ns));
-            // A cut answer comes again, whole, over TCP.
+            // An answer that the resolver cut comes again, whole, over TCP.
             if !message.truncated || !message.addresses.is_empty() {
                 let lookup =
                     Lookup { input, asked_ns, answered_ns: time_ns, client: to, resolver: from, transport, message };
@@ -141,7 +143,8 @@ impl Lookups {
     fn keep(&mut self, lookup: Lookup) {
         let message = &lookup.message;
         let names: usize = message.aliases.iter().map(String::len).sum();
-        let bytes = message.name.len() + names + message.addresses.len() * size_of::<IpAddr>();
+        let bytes =
+            message.name.as_ref().map_or(0, String::len) + names + message.addresses.len() * size_of::<IpAddr>();
         if self.list.len() >= self.most_lookups || self.text_bytes + bytes > self.most_text_bytes {
             self.not_kept += 1;
             return;

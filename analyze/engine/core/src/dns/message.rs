@@ -38,10 +38,10 @@ pub struct Message {
     pub truncated: bool,
     /// 0 is no error, 3 no such name (IANA; without the bits that EDNS adds).
     pub response_code: u8,
-    /// Name asked for.
-    pub name: String,
+    /// Name asked for; none if the snap length cut the message before its end.
+    pub name: Option<String>,
     /// Type asked for: 1 A, 28 AAAA, 65 HTTPS.
-    pub kind: u16,
+    pub kind: Option<u16>,
     /// Aliases of the name, in the order followed.
     pub aliases: Vec<String>,
     /// Addresses given for the name or its aliases.
@@ -53,30 +53,36 @@ enum Data {
     Address(IpAddr),
 }
 
-/// Reads a message, or as much of its answer as was captured; none if it is no query or response with one question.
-pub fn read_message(bytes: &[u8]) -> Option<Message> {
+/// Reads a message, or as much of it as was captured (`cut`: that is not all); none if it is no query or response with one
+/// question.
+pub fn read_message(bytes: &[u8], cut: bool) -> Option<Message> {
     let word = |index: usize| bytes.get(index * 2..)?.first_chunk().map(|pair| u16::from_be_bytes(*pair));
     let (id, flags, questions, answers) = (word(0)?, word(1)?, word(2)?, word(3)?);
     // A multicast or update message may have none or several; they name no connection.
     if flags & flag::OPCODE != 0 || questions != 1 {
         return None;
     }
-    let (name, end) = name::read(bytes, HEADER_BYTES)?;
-    let kind = u16_at(bytes, end)?;
+    let question = name::read(bytes, HEADER_BYTES).and_then(|(name, end)| Some((name, u16_at(bytes, end)?, end + 4)));
+    if question.is_none() && !cut {
+        return None;
+    }
     let response = flags & flag::RESPONSE != 0;
     let mut message = Message {
         id,
         response,
         truncated: flags & flag::TRUNCATED != 0,
         response_code: (flags & flag::RESPONSE_CODE) as u8,
-        name,
-        kind,
+        name: None,
+        kind: None,
         aliases: Vec::new(),
         addresses: Vec::new(),
     };
-    if response {
-        let records = answer_records(bytes, end + 4, usize::from(answers).min(MAX_RECORDS));
-        take_answers(&mut message, records);
+    if let Some((name, kind, end)) = question {
+        if response {
+            let records = answer_records(bytes, end, usize::from(answers).min(MAX_RECORDS));
+            take_answers(&mut message, &name, records);
+        }
+        (message.name, message.kind) = (Some(name), Some(kind));
     }
     Some(message)
 }
@@ -114,20 +120,20 @@ fn record(bytes: &[u8], at: usize) -> Option<(String, Option<Data>, usize)> {
 }
 
 /// Follows aliases from the question on, whatever the order of the records, and takes the addresses of all of them.
-fn take_answers(message: &mut Message, records: Vec<(String, Data)>) {
-    let mut name = message.name.clone();
+fn take_answers(message: &mut Message, asked: &str, records: Vec<(String, Data)>) {
+    let mut name = asked.to_owned();
     while message.aliases.len() < MAX_ALIASES {
         let next = records.iter().find_map(|(owner, data)| match data {
             Data::Alias(alias) if *owner == name => Some(alias),
             _ => None,
         });
-        let Some(next) = next.filter(|next| **next != message.name && !message.aliases.contains(next)) else { break };
+        let Some(next) = next.filter(|next| *next != asked && !message.aliases.contains(next)) else { break };
         name.clone_from(next);
         message.aliases.push(next.clone());
     }
     for (owner, data) in records {
         let Data::Address(address) = data else { continue };
-        let belongs = owner == message.name || message.aliases.contains(&owner);
+        let belongs = owner == asked || message.aliases.contains(&owner);
         if belongs && !message.addresses.contains(&address) && message.addresses.len() < MAX_ADDRESSES {
             message.addresses.push(address);
         }

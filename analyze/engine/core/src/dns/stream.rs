@@ -47,7 +47,11 @@ impl DnsStreams {
             }
             buffer.extend_from_slice(piece.bytes);
             let taken = messages(buffer, |message| {
-                lookups.message(Exchange { time_ns: piece.time_ns, transport: Transport::Tcp, ..exchange }, message);
+                lookups.message(
+                    Exchange { time_ns: piece.time_ns, transport: Transport::Tcp, ..exchange },
+                    message,
+                    false,
+                );
             });
             buffer.drain(..taken);
             *lost = piece.blind_bytes > 0 || buffer.len() > MAX_BUFFER_BYTES;

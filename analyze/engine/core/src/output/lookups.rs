@@ -26,8 +26,8 @@ impl Analysis {
                 "transport",
                 ColumnValues::Category(rows().map(|row| Some(transport(row.transport))).collect()),
             ),
-            Column::new("name", text(|row| Some(row.message.name.clone()))),
-            Column::new("record_type", unsigned(|row| u64::from(row.message.kind))),
+            Column::new("name", text(|row| row.message.name.clone())),
+            Column::new("record_type", ColumnValues::U64(rows().map(|row| row.message.kind.map(u64::from)).collect())),
             Column::new("response_code", unsigned(|row| u64::from(row.message.response_code))),
             Column::new(
                 "aliases",
