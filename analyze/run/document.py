@@ -14,6 +14,7 @@ from analyze.run.results import Choice, RunResults
 from analyze.run.table_records import Record, flat, tables
 from analyze.run.tables import run_baseline
 from analyze.run.two_sides_table import clock_row
+from analyze.run.verdict.records import csv_tables, pair_verdict_records, verdict_record
 from analyze.trace import version
 
 
@@ -55,6 +56,8 @@ def _run(results: RunResults, choice: Choice) -> Record:
         },
         "clock": asdict(clock_row(results)),
         "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
+        "verdict": verdict_record(results),
+        "pair_verdicts": pair_verdict_records(results),
         **tables(results),
     }
 
@@ -66,7 +69,7 @@ def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) 
     make_folder(folder)
     rows: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        for name, records in tables(run).items():
+        for name, records in (tables(run) | csv_tables(run)).items():
             rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
     for name, content in rows.items():
         if not content:

@@ -21,6 +21,7 @@ from analyze.run.tables import (
 from analyze.run.two_sides_table import ClockRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import variation
 from analyze.run.variation.words import answer, spread_sentence
+from analyze.run.verdict.words import verdict_lines
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def show(results: RunResults, console: "Console") -> None:
         console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
     for line in baseline_lines(results):
         console.print(Text(f"  {line}"), soft_wrap=True)
+    for line in verdict_lines(results):
+        console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
     console.print()
     rows = metrics_rows(results)
     console.print(metrics_table(rows))

@@ -6,7 +6,7 @@ data.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from analyze.run.records import ROLES, Role
@@ -40,6 +40,17 @@ def limit_rows(run: RunResults) -> list[LimitRow]:
     ]
 
 
+def lost_and_time(transfers: Iterable[MeasuredTransfer]) -> tuple[Counter[str], Counter[str]]:
+    """Seconds, and bytes lost, of these transfers by factor."""
+    times: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for one in transfers:
+        for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
+            times[factor] += time_s
+            lost[factor] += lost_bytes or 0
+    return times, lost
+
+
 def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow]:
     first = Counter(
         one.measures.verdict_factor
@@ -47,12 +58,7 @@ def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow
         if one.measures.verdict_factor and not is_open(one.measures.verdict_confidence)
     )
     judged = sum(one.measures.verdict_factor is not None for one in transfers)
-    times: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    for one in transfers:
-        for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
-            times[factor] += time_s
-            lost[factor] += lost_bytes or 0
+    times, lost = lost_and_time(transfers)
     all_s = sum(times.values())
     all_lost = sum(value for factor, value in lost.items() if factor != "idle")
     rows = [

@@ -29,6 +29,8 @@ from analyze.run.variation.words import sentence
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
+_KEPT_ONLY = frozenset({"problem", "verdict", "limit_intervals"})
+"""In tables of their own, or under another name."""
 _OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 
 
@@ -177,7 +179,7 @@ def _transfer(one: MeasuredTransfer) -> Record:
         "congestion_control": kernel.congestion_control if kernel else None,
         "dropped": one.transfer.dropped,
         "trouble": one.capture_trouble,
-        **{name: value for name, value in asdict(one.measures).items() if name != "problem"},
+        **{name: value for name, value in asdict(one.measures).items() if name not in _KEPT_ONLY},
     }
 
 
