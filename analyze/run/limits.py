@@ -6,9 +6,10 @@ data.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analyze.run.measure import Measures
 from analyze.run.records import ROLES, Role
 from analyze.run.results import RunResults
 from analyze.run.transfers import MeasuredTransfer
@@ -31,6 +32,25 @@ class LimitRow:
     lost_bytes: float
     lost_share: float | None
     """Of what all factors but waiting for the other side lost."""
+
+
+FACTORS = (
+    "setup", "host_stall", "timeout_wait", "loss_recovery", "receiver_window", "application", "slow_start",
+    "token_bucket", "bottleneck_bandwidth", "send_buffer", "congestion_window", "unknown",
+)  # fmt: skip
+"""That can hold a transfer back; `idle`, waiting for the other side, holds back nothing."""
+
+
+def time_shares(one: Measures) -> dict[str, float] | None:
+    """Of a transfer's time, the share of every factor; None if its limits are not known."""
+    limits = json.loads(one.limits or "{}")
+    all_s = sum(time_s for time_s, _ in limits.values())
+    return {factor: limits[factor][0] / all_s if factor in limits else 0.0 for factor in FACTORS} if all_s else None
+
+
+def time_share_of(factor: str) -> Callable[[Measures], float | None]:
+    """The share of one factor, for tables of metrics."""
+    return lambda one: (time_shares(one) or {}).get(factor)
 
 
 def limit_rows(run: RunResults) -> list[LimitRow]:

@@ -1,13 +1,41 @@
 """The part of a report's page that comes first: why the run was slow, what proves it, and what would help."""
 
+from collections.abc import Sequence
 from html import escape
 
-from analyze.run.markup import number_text, table
+from analyze.run.markup import estimate_text, number_text, table
 from analyze.run.results import RunResults
 from analyze.run.verdict.judged import IN_WORDS
 from analyze.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
+from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import confidence_words, place
-from analyze.units import count, plural, share, si
+from analyze.units import count, plural, printable, share, si
+
+
+def changes_part(runs: Sequence[RunResults]) -> str:
+    """Several runs: what is different about what limited them; nothing for one alone."""
+    changes = verdict_changes(runs)
+    if not changes:
+        return ""
+    said = "".join(f"<li>{escape(one.sentence)}</li>" for one in changes)
+    head = ("against the first", "transfers", "factor", "share of time [percentage points]", "p, corrected", "change")
+    rows = [
+        (
+            [
+                printable(one.after),
+                row.role,
+                IN_WORDS.get(row.factor, row.factor),
+                estimate_text(row.difference, 100),
+                number_text(row.p_adjusted),
+                row.change or "",
+            ],
+            False,
+        )
+        for one in changes
+        for row in one.factors
+    ]
+    return f"<h3>What changed</h3><ul>{said}</ul>{table(head, rows, left=(0, 1, 2))}"
+
 
 _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 

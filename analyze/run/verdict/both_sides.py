@@ -126,7 +126,8 @@ def _open(near: Judged, far: Judged, agreement: Agreement, confidence: float) ->
     chosen, other = (near, far) if near.confidence >= far.confidence else (far, near)
     sentence = (
         f"Undetermined: {in_words(candidates[:3])}; the capture beside the data's sender says"
-        f" {in_words([near.factor])}, that beside its receiver {in_words([far.factor])}; a longer transfer would decide."
+        f" {in_words([near.factor])}, that beside its receiver {in_words([far.factor])};"
+        " a longer transfer would decide."
     )
     made = replace(
         chosen, runner_up=other.factor if other.factor != chosen.factor else chosen.runner_up, sentence=sentence

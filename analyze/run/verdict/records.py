@@ -7,6 +7,7 @@ from analyze.run.results import RunResults
 from analyze.run.verdict.evidence import Evidence
 from analyze.run.verdict.of_pair import PairVerdict, pair_verdicts
 from analyze.run.verdict.of_run import RunVerdict, run_verdicts
+from analyze.run.verdict.of_set import FactorChange, VerdictChange
 
 Record = dict[str, Any]
 
@@ -35,6 +36,20 @@ def csv_tables(results: RunResults) -> dict[str, list[Record]]:
             _without(_of_pair(one), ("evidence", "what_if", "factors")) for one in pair_verdicts(results)
         ],
     }
+
+
+def verdict_change_record(one: VerdictChange) -> Record:
+    """Two runs' verdicts side by side."""
+    return asdict(one) | {"factors": [_factor_change(factor) for factor in one.factors]}
+
+
+def verdict_change_rows(one: VerdictChange) -> list[Record]:
+    """The same, a row for each factor."""
+    return [{"before": one.before, "after": one.after} | _factor_change(factor) for factor in one.factors]
+
+
+def _factor_change(one: FactorChange) -> Record:
+    return asdict(one) | {"difference": one.difference.as_record()}
 
 
 def _of_run(one: RunVerdict) -> Record:
