@@ -20,6 +20,7 @@ from analyze.run.tables import (
 )
 from analyze.run.two_sides_table import ClockRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import variation
+from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.words import answer, spread_sentence
 from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import verdict_lines
@@ -51,7 +52,7 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
-    for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results)):
+    for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results), interval_lines(results)):
         for line in lines:
             console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
 

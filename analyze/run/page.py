@@ -10,6 +10,7 @@ from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.human import baseline_lines, heading, trouble
 from analyze.run.markup import estimate_text, index_name, number_text, table
+from analyze.run.page_intervals import intervals_part
 from analyze.run.page_limits import limits_part
 from analyze.run.page_variation import two_sides_part, variation_part
 from analyze.run.page_verdict import changes_part, verdict_part
@@ -42,6 +43,7 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
         "relation": _each(runs, _relation),
         "limits": _each(runs, limits_part),
         "variation": _each(runs, variation_part),
+        "limit_influences": _each(runs, intervals_part),
         "two_sides": _each(runs, two_sides_part),
         "transfers": _each(runs, _transfers),
         "provenance": escape(json.dumps(provenance, indent=2)),

@@ -24,6 +24,8 @@ from analyze.run.tables import (
 from analyze.run.transfers import MeasuredTransfer
 from analyze.run.two_sides_table import TwoSidesRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import Finding, SpreadRow, variation
+from analyze.run.variation.interval_words import interval_sentence
+from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.run.variation.words import sentence
 
 Record = dict[str, Any]
@@ -44,6 +46,7 @@ def tables(results: RunResults) -> dict[str, list[Record]]:
         "limits": [asdict(row) for row in limit_rows(results)],
         "stability": [_spread(row) for row in variation(results).spreads],
         "influences": [_finding(one) for one in variation(results).findings],
+        "limit_influences": [_interval_finding(one) for one in interval_findings(results)],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [_transfer(one) for one in results.transfers],
     }
@@ -57,6 +60,7 @@ def two_sides_records(results: RunResults) -> Record:
         "path": str(results.run.folder),
         "name": results.name,
         "clock": asdict(clock_row(results)),
+        "limit_influences": [_interval_finding(one) for one in interval_findings(results)],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [
             {"sequence": one.pair.sequence, "index": one.pair.index, "role": one.transfer.role}
@@ -142,6 +146,37 @@ def _finding(one: Finding) -> Record:
         "transfers_beyond": effect.transfers_beyond if effect else None,
         "throughput_lower": (effect.lower if effect else ABSENT).as_record(),
         "reason": one.reason or (effect.reason if effect else None),
+    }
+
+
+def _interval_finding(one: IntervalFinding) -> Record:
+    metric, association = one.metric, one.association
+    return {
+        "factor": one.factor,
+        "metric": metric.name,
+        "label": metric.full_label,
+        "source": metric.source,
+        "dimensions": metric.dimensions,
+        "unit": metric.unit,
+        "judgement": one.judgement,
+        "sentence": interval_sentence(one),
+        "intervals": one.intervals,
+        "transfers": one.transfers,
+        "periods": one.periods,
+        "inside": one.inside,
+        "outside": one.outside,
+        "difference": one.difference.as_record(),
+        "p95_inside": one.p95_inside,
+        "period_s": one.period_s,
+        "coverage": one.coverage,
+        "weight": one.weight,
+        "spearman": (association.spearman if association else ABSENT).as_record(),
+        "lag_s": one.lag_s if association and association.p_value is not None else None,
+        "lags_tried": association.lags_tried if association else None,
+        "effective_periods": association.n_effective if association else None,
+        "p_value": association.p_value if association else None,
+        "p_adjusted": one.p_adjusted,
+        "reason": one.reason,
     }
 
 

@@ -54,7 +54,7 @@ _OF_PACKETS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = (
      lambda one: one.two_sides_loss_rate),
     (Metric("rtt_mean_s", "mean RTT", "packets", "s"), lambda one: one.rtt_mean_s),
     (Metric("one_way_delay_median_s", "median one-way delay", "packets", "s"), lambda one: one.one_way_delay_median_s),
-    (Metric("window_limited_fraction", "time limited by the receive window", "packets", "share", split="any"),
+    (Metric("window_limited_fraction", "time with the receive window full", "packets", "share", split="any"),
      lambda one: one.window_limited_fraction),
 )  # fmt: skip
 _LIMITS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = tuple(
