@@ -7,7 +7,9 @@ anew. Where intervals are shorter than periods, a period inside holds other time
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,10 @@ SMALL_SHARE = 0.05
 _NOT_ASKED = frozenset({"setup"})
 """Opening a connection takes round trips, whatever a host does."""
 _RESAMPLES = 1000
+_MOST_SAMPLES = 400
+"""Groups that are drawn anew: of more transfers than that, neighbours in time are drawn together."""
+_MOST_PERIODS = 2000
+"""That are correlated: more than that are means of neighbours, which are alike anyway."""
 _SEED = 20110701
 
 Integers = NDArray[np.int64]
@@ -120,10 +126,25 @@ def _find(results: RunResults) -> list[IntervalFinding]:
     parts = [whole.of(factor) for factor in FACTORS if factor not in _NOT_ASKED]
     parts = [one for one in parts if len(one.factor) and len(np.unique(one.transfer)) >= FEWEST_INTERVALS]
     parts.sort(key=lambda one: -len(one.factor))
-    metrics = [one for one in side_data(results).metrics if one.metric.asked]
-    asked = [_asked(str(part.factor[0]), part, whole, metric) for part in parts for metric in metrics]
+    clocks = _by_clock([one for one in side_data(results).metrics if one.metric.asked])
+    asked = [
+        _asked(part, _join(same[0], part, whole), periods) for part in parts for same in clocks for periods in same
+    ]
     adjusted = holm([one.association.p_value if one.association else None for one in asked])
     return [_judged(one, p) for one, p in zip(asked, adjusted, strict=True)]
+
+
+def _by_clock(metrics: Sequence[Periods]) -> list[list[Periods]]:
+    """Metrics that have the same periods, together: those are joined once."""
+    groups: list[list[Periods]] = []
+    for one in metrics:
+        for same in groups:
+            if np.array_equal(same[0].start_ns, one.start_ns) and np.array_equal(same[0].end_ns, one.end_ns):
+                same.append(one)
+                break
+        else:
+            groups.append([one])
+    return groups
 
 
 def _stretches(transfers: "tuple[MeasuredTransfer, ...]", receiver_ahead: float | None) -> _Stretches:
@@ -162,8 +183,8 @@ def _sums(found: Overlaps, number: int) -> Floats:
     return np.bincount(found.period, found.overlap_ns.astype(np.float64), number).astype(np.float64)
 
 
-def _asked(factor: str, part: _Stretches, whole: _Stretches, periods: Periods) -> IntervalFinding:
-    joined, value = _join(periods, part, whole), periods.value
+def _asked(part: _Stretches, joined: _Joined, periods: Periods) -> IntervalFinding:
+    value = periods.value
     there = ~np.isnan(value) & (joined.all_ns > 0)
     within = there & (joined.inside_ns > 0)
     inside_ns, outside_ns = joined.inside_ns[there], (joined.all_ns - joined.inside_ns)[there]
@@ -172,13 +193,15 @@ def _asked(factor: str, part: _Stretches, whole: _Stretches, periods: Periods) -
     association = None
     if reason is None:
         share = np.where(joined.all_ns > 0, joined.inside_ns / np.maximum(joined.all_ns, 1), np.nan)
-        association = associate(share[there], _by_lag(periods, there), np.zeros(int(there.sum()), np.int64))
+        by_lag = {lag: _fewer(one) for lag, one in _by_lag(periods, there).items()}
+        shares = _fewer(share[there])
+        association = associate(shares, by_lag, np.zeros(len(shares), np.int64))
         reason = association.reason
     length_ns = (periods.end_ns - periods.start_ns)[within]
     known = value[there]
     none = Estimate(None, None, None, clusters)
     return IntervalFinding(
-        factor=factor,
+        factor=str(part.factor[0]),
         metric=periods.metric,
         judgement="undecided",
         intervals=len(part.factor),
@@ -223,6 +246,17 @@ def _by_lag(periods: Periods, there: NDArray[np.bool_]) -> dict[int, Floats]:
     return by_lag
 
 
+def _fewer(value: Floats) -> Floats:
+    """Neighbours taken together, so that there are at most `_MOST_PERIODS`; NaN where one of them has no value."""
+    together = -(-len(value) // _MOST_PERIODS)
+    if together <= 1:
+        return value
+    rest = -len(value) % together
+    padded = np.concatenate([value, np.full(rest, value[-1])])
+    means: Floats = padded.reshape(-1, together).mean(axis=1)
+    return means
+
+
 def _mean(value: Floats, weight: Floats) -> float | None:
     total = float(weight.sum())
     return float(value @ weight) / total if total > 0 else None
@@ -232,17 +266,25 @@ def _difference(value: Floats, inside_ns: Floats, outside_ns: Floats, transfer: 
     """Of weighted means, with the interval of samples of transfers: periods of one transfer are alike."""
     _, cluster = np.unique(transfer, return_inverse=True)
     number = int(cluster.max()) + 1
+    if number > _MOST_SAMPLES:
+        cluster, number = cluster * _MOST_SAMPLES // number, _MOST_SAMPLES
     weights = (inside_ns, inside_ns * value, outside_ns, outside_ns * value)
     sums = np.stack([np.bincount(cluster, one, number) for one in weights], axis=1)
     in_ns, in_sum, out_ns, out_sum = sums.sum(axis=0)
-    generator = np.random.default_rng(_SEED)
-    drawn = generator.multinomial(number, np.full(number, 1 / number), size=_RESAMPLES).astype(np.float64) @ sums
+    drawn = _drawn(number) @ sums
     with np.errstate(divide="ignore", invalid="ignore"):
         resampled = drawn[:, 1] / drawn[:, 0] - drawn[:, 3] / drawn[:, 2]
     resampled = resampled[np.isfinite(resampled)]
     low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     clusters = int((sums[:, 0] > 0).sum())
     return Estimate(float(in_sum / in_ns - out_sum / out_ns), float(low), float(high), clusters)
+
+
+@lru_cache(maxsize=4)
+def _drawn(number: int) -> Floats:
+    """How often each of so many groups is in each sample drawn anew."""
+    generator = np.random.default_rng(_SEED)
+    return generator.multinomial(number, np.full(number, 1 / number), size=_RESAMPLES).astype(np.float64)
 
 
 def _judged(one: IntervalFinding, p_adjusted: float | None) -> IntervalFinding:
