@@ -8,7 +8,7 @@ from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.intervals import FEWEST_INTERVALS, IntervalFinding, interval_findings
 from analyze.run.variation.words import HEADINGS, level
 from analyze.run.verdict.judged import IN_WORDS
-from analyze.units import ABSENT, count, printable, seconds, share
+from analyze.units import count, printable, seconds, share
 
 
 def intervals_part(run: RunResults) -> str:
@@ -27,7 +27,6 @@ def intervals_part(run: RunResults) -> str:
 
 
 def _cells(one: IntervalFinding) -> list[str]:
-    association = one.association
     return [
         IN_WORDS.get(one.factor, one.factor),
         printable(one.metric.full_label),
@@ -41,7 +40,7 @@ def _cells(one: IntervalFinding) -> list[str]:
         seconds(one.period_s),
         share(one.coverage),
         share(one.weight),
-        seconds(one.lag_s) if association and association.p_value is not None else ABSENT,
-        estimate_text(association.spearman) if association else ABSENT,
+        seconds(one.lag_s),
+        number_text(one.spearman),
         number_text(one.p_adjusted),
     ]

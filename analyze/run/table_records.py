@@ -60,7 +60,6 @@ def two_sides_records(results: RunResults) -> Record:
         "path": str(results.run.folder),
         "name": results.name,
         "clock": asdict(clock_row(results)),
-        "limit_influences": [_interval_finding(one) for one in interval_findings(results)],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [
             {"sequence": one.pair.sequence, "index": one.pair.index, "role": one.transfer.role}
@@ -150,7 +149,7 @@ def _finding(one: Finding) -> Record:
 
 
 def _interval_finding(one: IntervalFinding) -> Record:
-    metric, association = one.metric, one.association
+    metric = one.metric
     return {
         "factor": one.factor,
         "metric": metric.name,
@@ -170,11 +169,11 @@ def _interval_finding(one: IntervalFinding) -> Record:
         "period_s": one.period_s,
         "coverage": one.coverage,
         "weight": one.weight,
-        "spearman": (association.spearman if association else ABSENT).as_record(),
-        "lag_s": one.lag_s if association and association.p_value is not None else None,
-        "lags_tried": association.lags_tried if association else None,
-        "effective_periods": association.n_effective if association else None,
-        "p_value": association.p_value if association else None,
+        "spearman": Estimate(one.spearman, None, None, one.periods).as_record(),
+        "lag_s": one.lag_s,
+        "lags_tried": one.lags_tried,
+        "effective_transfers": one.effective_transfers,
+        "p_value": one.p_value,
         "p_adjusted": one.p_adjusted,
         "reason": one.reason,
     }

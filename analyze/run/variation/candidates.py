@@ -62,6 +62,7 @@ _LIMITS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = tuple(
      time_share_of(factor))
     for factor in FACTORS
 )  # fmt: skip
+_LIMITED = Metric("limited_by", "time limited by each factor", "packets", "share", split="any")
 _PAUSED = Metric("oversize_time_share", "time in oversize packet spacing", "packets", "share", split="any")
 _KERNEL_LOSS = Metric(
     "kernel_retransmission_rate", "retransmissions by the kernel's count", "packets", "share", split="any"
@@ -82,7 +83,9 @@ def _of_transfers(transfers: Sequence[MeasuredTransfer]) -> list[Candidate]:
         (_PAUSED, _column(_pauses(one.measures, one.transfer.duration_s) for one in transfers)),
         (_PING, _column(one.pair.rtt.mean_s if one.pair.rtt else None for one in transfers)),
     ]
-    columns += [(metric, measured(transfers, get)) for metric, get in _LIMITS]
+    limits = [(metric, measured(transfers, get)) for metric, get in _LIMITS]
+    # Without a verdict on any transfer there is one line that says so, not one for each factor.
+    columns += limits if not np.isnan(limits[0][1]).all() else [(_LIMITED, limits[0][1])]
     if np.isnan(columns[0][1]).all():
         columns.append((_KERNEL_LOSS, kernel_retransmission_rate(transfers)))
     return [Candidate(metric, {0: values}, reason=_why_none(metric, values)) for metric, values in columns]
@@ -97,7 +100,7 @@ def _why_none(metric: Metric, values: Floats) -> str | None:
         return None
     if metric.source == "ping":
         return "no echoes came back"
-    if metric.name.startswith("limited_by_"):
+    if metric is _LIMITED:
         return "not captured, or too few packets to judge"
     return "not captured on both sides" if metric.name in _NEEDS_BOTH else "not captured, or not where it can be told"
 

@@ -1,15 +1,15 @@
 """Metrics of hosts and CloudWatch joined to the intervals in which a factor limited, not only to whole transfers.
 
-For a factor every period of a metric has a share: of the transfers' time in it, what the factor limited. That share and
-the metric are correlated as throughput is with it (`association`); the effect is the metric's mean inside the intervals
-against that in the rest of the transfers' time, weighted by overlap, its interval from samples of whole transfers drawn
-anew. Where intervals are shorter than periods, a period inside holds other time, too: the difference is then diluted.
+For a factor every period of a metric has two parts: of the transfers' time in it, what the factor limited, and what is
+left. The effect is the metric's mean inside the intervals against that outside of them, weighted by these parts; how
+sure it is rests on transfers (`inside_outside`). Where intervals are shorter than periods, a period inside holds other
+time, too: the difference is then diluted.
 """
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +18,21 @@ from analyze.run.limits import FACTORS
 from analyze.run.records import Side
 from analyze.run.results import RunResults
 from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.statistics import CONFIDENCE, Estimate, Floats, holm
+from analyze.run.statistics import Estimate, Floats, holm, spearman
 from analyze.run.transfers import MeasuredTransfer
-from analyze.run.variation.association import FEWEST, Association, associate
+from analyze.run.variation.association import CLEARLY_STRONGER
 from analyze.run.variation.candidates import LAGS
 from analyze.run.variation.findings import SIGNIFICANT, Judgement
+from analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED, Compared, compared
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, Overlaps, overlaps
 
-FEWEST_INTERVALS = 5
-"""Of a factor, and the fewest transfers that have one."""
+FEWEST_INTERVALS = FEWEST_TRANSFERS
+"""The fewest transfers that must have an interval of a factor."""
 SMALL_SHARE = 0.05
 """A difference of shares that is called none, unless a smaller level than that is a burden already."""
 _NOT_ASKED = frozenset({"setup"})
 """Opening a connection takes round trips, whatever a host does."""
-_RESAMPLES = 1000
-_MOST_SAMPLES = 400
-"""Groups that are drawn anew: of more transfers than that, neighbours in time are drawn together."""
-_MOST_PERIODS = 2000
-"""That are correlated: more than that are means of neighbours, which are alike anyway."""
-_SEED = 20110701
 
 Integers = NDArray[np.int64]
 
@@ -66,7 +61,15 @@ class IntervalFinding:
     """Share of the intervals' time that has values."""
     weight: float | None
     """Share of those values' time that lies in the intervals."""
-    association: Association | None
+    spearman: float | None
+    """Of the share of a period that is inside, and the metric."""
+    effective_transfers: float | None
+    """What the transfers with an interval are worth: neighbours in time are alike."""
+    lag: int
+    """In periods: positive if the metric comes first."""
+    lags_tried: int
+    p_value: float | None
+    """Two-sided, of the difference, corrected for the lags."""
     p_adjusted: float | None
     reason: str | None
 
@@ -87,7 +90,7 @@ class IntervalFinding:
     @property
     def lag_s(self) -> float | None:
         """By how much the metric came before; below 0 it came later."""
-        return self.association.lag * self.period_s if self.association and self.period_s is not None else None
+        return self.lag * self.period_s if self.p_value is not None and self.period_s is not None else None
 
 
 def interval_findings(results: RunResults) -> list[IntervalFinding]:
@@ -130,7 +133,7 @@ def _find(results: RunResults) -> list[IntervalFinding]:
     asked = [
         _asked(part, _join(same[0], part, whole), periods) for part in parts for same in clocks for periods in same
     ]
-    adjusted = holm([one.association.p_value if one.association else None for one in asked])
+    adjusted = holm([one.p_value for one in asked])
     return [_judged(one, p) for one, p in zip(asked, adjusted, strict=True)]
 
 
@@ -184,107 +187,82 @@ def _sums(found: Overlaps, number: int) -> Floats:
 
 
 def _asked(part: _Stretches, joined: _Joined, periods: Periods) -> IntervalFinding:
-    value = periods.value
-    there = ~np.isnan(value) & (joined.all_ns > 0)
-    within = there & (joined.inside_ns > 0)
-    inside_ns, outside_ns = joined.inside_ns[there], (joined.all_ns - joined.inside_ns)[there]
-    clusters = len(np.unique(joined.transfer[within]))
-    reason = _why_not(there, within, clusters, outside_ns)
-    association = None
-    if reason is None:
-        share = np.where(joined.all_ns > 0, joined.inside_ns / np.maximum(joined.all_ns, 1), np.nan)
-        by_lag = {lag: _fewer(one) for lag, one in _by_lag(periods, there).items()}
-        shares = _fewer(share[there])
-        association = associate(shares, by_lag, np.zeros(len(shares), np.int64))
-        reason = association.reason
-    length_ns = (periods.end_ns - periods.start_ns)[within]
-    known = value[there]
-    none = Estimate(None, None, None, clusters)
+    met = joined.all_ns > 0
+    by_lag = {lag: _sample(joined, value, met) for lag, value in _by_lag(periods).items()}
+    lag = _best({lag: one.compared for lag, one in by_lag.items()})
+    best, tried = by_lag[lag], sum(one.compared.z is not None for one in by_lag.values())
+    z = best.compared.z
+    within, known = best.within, best.value
+    length_ns = (periods.end_ns - periods.start_ns)[met][best.there][within]
+    inside_ns = best.inside_ns[within]
     return IntervalFinding(
         factor=str(part.factor[0]),
         metric=periods.metric,
         judgement="undecided",
         intervals=len(part.factor),
         transfers=len(np.unique(part.transfer)),
-        periods=int(there.sum()),
-        inside=_mean(known, inside_ns),
-        outside=_mean(known, outside_ns),
-        difference=_difference(known, inside_ns, outside_ns, joined.transfer[there]) if association else none,
-        p95_inside=float(np.quantile(value[within], 0.95)) if within.any() else None,
+        periods=len(known),
+        inside=best.compared.inside,
+        outside=best.compared.outside,
+        difference=best.compared.difference,
+        p95_inside=float(np.quantile(known[within], 0.95)) if within.any() else None,
         period_s=periods.period_s,
-        coverage=float(joined.inside_ns[within].sum() / (part.until_ns - part.begin_ns).sum()),
-        weight=float(joined.inside_ns[within].sum() / length_ns.sum()) if within.any() else None,
-        association=association,
+        coverage=min(1.0, float(inside_ns.sum() / (part.until_ns - part.begin_ns).sum())),
+        weight=min(1.0, float(inside_ns.sum() / length_ns.sum())) if within.any() else None,
+        spearman=spearman(best.inside_ns / np.maximum(best.inside_ns + best.outside_ns, 1), known).value,
+        effective_transfers=best.compared.effective,
+        lag=lag,
+        lags_tried=tried,
+        p_value=None if z is None else min(1.0, tried * math.erfc(abs(z) / math.sqrt(2))),
         p_adjusted=None,
-        reason=reason,
+        reason=best.compared.reason,
     )
 
 
-def _why_not(there: NDArray[np.bool_], within: NDArray[np.bool_], clusters: int, outside_ns: Floats) -> str | None:
-    """Why there is nothing to compare."""
-    if not within.any():
-        return "none of its periods with a value meets these intervals"
-    if not outside_ns.any():
-        return "there is no other time in transfers to compare with"
-    if clusters < FEWEST_INTERVALS:
-        return f"values in the intervals of {clusters} transfers, {FEWEST_INTERVALS} are needed"
-    if there.sum() < FEWEST:
-        return f"{int(there.sum())} periods with a value, {FEWEST} are needed"
-    return None
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The periods that meet transfers and have a value, at one lag."""
+
+    there: NDArray[np.bool_]
+    value: Floats
+    inside_ns: Floats
+    outside_ns: Floats
+    compared: Compared
+
+    @property
+    def within(self) -> NDArray[np.bool_]:
+        return self.inside_ns > 0
 
 
-def _by_lag(periods: Periods, there: NDArray[np.bool_]) -> dict[int, Floats]:
+def _sample(joined: _Joined, value: Floats, met: NDArray[np.bool_]) -> _Sample:
+    there = ~np.isnan(value[met])
+    known, inside_ns, all_ns = value[met][there], joined.inside_ns[met][there], joined.all_ns[met][there]
+    outside_ns = np.maximum(all_ns - inside_ns, 0.0)
+    return _Sample(
+        there, known, inside_ns, outside_ns, compared(known, inside_ns, outside_ns, joined.transfer[met][there])
+    )
+
+
+def _by_lag(periods: Periods) -> dict[int, Floats]:
     """The metric so many periods before; NaN where that period is not there."""
-    places = np.flatnonzero(there)
+    places = np.arange(len(periods.value))
     step_ns = round((periods.period_s or 0.0) * 1e9)
     by_lag = {}
     for lag in LAGS:
-        other = np.clip(places - lag, 0, len(periods.value) - 1)
+        other = np.clip(places - lag, 0, max(0, len(places) - 1))
         apart_ns = periods.start_ns[places] - periods.start_ns[other]
         beside = np.abs(apart_ns - lag * step_ns) < step_ns / 2
         by_lag[lag] = np.where(beside, periods.value[other], np.nan)
     return by_lag
 
 
-def _fewer(value: Floats) -> Floats:
-    """Neighbours taken together, so that there are at most `_MOST_PERIODS`; NaN where one of them has no value."""
-    together = -(-len(value) // _MOST_PERIODS)
-    if together <= 1:
-        return value
-    rest = -len(value) % together
-    padded = np.concatenate([value, np.full(rest, value[-1])])
-    means: Floats = padded.reshape(-1, together).mean(axis=1)
-    return means
-
-
-def _mean(value: Floats, weight: Floats) -> float | None:
-    total = float(weight.sum())
-    return float(value @ weight) / total if total > 0 else None
-
-
-def _difference(value: Floats, inside_ns: Floats, outside_ns: Floats, transfer: Integers) -> Estimate:
-    """Of weighted means, with the interval of samples of transfers: periods of one transfer are alike."""
-    _, cluster = np.unique(transfer, return_inverse=True)
-    number = int(cluster.max()) + 1
-    if number > _MOST_SAMPLES:
-        cluster, number = cluster * _MOST_SAMPLES // number, _MOST_SAMPLES
-    weights = (inside_ns, inside_ns * value, outside_ns, outside_ns * value)
-    sums = np.stack([np.bincount(cluster, one, number) for one in weights], axis=1)
-    in_ns, in_sum, out_ns, out_sum = sums.sum(axis=0)
-    drawn = _drawn(number) @ sums
-    with np.errstate(divide="ignore", invalid="ignore"):
-        resampled = drawn[:, 1] / drawn[:, 0] - drawn[:, 3] / drawn[:, 2]
-    resampled = resampled[np.isfinite(resampled)]
-    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    clusters = int((sums[:, 0] > 0).sum())
-    return Estimate(float(in_sum / in_ns - out_sum / out_ns), float(low), float(high), clusters)
-
-
-@lru_cache(maxsize=4)
-def _drawn(number: int) -> Floats:
-    """How often each of so many groups is in each sample drawn anew."""
-    generator = np.random.default_rng(_SEED)
-    return generator.multinomial(number, np.full(number, 1 / number), size=_RESAMPLES).astype(np.float64)
+def _best(found: dict[int, Compared]) -> int:
+    """The lag with the clearest difference; none, unless another one is clearly clearer."""
+    known = {lag: abs(one.z) for lag, one in found.items() if one.z is not None}
+    if 0 not in known:
+        return 0
+    best = max(known, key=lambda lag: (known[lag], -abs(lag)))
+    return best if known[best] > CLEARLY_STRONGER * known[0] else 0
 
 
 def _judged(one: IntervalFinding, p_adjusted: float | None) -> IntervalFinding:
@@ -294,19 +272,17 @@ def _judged(one: IntervalFinding, p_adjusted: float | None) -> IntervalFinding:
 def _judgement(one: IntervalFinding, p_adjusted: float | None) -> Judgement:
     if one.inside is None or one.outside is None:
         return "not_measured"
-    nothing = one.metric.harm == "high" and one.p95_inside == 0 and one.inside == 0
-    if nothing or (one.association is not None and one.association.reason == "it never changed" and one.low):
+    if one.metric.harm == "high" and one.inside == 0:
         return "not_the_cause"
-    if one.association is None or p_adjusted is None:
-        return "too_few"
-    difference = one.difference.value or 0.0
+    if p_adjusted is None:
+        if one.difference.n >= FEWEST_INTERVALS and one.low:
+            return "not_the_cause"
+        return "undecided" if one.reason == NEVER_CHANGED else "too_few"
     if p_adjusted < SIGNIFICANT and not _small(one):
-        harms = (difference > 0) == (one.metric.harm == "high")
-        alike = (difference > 0) == ((one.association.spearman.value or 0.0) > 0)
-        if harms and alike:
-            about = (one.coverage or 0.0) >= ENOUGH and (one.weight or 0.0) >= ENOUGH
-            return "varies_with" if about and one.association.lag >= 0 else "consistent_with"
-        return "rises_with" if alike else "undecided"
+        if ((one.difference.value or 0.0) > 0) != (one.metric.harm == "high"):
+            return "rises_with"
+        about = (one.coverage or 0.0) >= ENOUGH and (one.weight or 0.0) >= ENOUGH
+        return "varies_with" if about and one.lag >= 0 else "consistent_with"
     return "not_the_cause" if one.low or _small(one) else "undecided"
 
 
