@@ -62,6 +62,8 @@ class Measures:
     flight_max_bytes: int | None = None
     verdict_factor: str | None = None
     """What limited the transfer most: of its connection with most payload."""
+    verdict_share: float | None = None
+    """Of the bytes that were lost, or delivered, by this factor (docs/json.md)."""
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
     verdict_agreement: str | None = None
@@ -304,6 +306,7 @@ def verdict_fields(found: Judged) -> dict[str, Any]:
     """A verdict by the names that `Measures` has."""
     return {
         "verdict_factor": found.factor,
+        "verdict_share": found.share,
         "verdict_confidence": found.confidence,
         "verdict_sentence": found.sentence,
         "verdict_agreement": found.agreement,

@@ -13,7 +13,7 @@ from analyze.run.markup import estimate_text, index_name, number_text, table
 from analyze.run.page_intervals import intervals_part
 from analyze.run.page_limits import limits_part
 from analyze.run.page_variation import two_sides_part, variation_part
-from analyze.run.page_verdict import changes_part, verdict_part
+from analyze.run.page_verdict import changes_part, run_verdict_part
 from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.provenance import Provenance
 from analyze.run.results import RunResults
@@ -37,7 +37,7 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
     parts = {
         "title": escape(", ".join(printable(run.name) for run in runs)),
         "summary": "".join(map(_summary, runs)) + _beside(runs),
-        "verdict": _each(runs, verdict_part) + changes_part(runs),
+        "run_verdict": _each(runs, run_verdict_part) + changes_part(runs),
         "plan": _each(runs, _plan),
         "metrics": _each(runs, _metrics),
         "relation": _each(runs, _relation),

@@ -40,7 +40,7 @@ def changes_part(runs: Sequence[RunResults]) -> str:
 _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 
 
-def verdict_part(run: RunResults) -> str:
+def run_verdict_part(run: RunResults) -> str:
     """The sentence of the run, of probes and data, evidence, what would help, and every factor's shares."""
     whole, *parts = run_verdicts(run)
     if not whole.judged:
