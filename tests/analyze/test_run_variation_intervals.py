@@ -33,6 +33,8 @@ class Stalls(Campaign):
     """Data transfers that are held up from second 1 to 3 of 4; the host's counters are told second by second."""
 
     stall = STALL
+    every = 1
+    """One of so many data transfers has a stall."""
     side = "sender"
     ahead_s = 0.0
 
@@ -62,7 +64,8 @@ class Stalls(Campaign):
             if one.transfer.role == "data":
                 begin = one.transfer.start_ns + round(self.ahead_s * SECOND)
                 cuts = [begin + round(part * SECOND) for part in (0, *self.stall, DATA_LASTS_S)]
-                names = ("congestion_window", "host_stall", "congestion_window")
+                held = "host_stall" if one.pair.sequence % self.every == 0 else "congestion_window"
+                names = ("congestion_window", held, "congestion_window")
                 rows = [[self.side, name, *ends] for name, *ends in zip(names, cuts, cuts[1:], strict=False)]
                 limits = {"host_stall": [2.0, 1e6], "congestion_window": [2.0, 0.0]}
                 measures = replace(
@@ -152,6 +155,24 @@ def test_stalls_much_shorter_than_a_period_are_consistent_and_no_more(stalls: St
     assert cpu.p95_inside is not None
     assert cpu.most_inside == pytest.approx(5 * cpu.p95_inside), "all of it may have been in a fifth of the period"
     assert "in the intervals alone" in interval_sentence(found["sender_cpu"])
+
+
+def test_cloudwatch_s_points_are_joined_to_intervals_too_and_say_little_of_short_ones(stalls: Stalls) -> None:
+    stalls.every = 2
+    stalls.cloudwatch(PAIR_S, [90 + number % 3 if number % 2 else 10 + number % 3 for number in range(30)])
+    found = stalls.asked()["cloudwatch_CPUUtilization"]
+    assert (found.transfers, found.periods) == (15, 30)
+    assert found.weight == pytest.approx(0.2)
+    assert found.inside == pytest.approx(0.91, abs=0.01)
+    assert found.judgement == "consistent_with"
+    assert "means over 10.0 s, of which the intervals are 20.0 %" in interval_sentence(found)
+
+
+def test_a_low_cpuutilization_during_stalls_is_told_as_far_as_its_period_allows(stalls: Stalls) -> None:
+    stalls.cloudwatch(PAIR_S, [4 + number % 3 for number in range(30)])
+    found = stalls.asked()["cloudwatch_CPUUtilization"]
+    assert found.judgement == "not_the_cause"
+    assert "at most 30.0 % in the intervals alone), not the cause" in interval_sentence(found)
 
 
 def test_what_a_short_stall_can_hide_in_a_long_period_is_not_called_low(stalls: Stalls) -> None:

@@ -117,6 +117,16 @@ def test_what_would_help_is_predicted_over_the_run_and_what_it_says_nothing_of_s
     assert run_verdict(several).what_if == ()
 
 
+def test_what_would_help_against_the_factor_comes_first_though_another_change_would_bring_more(
+    results: RunResults,
+) -> None:
+    own = judged(WINDOW, what_if=(what_if("twice the receiver's window", 0.9), what_if("no stalls", 0.2)))
+    run = with_verdicts(results, {(number, "data"): own for number in range(1, 9)}, duration_s=1.0)
+    found = run_verdict(run)
+    assert [one.change for one in found.what_if] == ["twice the receiver's window", "no stalls"]
+    assert "With twice the receiver's window the run would have reached" in found.sentence
+
+
 def test_what_was_lost_is_summed_by_factor_beside_the_verdict(results: RunResults) -> None:
     limits = {(1, "data"): {WINDOW: [1.0, 300.0], "slow_start": [1.0, 700.0], "idle": [9.0, 5000.0]}}
     found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, limits))  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ _SECOND_CAUSE = 0.2
 _MOST_CHANGES = 5
 _MOST_OF_RUNNER_UP = 3
 _OPEN = "left open"
+_MUCH_OPEN = "more time is left open than any factor has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
     ranked = [name for name in _time_by_factor(votes) if name != _OPEN]
     candidates = _candidates(votes) if leader is None or is_open(confidence) else ()
     runner_up = next((name for name in (*ranked, *candidates) if name != leader), None) if leader else None
-    changes = _what_if(transfers, votes)
+    changes = _what_if(transfers, votes, leader)
     made = RunVerdict(
         scope=scope,
         factor=leader,
@@ -169,11 +170,11 @@ def _decided(votes: Sequence[_Vote], transfers: int) -> tuple[str | None, float 
     leads = _leads(votes, leader)
     if leads is None:
         leads = 0.5 + 0.45 * max(0.0, most_s - rival_s) / total_s
+    much_open = rival_s > 0 and times.get(_OPEN, 0.0) >= rival_s
     bounds = [
         (by_transfers, "the verdicts on single transfers are not surer"),
-        (leads, f"{in_words([leader])} hardly leads" if times.get(_OPEN, 0.0) < rival_s or not rival_s else
-         "more time is left open than any factor has"),
-    ]  # fmt: skip
+        (leads, _MUCH_OPEN if much_open else f"{in_words([leader])} hardly leads"),
+    ]
     if 2 * len(votes) < transfers:
         bounds.append((_FEW_JUDGED_CONFIDENCE, f"only {len(votes):,} of {plural(transfers, 'transfer')} can be judged"))
     confidence, why = min(bounds)
@@ -238,7 +239,12 @@ def _evidence(
     return distinct(pieces)
 
 
-def _what_if(transfers: Sequence[MeasuredTransfer], votes: Sequence[_Vote]) -> tuple[Predicted, ...]:
+def _what_if(
+    transfers: Sequence[MeasuredTransfer], votes: Sequence[_Vote], leader: str | None
+) -> tuple[Predicted, ...]:
+    """That against the factor itself first, the others by what they bring."""
+    against = Counter(vote.found.what_if[0].change for vote in votes if vote.factor == leader and vote.found.what_if)
+    first = max(against, key=lambda change: against[change], default=None)
     left: dict[str, dict[int, float]] = {}
     for vote in votes:
         if vote.transfer.transfer.streams == 1:  # of several streams one says nothing of the others' time
@@ -249,7 +255,7 @@ def _what_if(transfers: Sequence[MeasuredTransfer], votes: Sequence[_Vote]) -> t
         for change, shares in left.items()
         if (goodput_bps := _goodput_bps(transfers, shares)) is not None
     ]
-    return tuple(sorted(made, key=lambda one: -one.goodput_bps)[:_MOST_CHANGES])
+    return tuple(sorted(made, key=lambda one: (one.change != first, -one.goodput_bps))[:_MOST_CHANGES])
 
 
 def _goodput_bps(transfers: Sequence[MeasuredTransfer], time_shares: dict[int, float]) -> float | None:
@@ -299,6 +305,6 @@ def _more(found: RunVerdict) -> list[str]:
 def _decides(found: RunVerdict) -> str:
     if 2 * found.judged < found.transfers:
         return "Captures of all transfers, long enough to judge, would decide"
-    if 2 * found.left_open >= found.judged:
+    if found.reason == _MUCH_OPEN:
         return "Longer transfers, captured at both sides, would decide"
     return "More pairs would decide"
