@@ -42,7 +42,7 @@ def main() -> int:
     """Measures, prints the tables, writes them down unless only a part was measured; 1 if a demand failed."""
     arguments = _arguments()
     missing = namespaces.missing_requirement()
-    if missing and not arguments.keep:
+    if missing and not arguments.keep and not arguments.no_runs:
         print(f"accuracy: {missing}", file=sys.stderr)
         return 1
     parts = ("numbers",) if arguments.quick or arguments.names else arguments.parts
@@ -63,7 +63,7 @@ def _numbers(arguments: argparse.Namespace) -> int:
 
 def _causes(arguments: argparse.Namespace) -> int:
     out = _folder(arguments, "causes")
-    measured = gap_causes.measure(out, arguments.seed)
+    measured = gap_causes.measure(out, arguments.seed, no_runs=arguments.no_runs)
     where = _where(f"{measured.transfers} transfers, seed {arguments.seed}", arguments, "causes")
     _write_document("causes", "\n".join([where, *gap_causes.sections(measured)]))
     return 1 if any(score.false_stalls for score in measured.scores.values()) else 0
@@ -71,7 +71,8 @@ def _causes(arguments: argparse.Namespace) -> int:
 
 def _limits(arguments: argparse.Namespace) -> int:
     out = _folder(arguments, "limits")
-    measured = verdicts.measure(verdict_runs.draw(arguments.seed, arguments.each), out, arguments.seed)
+    drawn = verdict_runs.draw(arguments.seed, arguments.each)
+    measured = verdicts.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
     count = f"{len(measured.judged)} transfers, seed {arguments.seed}, {arguments.each} of each kind"
     _write_document("limits", "\n".join([_where(count, arguments, "limits"), *verdicts.sections(measured)]))
     return 1 if any(measured.tally(place).wrong_and_sure for place in verdicts.PLACES) else 0
@@ -80,7 +81,7 @@ def _limits(arguments: argparse.Namespace) -> int:
 def _folder(arguments: argparse.Namespace, part: str) -> Path:
     """Where the transfers of a part are; emptied of this seed's unless they are to be kept."""
     folder: Path = arguments.out / part
-    if not arguments.keep:
+    if not arguments.keep and not arguments.no_runs:
         for made in folder.glob(f"*-seed{arguments.seed}/made.json"):
             made.unlink()
     return folder
@@ -99,6 +100,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")
     parser.add_argument("--out", type=Path, default=ROOT / "build/accuracy", help="folder of the runs")
+    parser.add_argument("--no-runs", action="store_true", help="judge only what is there (causes and limits)")
     parser.add_argument("--keep", action="store_true", help="judge good runs that are there already, run the others")
     return parser.parse_args()
 

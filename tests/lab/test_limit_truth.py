@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from lab.accuracy.gap_truth import Event, Truth
 from lab.accuracy.limit_truth import Known, Witnesses, known
 from lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
@@ -103,7 +105,7 @@ def test_a_stall_and_a_wait_for_a_timer_are_cut_out_of_the_samples() -> None:
     waits = [one for one in found if one.factors == ("timeout_wait",)]
     assert (min(one.start_ns for one in waits), max(one.end_ns for one in waits)) == (19 * MS, 320 * MS)
     ordered = sorted(found, key=lambda one: one.start_ns)
-    assert all(one.end_ns == other.start_ns for one, other in zip(ordered, ordered[1:], strict=False))
+    assert all(one.end_ns == other.start_ns for one, other in itertools.pairwise(ordered))
 
 
 def test_the_time_before_the_first_data_is_setup() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ LEAST_TIME_RIGHT = 0.8
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     missing = namespaces.missing_requirement()
     if missing:
         pytest.skip(missing)
@@ -27,7 +26,7 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if made is None:
         pytest.skip("the machine was too busy for an honest run")
     gap_runs.save(made, folder)
-    yield verdicts.judge(labelled, folder)
+    return verdicts.judge(labelled, folder)
 
 
 @pytest.mark.may_skip
