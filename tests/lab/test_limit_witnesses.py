@@ -11,7 +11,7 @@ from lab.accuracy import gap_runs, verdict_runs, verdicts
 from lab.accuracy.verdicts import Judged, Tally
 
 # A limit of the receiver, of the application, of the path; their parameters are those of this seed.
-SEED, KINDS = 5, ("receiver_window-0", "pieces-0", "bottleneck-0")
+SEED, KINDS = 21, ("receiver_window-0", "pieces-0", "bottleneck-0")
 LEAST_TIME_RIGHT = 0.8
 
 
@@ -30,12 +30,13 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.may_skip
-def test_the_verdict_is_right_or_open_wherever_the_capture_is(judged: Judged) -> None:
+def test_the_verdict_at_the_sender_is_right_or_open_and_none_is_surely_wrong(judged: Judged) -> None:
     tally = Tally()
     for seen in judged.seen.values():
         tally.add(judged.labelled.name, judged.labelled.factors, seen.verdict)
-    assert (tally.all, tally.wrong) == (len(verdicts.PLACES), [])
-    assert tally.right > 0
+    assert (tally.all, tally.wrong_and_sure) == (len(verdicts.PLACES), [])
+    told = Tally().add(judged.labelled.name, judged.labelled.factors, judged.seen["sender"].verdict)
+    assert told in {*judged.labelled.factors, verdicts.UNDETERMINED}
 
 
 @pytest.mark.may_skip

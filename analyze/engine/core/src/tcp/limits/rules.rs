@@ -165,7 +165,11 @@ fn arrives_without_pause(around: &[Round]) -> bool {
     around.len() >= BOTTLENECK_ROUNDS
         && around.iter().all(|round| {
             let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
-            round.rtt_ns.is_none() && round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
+            let away_from_sender = round.longest_gap_ns > 0;
+            round.rtt_ns.is_none()
+                && away_from_sender
+                && !pauses(round)
+                && round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
         })
         && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
