@@ -15,6 +15,8 @@ const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
 /// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
 const UNTIMED_CONFIDENCE: f64 = 0.75;
+/// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
+const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
@@ -135,6 +137,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             2 * case.limits.timed_rounds < case.limits.rounds
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
             Some("a capture beside the sender, or one with timestamps"),
+        ),
+        (
+            BY_EXCLUSION_CONFIDENCE,
+            factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
+            Some("TCP_INFO of the sender"),
         ),
         (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (
