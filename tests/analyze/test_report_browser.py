@@ -163,11 +163,11 @@ def test_a_click_on_a_retransmission_shows_its_packets(browser: Any, trace: Trac
     assert visit.page.locator("#packets-title").inner_text() == before
     body.get_by_role("button", name="copy filter").click()
     assert len(visit.shown()) == 1, "the lanes stay together"
+    visit.page.locator("#packets-close").click()
+    assert not visit.page.locator("#packets").is_visible()
     syn_s = visit.page.evaluate("page.data.plots[0].packets.time_s[1]")
     visit.page.mouse.click(*visit.place("rtt", syn_s))
     assert visit.page.locator("#packets-title").inner_text().startswith("frame 2 at ")
-    visit.page.locator("#packets-close").click()
-    assert not visit.page.locator("#packets").is_visible()
     assert visit.complaints == []
 
 
