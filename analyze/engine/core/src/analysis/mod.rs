@@ -166,9 +166,10 @@ pub fn analyze_source(
         return Err(Failure::Read(std::mem::take(&mut intake.errors)));
     }
     let (connections, environment) = gather(shards);
-    let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
+    let found = found_wrong(facts.len(), &connections);
+    let inputs = facts.into_iter().zip(found).enumerate().map(|(index, (facts, found))| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
-        input_summary(index, facts, &tally, &connections, &environment.clock_steps)
+        input_summary(index, facts, &tally, found, &environment.clock_steps)
     });
     Ok(Analysis {
         interrupted: intake.interrupted,
@@ -206,28 +207,35 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
     (all, together)
 }
 
+/// What the connections of each input show of its capture, by the fields of [`InputSummary`]. Each summary is somewhere else
+/// in memory: looked at once, however many inputs there are.
+fn found_wrong(inputs: usize, connections: &Summaries) -> Vec<InputSummary> {
+    let mut found = vec![InputSummary::default(); inputs];
+    for connection in connections {
+        let Some(input) = found.get_mut(usize::from(connection.input)) else { continue };
+        for direction in &connection.directions {
+            input.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
+            input.duplicates += u64::from(direction.loss.capture_duplicates);
+            input.reordered += u64::from(direction.loss.capture_reordered);
+        }
+    }
+    found
+}
+
 fn input_summary(
     index: usize,
     facts: InputFacts,
     tally: &InputTally,
-    connections: &Summaries,
+    found: InputSummary,
     steps: &[ClockStep],
 ) -> InputSummary {
-    let mut summary = InputSummary {
+    InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
         clock_steps: facts.clock_steps_back.max(distinct_steps(steps, index)),
         facts,
-        ..InputSummary::default()
-    };
-    for connection in connections.iter().filter(|connection| usize::from(connection.input) == index) {
-        for direction in &connection.directions {
-            summary.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
-            summary.duplicates += u64::from(direction.loss.capture_duplicates);
-            summary.reordered += u64::from(direction.loss.capture_reordered);
-        }
+        ..found
     }
-    summary
 }
 
 /// One step shows in every connection that is open: those within a second are the same.

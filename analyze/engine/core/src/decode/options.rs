@@ -287,6 +287,30 @@ fn behind_timestamps(area: &[u8]) -> Option<([u8; 8], &[u8])> {
 #[inline(never)]
 fn scan(captured: &[u8], area_length: usize) -> Noted {
     let mut noted = Noted::default();
+    let mut rest = captured;
+    // Nearly all areas are whole and well-formed.
+    while area_length == captured.len() {
+        rest = match *rest {
+            [] | [END, ..] => return noted,
+            [NO_OPERATION, ref rest @ ..] => rest,
+            [TIMESTAMPS, 10, a, b, c, d, e, f, g, h, ref rest @ ..] => {
+                noted.bits |= option_bits::TIMESTAMPS;
+                (noted.tsval, noted.tsecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+                rest
+            }
+            [_, length, ..] if length >= 2 && usize::from(length) <= rest.len() => {
+                noted.bits |= option_bits::OTHERS;
+                rest.get(usize::from(length)..).unwrap_or_default()
+            }
+            _ => break,
+        };
+    }
+    scan_any(captured, area_length)
+}
+
+#[cold]
+fn scan_any(captured: &[u8], area_length: usize) -> Noted {
+    let mut noted = Noted::default();
     let mut options = TcpOptions::new(captured, area_length);
     for option in &mut options {
         if let TcpOption::Timestamps(value, echo) = option {

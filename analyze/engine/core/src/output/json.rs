@@ -278,13 +278,21 @@ impl Visitor for Json {
     #[inline(always)]
     fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
         let set = value_ns.is_some_and(|value| value != 0);
-        self.member(key, value_ns, set, |json, value| push_fixed::<9>(&mut json.out, value, b','));
+        self.member(key, value_ns, set, |json, value| match value {
+            // So frequent that it is worth a way of its own.
+            0 => json.out.extend_from_slice(b"0.0,"),
+            _ => push_fixed::<9>(&mut json.out, value, b','),
+        });
     }
 
     #[inline(always)]
     fn number(&mut self, key: Key, value: Option<f64>) {
         self.member(key, value, value.is_some_and(|value| value != 0.0), |json, value| {
-            push_float(&mut json.out, value, b',')
+            if value == 0.0 {
+                json.out.extend_from_slice(b"0.0,");
+            } else {
+                push_float(&mut json.out, value, b',');
+            }
         });
     }
 

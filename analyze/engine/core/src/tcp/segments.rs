@@ -131,6 +131,8 @@ pub struct SegmentQueue {
     lost_below: u64,
 }
 
+/// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
+const FIRST_ROOM: usize = 16;
 /// Records kept when no acknowledgement is ever seen; the oldest go first.
 const MOST_SEGMENTS: usize = 1 << 17;
 
@@ -146,6 +148,9 @@ impl SegmentQueue {
 
     #[cold]
     fn make_room(&mut self) {
+        if self.list.is_empty() {
+            self.list.reserve_exact(FIRST_ROOM);
+        }
         if self.open().len() >= MOST_SEGMENTS {
             for _ in 0..MOST_SEGMENTS / 2 {
                 let oldest = self.list[self.front];

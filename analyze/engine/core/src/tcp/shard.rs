@@ -298,7 +298,10 @@ impl Shard {
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                     && connection.is_within_life(packet)
                 {
-                    connection.steady_packet(packet, bytes, link.is_from_client(), &mut self.environment);
+                    match link.is_from_client() {
+                        true => connection.steady_packet::<0>(packet, bytes, &mut self.environment),
+                        false => connection.steady_packet::<1>(packet, bytes, &mut self.environment),
+                    }
                     link = next(link);
                 }
             }

@@ -10,6 +10,9 @@ const STEPS: u64 = 1 << STEP_BITS;
 /// Samples kept exactly before the histogram takes over.
 const EXACT: usize = 64;
 
+/// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
+const FIRST_ROOM: usize = 16;
+
 /// Quantiles of durations in nanoseconds.
 #[derive(Debug, Default, Clone)]
 pub struct DurationSketch {
@@ -54,6 +57,9 @@ impl DurationSketch {
     pub fn add(&mut self, value_ns: u64) {
         if self.counts.is_empty() {
             if self.exact.len() < EXACT {
+                if self.exact.is_empty() {
+                    self.exact.reserve_exact(FIRST_ROOM);
+                }
                 self.exact.push(value_ns);
                 return;
             }
