@@ -196,7 +196,7 @@ impl SenderView {
     }
 
     /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         time_ns: i64,

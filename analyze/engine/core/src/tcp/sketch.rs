@@ -53,19 +53,26 @@ pub fn bucket_floor(bucket: u32) -> u64 {
 
 impl DurationSketch {
     /// Takes one duration, in nanoseconds.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value_ns: u64) {
         if self.counts.is_empty() {
-            if self.exact.len() < EXACT {
-                if self.exact.is_empty() {
-                    self.exact.reserve_exact(FIRST_ROOM);
-                }
-                self.exact.push(value_ns);
-                return;
-            }
-            self.become_histogram();
+            self.add_exact(value_ns);
+        } else {
+            self.count(bucket_of(value_ns));
         }
-        self.count(bucket_of(value_ns));
+    }
+
+    #[inline(never)]
+    fn add_exact(&mut self, value_ns: u64) {
+        if self.exact.len() < EXACT {
+            if self.exact.is_empty() {
+                self.exact.reserve_exact(FIRST_ROOM);
+            }
+            self.exact.push(value_ns);
+        } else {
+            self.become_histogram();
+            self.count(bucket_of(value_ns));
+        }
     }
 
     #[inline]
