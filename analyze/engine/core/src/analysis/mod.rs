@@ -166,10 +166,9 @@ pub fn analyze_source(
         return Err(Failure::Read(std::mem::take(&mut intake.errors)));
     }
     let (connections, environment) = gather(shards);
-    let found = found_wrong(facts.len(), &connections);
-    let inputs = facts.into_iter().zip(found).enumerate().map(|(index, (facts, found))| {
+    let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
-        input_summary(index, facts, &tally, found, &environment.clock_steps)
+        input_summary(index, facts, &tally, &environment)
     });
     Ok(Analysis {
         interrupted: intake.interrupted,
@@ -198,6 +197,7 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
         all.extend(summaries);
         together.openings.merge(environment.openings);
         together.clock_steps.extend(environment.clock_steps);
+        together.faults.merge(&environment.faults);
     }
     // Each summary is somewhere else in memory: looked at once.
     all.sort_by_cached_key(|summary| summary.order);
@@ -207,34 +207,16 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
     (all, together)
 }
 
-/// What the connections of each input show of its capture, by the fields of [`InputSummary`]. Each summary is somewhere else
-/// in memory: looked at once, however many inputs there are.
-fn found_wrong(inputs: usize, connections: &Summaries) -> Vec<InputSummary> {
-    let mut found = vec![InputSummary::default(); inputs];
-    for connection in connections {
-        let Some(input) = found.get_mut(usize::from(connection.input)) else { continue };
-        for direction in &connection.directions {
-            input.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
-            input.duplicates += u64::from(direction.loss.capture_duplicates);
-            input.reordered += u64::from(direction.loss.capture_reordered);
-        }
-    }
-    found
-}
-
-fn input_summary(
-    index: usize,
-    facts: InputFacts,
-    tally: &InputTally,
-    found: InputSummary,
-    steps: &[ClockStep],
-) -> InputSummary {
+fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, environment: &Environment) -> InputSummary {
+    let faults = environment.faults.of(index);
     InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
-        clock_steps: facts.clock_steps_back.max(distinct_steps(steps, index)),
+        clock_steps: facts.clock_steps_back.max(distinct_steps(&environment.clock_steps, index)),
         facts,
-        ..found
+        unseen_acked_bytes: faults.unseen_acked_bytes,
+        duplicates: faults.duplicates,
+        reordered: faults.reordered,
     }
 }
 

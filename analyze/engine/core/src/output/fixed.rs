@@ -13,18 +13,7 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 fn eight_digits(value: u64) -> u64 {
     let halves = (value / 10_000) | ((value % 10_000) << 32);
     let hundreds = ((halves * 5243) >> 19) & 0x0000_007f_0000_007f;
-    single_digits(hundreds | ((halves - hundreds * 100) << 16))
-}
-
-/// The digits of a value below 10^4, as [`eight_digits`] has them.
-#[inline]
-fn four_digits(value: u64) -> u64 {
-    single_digits((value / 100) | ((value % 100) << 16))
-}
-
-/// The digits of numbers below 100 that stand in 16 bits each.
-#[inline]
-fn single_digits(pairs: u64) -> u64 {
+    let pairs = hundreds | ((halves - hundreds * 100) << 16);
     let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | ((pairs - tens * 10) << 8)
 }
@@ -49,13 +38,8 @@ pub fn push_unsigned(out: &mut Vec<u8>, value: u64, end: u8) {
 }
 
 fn push_digits(out: &mut Vec<u8>, value: u64, end: u8) {
-    if value < 10_000 {
-        let digits = four_digits(value);
-        let leading = digits.trailing_zeros() / 8;
-        let text = ((digits | (ZEROS >> 32)) | (u64::from(end) << 32)) >> (8 * leading);
-        push_some(out, text.to_le_bytes(), 5 - leading as usize);
-    } else if value < EIGHT_DIGITS / 10 {
-        // Seven digits leave room for the end.
+    // Seven digits leave room for the end.
+    if value < EIGHT_DIGITS / 10 {
         let digits = eight_digits(value);
         let leading = digits.trailing_zeros() / 8;
         let text = ((digits | ZEROS) >> (8 * leading)) | (u64::from(end) << (64 - 8 * leading));

@@ -15,6 +15,7 @@
 
 pub mod acknowledgement;
 pub mod arrival;
+pub mod capture_faults;
 pub mod connection;
 pub mod duplicates;
 pub mod gap_cause;

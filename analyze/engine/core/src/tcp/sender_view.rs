@@ -274,7 +274,8 @@ impl SenderView {
     fn accumulate(&mut self, time_ns: i64) {
         // Times lie within 2^62 of zero.
         let elapsed = time_ns.wrapping_sub(self.updated_ns);
-        if elapsed <= 0 {
+        // Packets of one moment are frequent and no exception: nothing is added for them.
+        if elapsed < 0 {
             if self.updated_ns == Self::NEVER {
                 self.updated_ns = time_ns;
             }

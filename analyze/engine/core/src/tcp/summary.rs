@@ -382,8 +382,8 @@ impl ConnectionSummary {
         Some(client? + server?)
     }
 
-    /// A packet that came after the connection had been put away.
-    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
+    /// A packet that came after the connection had been put away. True if it was captured twice.
+    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
         let direction = &mut self.directions[side];
         let signature = signature(packet, bytes);
         let (known, time_ns) = self.ended_by;
@@ -395,7 +395,7 @@ impl ConnectionSummary {
             .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
         if repeats_the_last || repeats_another {
             direction.loss.capture_duplicates += 1;
-            return;
+            return true;
         }
         self.ended_by = (signature, packet.time_ns);
         if let Some(recent) = &mut self.recent {
@@ -424,6 +424,7 @@ impl ConnectionSummary {
             direction.ledger.add_retransmission(packet, 0);
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
+        false
     }
 
     /// Bytes on the wire, both directions.
