@@ -24,8 +24,8 @@ pub struct JsonHeader {
     pub only_connection: Option<u32>,
 }
 
-/// Bytes gathered before they are written.
-const BUFFER_BYTES: usize = 256 << 10;
+/// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
+const BUFFER_BYTES: usize = 64 << 10;
 /// With more connections their limits are told in sum only, unless one is chosen.
 const MOST_CONNECTIONS_WITH_RUNS: usize = 100;
 
