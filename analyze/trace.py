@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from analyze import _engine
@@ -117,6 +118,12 @@ class Trace:
         """The inputs that are files, by their true names."""
         return [os.fspath(i) for i in self._inputs if not isinstance(i, bytes) and i != STANDARD_INPUT]
 
+    def file_of(self, number: int) -> Path | None:
+        """The file behind an input of the results, by its true name; None for what is no file."""
+        order = [position for members in self._groups for position in members]
+        source = self._inputs[order[number]]
+        return None if isinstance(source, bytes) or source == STANDARD_INPUT else Path(source)
+
     @property
     def connections(self) -> "Columns | pyarrow.Table":
         """One row for each connection; columns are named by the JSON path joined with `_`."""
@@ -131,6 +138,16 @@ class Trace:
                 values = [mask(name, value) for value in table[name].to_pylist()]
                 table = table.set_column(index, name, pyarrow.array(values, pyarrow.string()))
         return table
+
+    @property
+    def lookups(self) -> Columns:
+        """One row for each address that a name lookup (DNS) in the capture was answered with; never anonymised."""
+        return self._result.lookups()
+
+    @property
+    def lookups_not_kept(self) -> int:
+        """Answers beyond those that `lookups` has room for."""
+        return self._result.lookups_not_kept
 
     @property
     def syns(self) -> Columns:
@@ -171,6 +188,12 @@ class Trace:
         if self._anonymizer and column in self._anonymizer.COLUMNS:
             return [self._anonymizer.value(column, value) for value in values]
         return values
+
+    def true_values(self, columns: Iterable[str]) -> list[list[Any]]:
+        """Columns as they were measured, for sums that name nobody, also where results are anonymised."""
+        names = list(columns)
+        self.load(names)
+        return [self._some_columns[name] for name in names]
 
     def row(self, index: int) -> dict[str, Any]:
         """One row of the connection table."""
