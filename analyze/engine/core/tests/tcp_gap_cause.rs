@@ -353,6 +353,39 @@ fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_th
 }
 
 #[test]
+fn beside_the_receiver_even_a_short_flow_that_goes_on_without_having_heard_anything_stood_still() {
+    // Not long after another pause, and the last segment ends a write: an application could pause here, but would have heard.
+    let paused = arriving(beside_receiver(), 450, 480, 25.0).client(505.0, data(430_000, 1000).tsval(1_000_495));
+    let talk = paused.server(505.1, ack(431_000));
+    let again = |heard: f64| {
+        (481..530).fold(talk.clone(), |talk, n| {
+            let at = f64::from(n) + 225.0;
+            arrives(talk, n, at, at - 10.0, heard + f64::from(n - 481))
+        })
+    };
+    assert_eq!(gaps(&again(485.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+    assert_ne!(gaps(&again(505.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_still() {
+    // 450 is lost: what follows is acknowledged selectively.
+    let recovering = (451..470).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+        talk.client(due, sent).server(due + 0.05, ack(400_000).sack(401_000, (i64::from(n) - 49) * 1000))
+    });
+    let goes_on = |at: f64| {
+        [470, 471, 472].into_iter().fold(recovering.clone(), |talk, n| {
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_451);
+            talk.client(at + f64::from(n - 450) * 0.02, sent)
+        })
+    };
+    assert_eq!(gaps(&goes_on(969.0)), [(Cause::RemoteHostStall, 500)]);
+    assert_ne!(gaps(&goes_on(509.0))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
 fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_is_one_of_a_sender_that_stood_still() {
     let probed = |at: f64, heard: u32| {
         let probe = segment(399).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);

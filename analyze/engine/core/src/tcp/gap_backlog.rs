@@ -17,6 +17,8 @@ const USUAL_RANK: f64 = 0.8;
 const MORE_THAN_USUAL: f64 = 1.25;
 /// And so much time ahead of the path. Aggregation of common links holds packets for less (802.11: 5.5 ms, DOCSIS: 6 ms).
 const HEAD_START_NS: i64 = 10_000_000;
+/// And no less than a sender may always send at once: ten segments (RFC 6928).
+const LEAST_BYTES: u64 = 14_600;
 
 /// The fastest that a path has been seen to carry a direction's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +51,7 @@ impl PathRate {
         let time_ns = time_ns.max(0);
         let short = MORE_THAN_USUAL * self.short_bytes * time_ns.max(SHORT_NS) as f64 / SHORT_NS as f64;
         let long = self.bytes_per_ns * (time_ns + HEAD_START_NS) as f64;
-        bytes as f64 > short.max(long)
+        bytes >= LEAST_BYTES && bytes as f64 > short.max(long)
     }
 }
 
@@ -91,12 +93,19 @@ mod tests {
 
     #[test]
     fn what_comes_faster_than_usual_and_well_ahead_of_the_path_was_not_carried_then() {
-        let steady = rate(&[1000; 40]).unwrap();
-        assert!(!steady.cannot_carry(2400, 0));
-        assert!(steady.cannot_carry(2600, 0));
+        let steady = rate(&[10_000; 40]);
+        let cannot_carry = |bytes, time_ns| steady.is_some_and(|steady| steady.cannot_carry(bytes, time_ns));
+        assert!(!cannot_carry(24_000, 0));
+        assert!(cannot_carry(26_000, 0));
         // At the path's own rate nothing is ahead, however much it is.
-        assert!(!steady.cannot_carry(20_000, 100_000_000));
-        assert!(steady.cannot_carry(26_000, 100_000_000));
+        assert!(!cannot_carry(200_000, 100_000_000));
+        assert!(cannot_carry(260_000, 100_000_000));
+    }
+
+    #[test]
+    fn an_initial_window_is_no_backlog_however_slow_the_flow_was() {
+        let slow = rate(&[100; 40]);
+        assert!(slow.is_some_and(|slow| !slow.cannot_carry(14_000, 0) && slow.cannot_carry(15_000, 0)));
     }
 
     #[test]
@@ -111,7 +120,7 @@ mod tests {
     #[test]
     fn a_path_that_carries_bursts_has_carried_them() {
         let bursts: Vec<u32> = (0..60).map(|bin| if bin % 4 == 0 { 20_000 } else { 0 }).collect();
-        assert!(!rate(&bursts).unwrap().cannot_carry(24_000, 0));
+        assert!(rate(&bursts).is_some_and(|path| !path.cannot_carry(24_000, 0)));
     }
 
     #[test]

@@ -137,6 +137,8 @@ pub struct Return {
     pub acknowledged_bytes: u64,
     /// And that was more than the path can have carried since the first of it.
     pub beyond_path: bool,
+    /// It echoes a timestamp that the capture has not seen the sender send: it missed packets of it.
+    pub echoes_unseen: bool,
     /// How many packets within 2 ms acknowledged more than the one before.
     pub advances: u32,
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
@@ -231,6 +233,8 @@ const STALE_ECHO_NS: i64 = 5_000_000;
 /// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
 /// frame with it.
 const BULK_BYTES: u64 = 65_536;
+/// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
+const FLOW_SEGMENTS: u64 = 10;
 /// Packets that make a backlog (methods, section 6.7).
 const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
@@ -243,12 +247,13 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 15] = [
+    const RULES: [Rule; 16] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
         held_back_data,
         late_probe,
+        deaf_sender,
         held_back_answer,
         unanswered,
         timer,
@@ -288,7 +293,17 @@ impl GapEvidence {
     /// Away from the sender: when it sent the data that ended the gap, the sender had not taken in acknowledgements that it
     /// must have got long before. None without timestamps.
     fn echo_is_stale(&self) -> Option<bool> {
-        self.echo_behind_ns.map(|behind| behind >= STALE_ECHO_NS)
+        // Not to have heard one that the receiver delayed is not to have heard anything late.
+        self.echo_behind_ns.map(|behind| behind.saturating_sub(self.before_silence_ns) >= STALE_ECHO_NS)
+    }
+
+    /// Away from the sender: in the middle of a flow it took in no acknowledgements, and let its timer pass.
+    fn was_deaf(&self) -> bool {
+        // Of a single segment the acknowledgement may be delayed: the probe waits longer.
+        let in_a_flow = self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
+        in_a_flow
+            && self.echo_is_stale() == Some(true)
+            && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
     }
 
     fn two_segments_outstanding(&self) -> bool {
@@ -461,9 +476,12 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
         _ if receiver_ran => (Cause::PathHold, 0.8),
         (true, true) => (Cause::LocalHostStall, 0.9),
-        (true, false) => (Cause::LocalHostStall, 0.75),
+        // Only with what came meanwhile: a host that sleeps beside the capture owes an answer, too.
+        (true, false) if evidence.ending == Ending::NewData && evidence.data_burst.packets >= 3 => {
+            (Cause::LocalHostStall, 0.75)
+        }
         (false, true) => (Cause::LocalHostStall, 0.65),
-        (false, false) => (Cause::HostOrPath, 0.6),
+        _ => (Cause::HostOrPath, 0.6),
     })
 }
 
@@ -474,11 +492,17 @@ fn late_probe(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         && evidence.ending == Ending::TailProbe
         && evidence.outstanding_bytes == 0
         && evidence.timers_before == 0
-        && evidence.last_full
-        && evidence.bytes_since_gap >= BULK_BYTES
-        && evidence.echo_is_stale() == Some(true)
-        && evidence.sender_clock_ns.is_some_and(|clock| evidence.is_past_timer(clock));
+        && evidence.was_deaf();
     late.then_some((Cause::RemoteHostStall, 0.7))
+}
+
+/// Away from the sender: it goes on with data that answers old acknowledgements, though newer ones must have reached it
+/// long before, and no timer of its fired meanwhile. On waking, a kernel takes in what waits for it in order, and sends with
+/// the first of it. Acknowledgements that are lost or held on the way cost a live sender a probe or a timeout.
+fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let went_on = matches!(evidence.ending, Ending::NewData | Ending::LossSigns) && evidence.data_burst.packets >= 3;
+    let deaf = !evidence.beside_sender() && went_on && !evidence.data_was_held() && evidence.was_deaf();
+    deaf.then_some((Cause::RemoteHostStall, if evidence.recovering { 0.75 } else { 0.85 }))
 }
 
 /// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
@@ -527,7 +551,9 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let past_probe = evidence.timer_due_ns().is_some_and(|due| evidence.silence_ns > due);
     Some(match (long_enough && answer.beyond_path, probed) {
         (true, true) => (Cause::RemoteHostStall, 0.85),
-        (true, false) if past_probe && answer.was_held().is_some() => (Cause::RemoteHostStall, 0.65),
+        (true, false) if past_probe && answer.was_held().is_some() && !answer.echoes_unseen => {
+            (Cause::RemoteHostStall, 0.65)
+        }
         _ => (Cause::HostOrPath, 0.4),
     })
 }
@@ -603,8 +629,6 @@ fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let had_more = !evidence.last_push || in_the_middle;
     let idle = silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == Ending::NewData;
     Some(match (idle, evidence.echo_is_stale()) {
-        // On waking it answers the oldest acknowledgement that waits for it first: what it sends echoes that one.
-        (true, Some(true)) => (Cause::RemoteHostStall, 0.85),
         // It had taken in all of them and sent nothing: its kernel ran, its program gave it nothing.
         (true, Some(false)) if evidence.last_push => (Cause::SenderApplication, 0.5),
         (true, None) => (Cause::RemoteHostStall, if evidence.last_push { 0.65 } else { 0.8 }),

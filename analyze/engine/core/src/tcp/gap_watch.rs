@@ -236,6 +236,8 @@ impl Connection {
                         beyond_path: path.is_some_and(|path| path.cannot_carry(acknowledged_bytes, 0)),
                         outstanding_bytes: max - una,
                         advances: u32::from(acknowledged_bytes > 0),
+                        echoes_unseen: tsval.is_some()
+                            && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
                         older_than_probe: watch
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
