@@ -17,8 +17,8 @@ const USUAL_RANK: f64 = 0.8;
 const MORE_THAN_USUAL: f64 = 1.25;
 /// And so much time ahead of the path. Aggregation of common links holds packets for less (802.11: 5.5 ms, DOCSIS: 6 ms).
 const HEAD_START_NS: i64 = 10_000_000;
-/// And no less than a sender may always send at once: ten segments (RFC 6928).
-const LEAST_BYTES: u64 = 14_600;
+/// A backlog is no less than what a sender may always send at once: ten segments (RFC 6928).
+pub const LEAST_BYTES: u64 = 14_600;
 
 /// The fastest that a path has been seen to carry a direction's data.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -16,7 +16,7 @@
 
 use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
 use super::connection::Connection;
-use super::gap_backlog::PathRate;
+use super::gap_backlog::{LEAST_BYTES, PathRate};
 use super::gap_cause::{Burst, Ending, GapEvidence, Place, Return, cause};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
@@ -218,8 +218,10 @@ impl Connection {
                 };
                 let probed = watch.timers > 0 && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns);
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
-                let path =
-                    (silence_ns >= LONG_SILENCE_NS).then(|| path_rate(live, |bin| bin.acknowledged_bytes)).flatten();
+                let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
+                let path = (silence_ns > long_ns && max - una >= LEAST_BYTES)
+                    .then(|| path_rate(live, |bin| bin.acknowledged_bytes))
+                    .flatten();
                 let acknowledged_bytes = unwrap(una, packet.acknowledgement).saturating_sub(una);
                 watch.heard = Some(Heard {
                     time_ns: packet.time_ns,
@@ -319,11 +321,7 @@ impl Connection {
         let place = self.place(side);
         let round_trip = self.senders_round_trip(side);
         let sack = self.sack;
-        let receivers_clock = self.halves[1 - side].live.as_deref().map(|live| &live.clock);
-        let echo_behind_ns = (place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0)
-            .then(|| receivers_clock?.since_newest_ns(packet.tsecr))
-            .flatten()
-            .map(|since| since.saturating_neg());
+        let echo_behind_ns = if place == Place::Sender { None } else { echo_behind_ns(&self.halves[1 - side], packet) };
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
         let full = u64::from(half.largest_payload.min(u32::from(half.segment_size(packet))));
@@ -578,6 +576,15 @@ fn is_plain(evidence: &GapEvidence) -> bool {
                 && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
         }
     }
+}
+
+/// By how much older than the receiver's last timestamp the one is that this packet of the sender echoes. None without, and
+/// while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
+fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
+    let clock = &receiver.live.as_deref()?.clock;
+    let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
+    let misses_nothing = receiver.una >= receiver.max;
+    if echoes && misses_nothing { clock.since_newest_ns(packet.tsecr).map(i64::saturating_neg) } else { None }
 }
 
 /// The fastest that a direction's data has been carried so far.
