@@ -1,6 +1,6 @@
 """Transfers whose pauses are known: one end is a guest kernel that gets stopped, or the path holds or loses all.
 
-Each leaves `sender.pcap` and `receiver.pcap` (of the data), and what stood still when.
+Each leaves captures at the sender, at the receiver and in the middle of the path, and what stood still when.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from lab import fate_log, namespaces, scenario, timing
+from lab.accuracy import middle
 from lab.accuracy.gap_truth import HOSTS, Event, Truth
 from lab.accuracy.gap_unplanned import Passage, unplanned, waits
 from lab.capture_run import capturing
@@ -25,7 +27,16 @@ from lab.description import Scenario
 from lab.emulator import EmulatorSettings
 from lab.fate_log import PacketFate
 from lab.guest import kernel
-from lab.hosts import PREFIX_LENGTH, ROUTERS, EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
+from lab.hosts import (
+    ADDRESSES,
+    PREFIX_LENGTH,
+    ROUTERS,
+    EmulatedPath,
+    HostSettings,
+    Topology,
+    joined_hosts,
+    module_environment,
+)
 from lab.impairments import Impairments
 from lab.pcap_file import read_packets
 from lab.stalls import GuestKernelHost, Stalling, Stalls, read
@@ -37,7 +48,7 @@ _OUTSIDE = bytes((198, 18, 2, 1))
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A transfer with its captures: by place of the data, and what stood still."""
+    """A transfer with its captures (`sender`, `receiver` of the data, `middle`), and what stood still."""
 
     name: str
     captures: dict[str, Path]
@@ -87,8 +98,22 @@ def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
         for stall in read(folder / "stalls.csv")
     ]
     at = (outside_pcap, inside) if wanted.guest_receives else (inside, outside_pcap)
-    sender = "198.18.2.1" if wanted.guest_receives else "198.18.1.1"
-    return Made(wanted.name, {"sender": at[0], "receiver": at[1]}, sender, events)
+    sender = ADDRESSES[4]["receiver" if wanted.guest_receives else "sender"]
+    # The host outside never stands still: a tap on the path sees what it sees, a part of the way earlier or later.
+    shift_s = _tap_s(wanted.seed, wanted.forward) * (1 if wanted.guest_receives else -1)
+    tap = _tap(folder, outside_pcap, sender, shift_s)
+    return Made(wanted.name, {"sender": at[0], "receiver": at[1], "middle": tap}, sender, events)
+
+
+def _tap_s(seed: int, way: Impairments) -> float:
+    """How far from its edge the path is tapped: a third to two thirds of the way."""
+    return random.Random(f"{seed}/tap").uniform(1 / 3, 2 / 3) * way.delay_s
+
+
+def _tap(folder: Path, edge: Path, data_sender: str, shift_s: float) -> Path:
+    tap = folder / "tap.pcap"
+    tap.write_bytes(middle.tapped(edge, data_sender, shift_s))
+    return tap
 
 
 def _document(path: EmulatedPath, transfer: Transfer, end: str, role: str, folder: Path) -> Path:
@@ -204,8 +229,14 @@ def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHI
         )
         for hold in {*description.forward.holds, *description.reverse.holds}
     ]
+    sender = ADDRESSES[description.ip_version]["sender"]
+    tap_s = _tap_s(description.seed, description.forward)
+    # With offload the receiver's capture has joined packets, which no tap sees: there the path's entry is moved on.
+    offload = description.topology is Topology.OFFLOAD
+    edge, shift_s = (done.middle_pcap, tap_s) if offload else (done.receiver_pcap, -tap_s)
     captures = {"sender": done.sender_pcap, "receiver": done.receiver_pcap}
-    return Made(description.name, captures, "198.18.1.1", sorted(events, key=lambda event: event.start_ns), otherwise)
+    captures["middle"] = _tap(folder, edge, sender, shift_s)
+    return Made(description.name, captures, sender, sorted(events, key=lambda event: event.start_ns), otherwise)
 
 
 def _round_trip_ns(description: Scenario) -> float:
@@ -230,7 +261,7 @@ def load(folder: Path) -> Made:
     with (folder / "events.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     events = [Event(int(row["start_ns"]), int(row["end_ns"]), Truth(row["truth"])) for row in rows]
-    captures = {place: Path(facts[place]) for place in ("sender", "receiver")}
+    captures = {place: Path(facts[place]) for place in ("sender", "receiver", "middle") if place in facts}
     return Made(facts["name"], captures, facts["data_sender"], events, Truth(facts["otherwise"]))
 
 
