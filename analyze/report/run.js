@@ -2,7 +2,7 @@
 // The figures of a run's report: each is drawn when it comes into sight, and again when light and dark change.
 // Everything shown is put in as text, never as markup.
 (() => {
-  const { data, element, make, plotText, dark, colour, themed } = page;
+  const { data, element, make, plotText, colour, themed } = page;
   const SYMBOLS = { circle: "circle", ring: "circle-open", cross: "x-thin-open" };
   const SMALL_PANEL = 230;
   const WIDE_PANEL = 300;
@@ -103,6 +103,6 @@
     element("charts").append(figure);
     sight.observe(place);
   }
-  dark.addEventListener("change", () => drawn.forEach(draw));
+  page.onTheme(() => drawn.forEach(draw));
   addEventListener("beforeprint", () => data.charts.forEach(draw));
 })();

@@ -1,4 +1,4 @@
-"""The part of a report's page that comes first: why the run was slow, what proves it, and what would help."""
+"""The part of a report's page behind the verdict's sentence: what proves it, and what would help."""
 
 from collections.abc import Sequence
 from html import escape
@@ -41,15 +41,14 @@ _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 
 
 def run_verdict_part(run: RunResults) -> str:
-    """The sentence of the run, of probes and data, evidence, what would help, and every factor's shares."""
+    """The sentences of probes and data, evidence, what would help, and every factor's shares."""
     whole, *parts = run_verdicts(run)
     if not whole.judged:
-        return f"<p><strong>{escape(whole.sentence)}</strong></p>"
-    said = f"<p><strong>{escape(whole.sentence)}</strong>{escape(confidence_words(whole))}</p>"
+        return f"<p>{escape(whole.sentence)}</p>"
     others = "".join(
         f"<li>{_NAMES[part.scope]}: {escape(part.sentence)}{escape(confidence_words(part))}</li>" for part in parts
     )
-    return f"{said}<ul>{others}</ul>{_what_if(whole)}{_evidence(whole)}{_factors(whole)}"
+    return f"<ul>{others}</ul>{_what_if(whole)}{_evidence(whole)}{_factors(whole)}"
 
 
 def _what_if(found: RunVerdict) -> str:
