@@ -81,7 +81,7 @@ def _beside(runs: Sequence[RunResults]) -> str:
         "mean loss [%]", "mean spacing [ms]", "probe and data: r",
     )  # fmt: skip
     beside = table(head, ((_beside_cells(run), False) for run in runs))
-    return f'<section id="beside"><h2>Side by side</h2>{beside}</section>'
+    return f'<section id="beside" class="wide"><h2>Side by side</h2>{beside}</section>'
 
 
 def _beside_cells(run: RunResults) -> list[str]:

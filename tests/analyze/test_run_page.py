@@ -198,8 +198,21 @@ def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
     visit = RunVisit(browser, path)
     visit.show("figure-3-probe-and-data-throughput")
     assert visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").count() == 0
-    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    visit.page.emulate_media(media="print")
     visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").first.wait_for()
+    wide = visit.page.locator("#chart-figure-3-probe-and-data-throughput .main-svg").first
+    assert float(wide.get_attribute("width")) == 700, "as wide as paper"
+    visit.page.emulate_media(media="screen")
+    # It is drawn anew in a frame of its own. The page's policy forbids waiting by an expression.
+    visit.page.evaluate(
+        """new Promise((done) => {
+          const chart = document.querySelector("#chart-figure-3-probe-and-data-throughput");
+          const wide = () => chart.querySelector(".main-svg").clientWidth > 800;
+          const look = (left) => (wide() || !left ? done() : requestAnimationFrame(() => look(left - 1)));
+          look(600);
+        })"""
+    )
+    assert float(wide.get_attribute("width")) > 800
     assert visit.complaints == []
 
 
