@@ -12,12 +12,17 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
 OUT := build/demo
+PROVIDERS_OUT := build/providers-demo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
 PROFILE ?= release
 # Seconds for each fuzz target; 20 is what CI spends.
 FUZZ_SECONDS ?= 20
+# What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
+PROVIDERS_DEMO ?=
+# The stand-in for Azure Blob storage; newer ones may do as well.
+AZURITE ?= azurite@3.35.0
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -28,11 +33,11 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON
 
 .PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
-    check-tools system-demo system-test clean
+    providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --- what a newcomer runs ---
 
@@ -46,11 +51,14 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 	@echo '== vmtrace demo --out $(OUT)'
 	@$(BIN)/vmtrace demo --out $(OUT)
 
-test: $(STAMPS)/system-test $(STAMPS)/install-dev ## set up, then all checks and tests
+providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
+	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
+
+test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz
 	@echo '== all checks and tests passed'
 
-setup: $(STAMPS)/system-test $(STAMPS)/install-dev ## install all that developing needs: system packages, .venv, build
+setup: $(STAMPS)/system-test all-installed ## install all that developing needs: system packages, .venv, build
 	@echo 'ready: source $(BIN)/activate'
 
 # --- the parts ---
@@ -134,3 +142,18 @@ $(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(
 	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV): pip install -e '.[dev]'"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[dev]'
 	@touch $(STAMPS)/install $@
+
+# At once: the one waits for processors, the other for the network.
+all-installed: | $(STAMPS)/check-tools
+	@$(MAKE) -j2 $(STAMPS)/install-dev $(STAMPS)/azurite
+
+# Not under node_modules of the system: the package is of this checkout alone. Without npm the others still work.
+$(STAMPS)/azurite: | $(STAMPS)/system-test
+	@mkdir -p $(@D) build/azurite
+	@if ! command -v npm >/dev/null; then \
+	    echo 'Azurite (stand-in for Azure Blob storage) is not installed: there is no npm'; \
+	elif npm install --silent --no-audit --no-fund --ignore-scripts --omit=dev --prefix build/azurite $(AZURITE); then \
+	    touch $@; \
+	else \
+	    echo 'Azurite (stand-in for Azure Blob storage) is not installed: npm failed'; \
+	fi

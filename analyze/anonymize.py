@@ -19,7 +19,7 @@ _IPV6_BASE = int(IPv6Address("2001:db8::"))
 class Anonymizer:
     """Remembers which made-up name stands for what."""
 
-    COLUMNS = ("client", "server", "client_address", "server_address", "tls_sni")
+    COLUMNS = ("client", "server", "client_address", "server_address", "tls_sni", "tls_certificate_names")
     """The columns of the connection table that tell who it was."""
 
     def __init__(self) -> None:
@@ -55,8 +55,12 @@ class Anonymizer:
     def connection(self, record: Record) -> Record:
         """A connection of the JSON document, anonymised."""
         changed = {**record, "client": self.endpoint(record["client"]), "server": self.endpoint(record["server"])}
-        if record.get("tls") and record["tls"].get("sni"):
-            changed["tls"] = {**record["tls"], "sni": self.server_name(record["tls"]["sni"])}
+        tls = record.get("tls") or {}
+        if tls.get("sni"):
+            changed["tls"] = {**tls, "sni": self.server_name(tls["sni"])}
+        if tls.get("certificate_names"):
+            names = [self.server_name(name) for name in tls["certificate_names"]]
+            changed["tls"] = {**changed["tls"], "certificate_names": names}
         return changed
 
     def row(self, row: Record) -> Record:
@@ -71,6 +75,8 @@ class Anonymizer:
             return self.endpoint(value)
         if column in ("client_address", "server_address"):
             return self.address(value)
+        if column == "tls_certificate_names":
+            return ", ".join(self.server_name(name) for name in value.split(", "))
         return self.server_name(value) if column == "tls_sni" else value
 
     def _new_address(self, text: str) -> str:

@@ -280,28 +280,50 @@ def unmeasured(trace: "Trace") -> Iterator[str]:
 
 
 def provider_table(providers: Iterable["Provider"]) -> "Table":
-    """Connections and their cost by provider."""
+    """Connections and their cost by service."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
-    table.add_column("provider", no_wrap=True)
-    for title in ("conns", "bytes", "application", "overhead", "TLS setup", "retrans", "TCP RTT", "TLS time"):
+    for title in ("provider", "service", "told by"):
+        table.add_column(title, no_wrap=True)
+    for title in (
+        "conns",
+        "resumed",
+        "bytes",
+        "application",
+        "overhead",
+        "TLS setup",
+        "TLS rec",
+        "retrans",
+        "TCP RTT",
+        "TLS time",
+    ):
         table.add_column(title, justify="right", no_wrap=True)
     for provider in providers:
-        row = provider.as_record()
+        row, sums = provider.as_record(), provider.overhead
         table.add_row(
             Text(provider.name),
-            count(provider.connections),
-            si(provider.wire_bytes, "B"),
-            si(provider.application_bytes, "B"),
-            ratio(_float(row["overhead_ratio"])),
-            si(provider.tls_handshake_bytes, "B"),
-            si(provider.retransmitted_bytes, "B"),
+            Text(provider.service or "-"),
+            _told_by(provider.identified_by),
+            count(sums.connections),
+            f"{sums.tls_resumed}/{sums.tls_connections}" if sums.tls_connections else "-",
+            si(sums.wire_bytes, "B"),
+            si(sums.application_bytes, "B"),
+            ratio(sums.overhead_ratio),
+            si(sums.parts["tls_handshake_bytes"], "B"),
+            si(sums.parts["tls_record_bytes"], "B"),
+            si(sums.parts["retransmitted_bytes"], "B"),
             seconds(_float(row["handshake_rtt_s"])),
             seconds(_float(row["tls_handshake_s"])),
         )
     return table
+
+
+def _told_by(counts: dict[str, int]) -> str:
+    """What told most, and how many other ways there were: `sni +1`."""
+    most = max(counts, key=lambda by: counts[by])
+    return most if len(counts) == 1 else f"{most} +{len(counts) - 1}"
 
 
 def summary_text(trace: "Trace", *, limit: int, width: int) -> str:

@@ -140,6 +140,16 @@ class Trace:
         return table
 
     @property
+    def lookups(self) -> Columns:
+        """One row for each address that a name lookup (DNS) in the capture was answered with; never anonymised."""
+        return self._result.lookups()
+
+    @property
+    def lookups_not_kept(self) -> int:
+        """Answers beyond those that `lookups` has room for."""
+        return self._result.lookups_not_kept
+
+    @property
     def syns(self) -> Columns:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()
@@ -178,6 +188,12 @@ class Trace:
         if self._anonymizer and column in self._anonymizer.COLUMNS:
             return [self._anonymizer.value(column, value) for value in values]
         return values
+
+    def true_values(self, columns: Iterable[str]) -> list[list[Any]]:
+        """Columns as they were measured, for sums that name nobody, also where results are anonymised."""
+        names = list(columns)
+        self.load(names)
+        return [self._some_columns[name] for name in names]
 
     def row(self, index: int) -> dict[str, Any]:
         """One row of the connection table."""

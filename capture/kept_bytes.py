@@ -5,7 +5,8 @@ The kernel decides it, with the BPF program that is made here, so that payload i
 * TCP: all headers as long as they are, and 16 bytes of payload: the header of a TLS record, and enough to tell what a
   connection that was open before the capture carries. A segment whose payload begins with a TLS record of the type
   handshake, alert or change_cipher_spec is kept whole.
-* UDP: headers and 16 bytes; to the ports of VXLAN and GENEVE as below.
+* UDP: headers and 16 bytes; DNS (port 53) whole, because its answers name the servers of what follows; to the ports of
+  VXLAN and GENEVE as below.
 * All else (ICMP, ARP, IP in IP, GRE, fragments, IPv6 with extension headers): 192 bytes, which is room for a tunnel:
   Ethernet 14 + IPv6 40 + UDP 8 + VXLAN 8 + Ethernet 14 + IPv6 40 + TCP with all options 60 = 184.
 
@@ -61,6 +62,7 @@ PAYLOAD_BYTES = 16
 
 _TCP, _UDP = 6, 17
 _IPV4, _IPV6, _VLAN, _SERVICE_VLAN = 0x0800, 0x86DD, 0x8100, 0x88A8
+_DNS_PORT = 53
 _TUNNEL_PORTS = (4789, 8472, 6081)  # VXLAN, VXLAN as Linux first had it, GENEVE
 _CHANGE_CIPHER_SPEC, _HANDSHAKE = 20, 22  # RFC 8446, 5.1; alert is 21
 _SSL3, _TLS13 = 0x0300, 0x0304
@@ -188,12 +190,17 @@ def _addresses(program: Assembler, source: int, destination: int) -> None:
 def _transport(program: Assembler, remember: bool) -> None:
     program.label("udp")
     _need(program, 8, "other")
+    program.add(LOAD_HALF_AT_X, 0)
+    program.add(IF_EQUAL, _DNS_PORT, if_true="dns")
     program.add(LOAD_HALF_AT_X, 2)
+    program.add(IF_EQUAL, _DNS_PORT, if_true="dns")
     for port in _TUNNEL_PORTS:
         program.add(IF_EQUAL, port, if_true="other")
     program.add(TO_A)
     program.add(ADD, 8 + PAYLOAD_BYTES)
     program.add(RETURN_A)
+    program.label("dns")
+    program.add(RETURN, WHOLE_PACKET_BYTES)
     program.label("tcp")
     _need(program, 20, "other")
     if remember:

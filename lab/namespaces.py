@@ -15,6 +15,7 @@ import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
@@ -76,8 +77,18 @@ def create(name: str) -> None:
 
 def delete(name: str) -> None:
     """Remove a namespace and every device in it; a namespace that is gone already is fine."""
-    if (_NAMED / name).exists():
+    if exists(name):
         run_program(["ip", "netns", "delete", name])
+
+
+def exists(name: str) -> bool:
+    """Whether there is such a namespace."""
+    return (_NAMED / name).exists()
+
+
+def is_ours(name: str) -> bool:
+    """Whether the name is one that `namespace_name` gives, of whatever process."""
+    return _OURS.match(name) is not None
 
 
 def delete_stale() -> list[str]:
@@ -144,15 +155,32 @@ def set_sysctls(namespace: str, values: Mapping[str, str]) -> None:
                 raise RuntimeError(f"sysctl {name}={value}: {error.strerror}") from error
 
 
-def device_drops(namespace: str, device: str) -> int:
-    """Packets the device itself dropped in either direction: these no emulator log can know."""
+@dataclass(frozen=True, slots=True)
+class DeviceCounters:
+    """What the kernel has counted of a device since it was made; bytes are those of whole frames (no checksum, FCS)."""
+
+    received_bytes: int
+    received_packets: int
+    sent_bytes: int
+    sent_packets: int
+    drops: int  # by the device, errors included, in either direction
+
+
+def device_counters(namespace: str, device: str) -> DeviceCounters:
+    """The kernel's counters of a device (/proc/net/dev)."""
     with inside(namespace):
         for line in Path("/proc/thread-self/net/dev").read_text().splitlines():
             name, _, numbers = line.partition(":")
             if name.strip() == device:
                 fields = [int(number) for number in numbers.split()]
-                return fields[2] + fields[3] + fields[10] + fields[11]
+                drops = fields[2] + fields[3] + fields[10] + fields[11]
+                return DeviceCounters(fields[0], fields[1], fields[8], fields[9], drops)
     raise RuntimeError(f"no device {device} in {namespace}")
+
+
+def device_drops(namespace: str, device: str) -> int:
+    """Packets the device itself dropped in either direction: these no emulator log can know."""
+    return device_counters(namespace, device).drops
 
 
 def _enter(descriptor: int) -> None:

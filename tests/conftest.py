@@ -1,12 +1,19 @@
-"""What all tests share: where the collected traces are, and when a skipped test counts as a failure."""
+"""What all tests share: where the collected traces are, real storage servers, and when a skip counts as a failure."""
+
+from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from lab.services.certificates import Certificates
+    from lab.services.service import Service
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,6 +40,58 @@ def traces() -> Path:
     if folder is None:
         pytest.skip("no collected captures: set VMTRACE_TRACES to a folder of them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """The certificates of all real servers on loopback, with an intermediate, as the clouds' are."""
+    from lab.services import certificates
+
+    return certificates.make(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def swift_service(chain: Certificates) -> Iterator[Service]:
+    """A real OpenStack Swift over TLS, with its S3 API; shared by all tests, so use names of your own."""
+    from lab.services import swift
+
+    with swift.started(chain) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def moto_service(chain: Certificates) -> Iterator[Service]:
+    """moto over TLS (S3, Glacier vaults, SQS, CloudWatch); shared by all tests, so use names of your own."""
+    from lab.services import moto
+
+    with moto.started(chain) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def azurite_service(chain: Certificates) -> Iterator[Service]:
+    """Azurite over TLS; shared by all tests, so use names of your own. Skips where Node.js is absent."""
+    from lab.services import azurite
+
+    reason = azurite.missing_requirement()
+    if reason:
+        pytest.skip(reason)
+    with azurite.started(chain) as service:
+        yield service
+
+
+@pytest.fixture
+def client_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Service], None]:
+    """Has the official SDKs in this process talk to a real server, and to nothing that the tester's own account has."""
+
+    def use(service: Service) -> None:
+        for name in list(os.environ):
+            if name.startswith(("AWS_", "AZURE_", "ST_", "OS_")) or name == "REQUESTS_CA_BUNDLE":
+                monkeypatch.delenv(name)
+        for name, value in service.environment.items():
+            monkeypatch.setenv(name, value)
+
+    return use
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -228,6 +228,41 @@ def tls_stream() -> Seeds:
     yield "through_a_proxy", _both(connect + client, b"HTTP/1.1 200 OK\r\n\r\n" + server, 255)
 
 
+def certificate_names() -> Seeds:
+    """A certificate with a common name and two alternative names, whole and cut."""
+    pair = _der(0x30, _der(6, b"\x55\x04\x03") + _der(0x0C, b"cn.example"))
+    subject = _der(0x30, _der(0x31, pair))
+    names = _der(0x30, _der(0x82, b"*.s3.example") + _der(0x82, b"s3.example"))
+    extension = _der(0x30, _der(6, b"\x55\x1d\x11") + _der(1, b"\xff") + _der(4, names))
+    fields = (_der(0xA0, _der(2, b"\2")), _der(2, b"\1"), _der(0x30, b""), subject, _der(0x30, b""), subject)
+    tbs = b"".join(fields) + _der(0x30, bytes(130)) + _der(0xA3, _der(0x30, extension))
+    certificate = _der(0x30, _der(0x30, tbs) + _der(0x30, b"") + _der(3, bytes(65)))
+    message = (len(certificate) + 3).to_bytes(3) + len(certificate).to_bytes(3) + certificate
+    yield "names", message
+    yield "cut", message[:-120]
+    yield "indefinite_length", message[:6] + b"\x30\x80" + certificate[3:]
+    yield "empty_list", bytes(3)
+
+
+def _der(tag: int, content: bytes) -> bytes:
+    length = len(content)
+    long = length.to_bytes(2) if length > 0xFF else length.to_bytes(1)
+    return bytes([tag]) + (bytes([length]) if length < 0x80 else bytes([0x80 + len(long)]) + long) + content
+
+
+def dns_messages() -> Seeds:
+    """A question, an answer with an alias and compression, and both behind their lengths."""
+    question = b"\2s3\7example\0\0\1\0\1"
+    query = b"\0\7\1\0\0\1\0\0\0\0\0\0" + question
+    alias = b"\xc0\x0c\0\5\0\1\0\0\0\x3c\0\4\1r\xc0\x0f"
+    address = b"\xc0\x2a\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\1"
+    answer = b"\0\7\x81\x80\0\1\0\2\0\0\0\0" + question + alias + address
+    yield "question", query
+    yield "answer", answer
+    yield "over_tcp", b"".join(len(message).to_bytes(2) + message for message in (query, answer, query, answer))
+    yield "circle", answer[:-16] + b"\xc0\x2c"
+
+
 def _both(client: bytes, server: bytes, size: int, dice: int = 0) -> bytes:
     total = len(client) + len(server)
     split = -(-256 * len(client) // total) if server else 255
@@ -291,6 +326,8 @@ TARGETS: dict[str, Callable[[], Seeds]] = {
         tcp_options,
         bpf_program,
         tls_stream,
+        certificate_names,
+        dns_messages,
         whole_analysis,
     )
 }

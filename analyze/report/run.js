@@ -10,7 +10,7 @@
 
   function axis(described, small) {
     const result = {
-      title: { text: plotText(`${described.label} [${described.unit}]`), font: { size: small ? 11 : 12 }, standoff: 5 },
+      title: { text: plotText(described.unit ? `${described.label} [${described.unit}]` : described.label), font: { size: small ? 11 : 12 }, standoff: 5 },
       ticksuffix: described.prefixed && !small ? described.unit : "",
       type: described.log ? "log" : "linear", gridcolor: colour("--line"), zeroline: false, automargin: true,
       tickformat: described.prefixed ? "~s" : "", rangemode: described.log ? "normal" : "tozero", tickfont: { size: small ? 10 : 12 },

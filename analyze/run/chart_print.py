@@ -149,7 +149,7 @@ def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small:
         which.set_minor_formatter(NullFormatter())
         # In a small panel the unit is the label's: 10k, 1M.
         which.set_major_formatter(EngFormatter("", sep="") if small else EngFormatter(axis.unit))
-        which.set_label_text(f"{axis.label} [{axis.unit}]" if small else axis.label)
+        which.set_label_text(f"{axis.label} [{axis.unit}]" if small and axis.unit else axis.label)
         return
     # How far measured values are from nothing is what is to be seen.
     low, high = axes.get_xlim() if horizontal else axes.get_ylim()
@@ -158,7 +158,7 @@ def _format(axes: Axes, axis: Axis, scales: _Scales, *, horizontal: bool, small:
     which.set_major_locator(MaxNLocator(5))
     size, unit = scales.of(axis)
     which.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:g}"))
-    which.set_label_text(f"{axis.label} [{unit}]")
+    which.set_label_text(f"{axis.label} [{unit}]" if unit else axis.label)
 
 
 def _legend(figure: Figure, cells: Sequence[Axes]) -> None:

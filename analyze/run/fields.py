@@ -37,6 +37,10 @@ class Fields:
     def __contains__(self, name: str) -> bool:
         return self._content.get(name) is not None
 
+    def names(self) -> list[str]:
+        """What is in it, null or not."""
+        return [name.encode("utf-8", "replace").decode("utf-8") for name in self._content]
+
     def text(self, name: str) -> str | None:
         """Text, without surrogates that no file or terminal takes."""
         value = self._content.get(name)

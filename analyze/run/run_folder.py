@@ -30,15 +30,15 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     if not path.is_dir():
         raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
     try:
-        record = run_record(parse(_content(path, "run.json"), "run.json"))
+        record = run_record(parse(read_content(path, "run.json"), "run.json"))
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
     except FieldError as error:
         raise RunFolderError(f"{path}: {error}") from None
     problems: list[str] = []
-    pairs = _in_order(_lines(path, "pairs.jsonl", pair_record, problems), problems)
-    echoes: list[Echo] = _lines(path, "ping.jsonl", echo_record, problems)
-    failed_attempts = len(_lines(path, "attempts.jsonl", lambda fields: fields, problems))
+    pairs = _in_order(read_lines(path, "pairs.jsonl", pair_record, problems), problems)
+    echoes: list[Echo] = read_lines(path, "ping.jsonl", echo_record, problems)
+    failed_attempts = len(read_lines(path, "attempts.jsonl", lambda fields: fields, problems))
     problems += _said_by_the_lab(path)
     return Run(
         folder=path,
@@ -96,7 +96,8 @@ def _opened(folder: Path, name: str) -> BinaryIO:
     return path.open("rb")
 
 
-def _content(folder: Path, name: str) -> bytes:
+def read_content(folder: Path, name: str) -> bytes:
+    """The file with the one JSON object of a run; `FieldError` if it is too large or no file of the folder."""
     with _opened(folder, name) as file:
         content = file.read(_RUN_FILE_LIMIT_BYTES + 1)
     if len(content) > _RUN_FILE_LIMIT_BYTES:
@@ -108,7 +109,7 @@ def _said_by_the_lab(folder: Path) -> list[str]:
     """What the lab that made a run has against it; nothing of a run that was made elsewhere."""
     name = "lab/truth.json"
     try:
-        truth = parse(_content(folder, name), name)
+        truth = parse(read_content(folder, name), name)
         if truth.flag("good") is not False:
             return []
         return [f"the lab does not call this run good: {'; '.join(truth.texts('problems')) or 'it does not say why'}"]
@@ -118,7 +119,7 @@ def _said_by_the_lab(folder: Path) -> list[str]:
         return []
 
 
-def _lines(folder: Path, name: str, read: Callable[[Fields], _Record], problems: list[str]) -> list[_Record]:
+def read_lines(folder: Path, name: str, read: Callable[[Fields], _Record], problems: list[str]) -> list[_Record]:
     """The records of a file of lines; what is no record is counted. An absent file is empty."""
     records, refused = list[_Record](), list[str]()
     try:

@@ -1,43 +1,144 @@
-"""Whose service a connection went to, and what the connections to each cost."""
+"""What the connections to each service cost, and that names and addresses tell the service."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
 import pytest
+from scapy.all import DNS, DNSQR, DNSRR, IP, TCP, UDP, Ether, IPv6, Packet, Raw, wrpcap
 
-from analyze.providers import by_provider, provider_of
+from analyze.providers import COLUMNS, by_provider, of_trace
+from analyze.schema import load
+from analyze.services.identify import Answers
+from analyze.services.ranges import AddressRanges, read
+from analyze.trace import Options
+from analyze.trace import read as read_captures
 
-
-@pytest.mark.parametrize(
-    ("name", "server", "provider"),
-    [
-        ("bucket.s3.eu-west-1.amazonaws.com", "1.2.3.4:443", "AWS"),
-        ("AMAZONAWS.COM.", "1.2.3.4:443", "AWS"),
-        ("account.blob.core.windows.net", "1.2.3.4:443", "Azure"),
-        ("storage.googleapis.com", "1.2.3.4:443", "Google Cloud"),
-        ("notamazonaws.com", "1.2.3.4:443", "other"),
-        ("amazonaws.com.evil.example", "1.2.3.4:443", "other"),
-        (None, "[2001:db8::1]:5201", "no name, port 5201"),
-        ("", "1.2.3.4:80", "no name, port 80"),
-    ],
-)
-def test_a_provider_is_told_by_the_end_of_the_server_name(name: str | None, server: str, provider: str) -> None:
-    assert provider_of(name, server) == provider
+HOUR_NS = 1_700_000_000 * 10**9
 
 
-def test_sums_are_by_provider_and_the_largest_comes_first() -> None:
+def row(server: str, sni: str | None, rtt_s: float | None, tls_s: float | None, **ledger: int) -> tuple[object, ...]:
+    """A row of `COLUMNS`: what is not named is 0, or not there."""
+    values: dict[str, object] = {name: 0 for name in COLUMNS if name.startswith("ledger_")}
+    values |= {f"ledger_{part}": size for part, size in ledger.items()}
+    values |= {"client": "10.0.0.1:40000", "server": server, "start_ns": HOUR_NS, "tls_sni": sni}
+    values |= {"handshake_rtt_s": rtt_s, "tls_handshake_s": tls_s, "handshake_complete": True}
+    values |= {"tls_version": "1.3" if sni else None, "tls_resumed": False if sni else None}
+    return tuple(values.get(name) for name in COLUMNS)
+
+
+def test_sums_are_by_service_and_the_largest_comes_first() -> None:
     rows = [
-        ("1.2.3.4:443", "a.s3.amazonaws.com", 0.010, 0.050, 1000, 800, 100, 0),
-        ("1.2.3.5:443", "b.s3.amazonaws.com", 0.030, None, 3000, 2400, 100, 50),
-        ("1.2.3.6:80", None, None, None, 9000, None, None, None),
+        row("1.2.3.4:443", "a.s3.eu-west-1.amazonaws.com", 0.010, 0.050, application_bytes=800, ip_bytes=200),
+        row("1.2.3.5:443", "b.s3.amazonaws.com", 0.030, None, application_bytes=2400, tls_handshake_bytes=600),
+        row("1.2.3.6:443", "sqs.eu-west-1.amazonaws.com", None, None, application_bytes=10),
+        row("1.2.3.6:80", None, None, None, link_bytes=9000),
     ]
-    first, second = by_provider(rows)
-    assert (first.name, first.wire_bytes, first.as_record()["overhead_ratio"]) == ("no name, port 80", 9000, None)
-    assert second.as_record() == {
-        "provider": "AWS",
-        "connections": 2,
-        "wire_bytes": 4000,
-        "application_bytes": 3200,
-        "tls_handshake_bytes": 200,
-        "retransmitted_bytes": 50,
-        "overhead_ratio": 0.25,
-        "handshake_rtt_s": 0.020,
-        "tls_handshake_s": 0.050,
+    first, second, third = by_provider(rows, Answers(), AddressRanges())
+    assert (first.name, first.overhead.wire_bytes, first.as_record()["overhead_ratio"]) == (
+        "no name, port 80", 9000, None,
+    )  # fmt: skip
+    assert (third.name, third.service) == ("AWS", "SQS")
+    record = second.as_record()
+    assert record["provider"] == "AWS"
+    assert record["service"] == "S3"
+    assert record["identified_by"] == "sni"
+    assert record["regions"] == "eu-west-1"
+    assert (record["connections"], record["server_addresses"], record["tls_full_handshakes"]) == (2, 2, 2)
+    assert (record["wire_bytes"], record["application_bytes"]) == (4000, 3200)
+    assert record["overhead_ratio"] == 0.25
+    assert record["tcp_payload_ratio"] == 3800 / 3200
+    assert (record["handshake_rtt_s"], record["tls_handshake_s"]) == (0.020, 0.050)
+
+
+def conversation(client: str, server: str, port: int, at_s: float) -> list[Packet]:
+    """A TCP connection with 100 bytes each way, without TLS."""
+    ip = IPv6 if ":" in client else IP
+    there, back = ip(src=client, dst=server), ip(src=server, dst=client)
+    to, fro = {"sport": port, "dport": 443}, {"sport": 443, "dport": port}
+    packets = [
+        there / TCP(**to, flags="S", seq=0),
+        back / TCP(**fro, flags="SA", seq=0, ack=1),
+        there / TCP(**to, flags="A", seq=1, ack=1),
+        there / TCP(**to, flags="PA", seq=1, ack=1) / Raw(b"a" * 100),
+        back / TCP(**fro, flags="PA", seq=1, ack=101) / Raw(b"b" * 100),
+        there / TCP(**to, flags="A", seq=101, ack=101),
+    ]
+    return [timed(packet, at_s + number / 1000) for number, packet in enumerate(packets)]
+
+
+def answer(client: str, name: str, alias: str, address: str, at_s: float) -> Packet:
+    records = [DNSRR(rrname=name, type="CNAME", rdata=alias), DNSRR(rrname=alias, type="A", rdata=address)]
+    dns = DNS(id=7, qr=1, qd=[DNSQR(qname=name)], an=records)
+    return timed(IP(src="10.0.0.53", dst=client) / UDP(sport=53, dport=5353) / dns, at_s)
+
+
+def timed(packet: Packet, at_s: float) -> Packet:
+    packet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet
+    packet.time = 1_700_000_000 + at_s
+    return packet
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """One server known by the answer of a resolver, one by nothing but its address, one by nothing at all."""
+    packets = [
+        answer("10.0.0.1", "files.example.org", "d1.cloudfront.net", "192.0.2.1", 0.0),
+        *conversation("10.0.0.1", "192.0.2.1", 40000, 1.0),
+        *conversation("10.0.0.1", "192.0.2.2", 40001, 2.0),
+        *conversation("2001:db8::1", "2001:db8:2::2", 40002, 3.0),
+        *conversation("10.0.0.1", "192.0.2.3", 40003, 4.0),
+    ]
+    path = tmp_path / "mixed.pcap"
+    wrpcap(str(path), packets)
+    return path
+
+
+@pytest.fixture
+def ranges(tmp_path: Path) -> Path:
+    path = tmp_path / "ranges.csv"
+    path.write_text(
+        "prefix,name,service,region\n192.0.2.2/31,Example Cloud,Objects,west\n2001:db8:2::/48,Example Cloud\n"
+    )
+    return path
+
+
+def test_answers_and_address_ranges_tell_servers_without_a_name(capture: Path, ranges: Path) -> None:
+    found = of_trace(read_captures(capture), read([ranges]))
+    told = {(one.name, one.service, tuple(one.identified_by)): one.overhead.connections for one in found}
+    assert told == {
+        ("AWS", "CloudFront", ("dns",)): 1,
+        ("Example Cloud", "Objects", ("range",)): 2,
+        ("Example Cloud", None, ("range",)): 1,
     }
+    assert all(one.overhead.application_bytes == 200 * one.overhead.connections for one in found)
+    assert all(abs(sum(share for _, share in one.overhead.shares()) - 1) < 1e-12 for one in found)
+
+
+def test_sums_are_the_same_where_names_and_addresses_are_replaced(capture: Path, ranges: Path) -> None:
+    plain, masked = (
+        [one.as_record() for one in of_trace(read_captures(capture, options=Options(anonymize=hidden)), read([ranges]))]
+        for hidden in (False, True)
+    )
+    assert plain == masked
+
+
+def test_the_command_takes_address_ranges_and_its_json_keeps_the_contract(capture: Path, ranges: Path) -> None:
+    def vmtrace(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "vmtrace", "analyze", str(capture), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    options = ("--by", "provider", "--address-ranges", str(ranges))
+    printed = vmtrace(*options)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert "Example Cloud" in printed.stdout
+    document = json.loads(vmtrace(*options, "--json", "-").stdout)
+    jsonschema.validate(document, load())
+    assert {one["identified_by"] for one in document["by_provider"]} == {"dns", "range"}
+    wrong = vmtrace("--by", "provider", "--address-ranges", str(capture))
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr.count("\n") == 1
+    assert "mixed.pcap" in wrong.stderr
+    assert vmtrace("--address-ranges", str(ranges)).returncode == 2

@@ -75,10 +75,16 @@ def test_other_payload_is_not_kept(payload: bytes) -> None:
 
 @pytest.mark.parametrize("network", [FOUR, SIX])
 def test_of_udp_all_headers_and_16_bytes_are_kept_but_of_tunnels_all_headers(network: Packet) -> None:
-    headers = LINK / network / UDP(dport=53)
+    headers = LINK / network / UDP(sport=5353, dport=5354)
     assert ethernet(headers / Raw(TEXT)) == len(headers) + 16
     for port in (4789, 8472, 6081):
-        assert ethernet(LINK / network / UDP(dport=port) / Raw(TEXT)) == 192
+        assert ethernet(LINK / network / UDP(sport=40000, dport=port) / Raw(TEXT)) == 192
+
+
+@pytest.mark.parametrize("network", [FOUR, SIX])
+@pytest.mark.parametrize("ports", [{"sport": 40000, "dport": 53}, {"sport": 53, "dport": 40000}])
+def test_name_lookups_are_kept_whole(network: Packet, ports: dict[str, int]) -> None:
+    assert ethernet(LINK / network / UDP(**ports) / Raw(TEXT)) == kept_bytes.WHOLE_PACKET_BYTES
 
 
 def test_192_bytes_are_enough_for_tcp_with_all_options_in_vxlan_over_ipv6() -> None:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from analyze.provenance import Provenance
     from analyze.providers import Provider
     from analyze.run.results import RunResults
+    from analyze.services.ranges import AddressRanges
 
+_WIDTH, _PROVIDERS_WIDTH = 100, 140
+"""Of the answer where it goes to no terminal."""
 _DRAWN_AT_MOST = 3
 _DRAWN_SHARE = 0.05
 """Of the connections nobody chose, those with this share of all bytes are drawn, up to `_DRAWN_AT_MOST`."""
@@ -36,6 +39,7 @@ def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     expression = parsed_threshold(request.fail_if)
     allowance = _allowance(request)
+    ranges = _address_ranges(request)
     found = capture_files.find(request.names)
     failures = list(found.problems)
     for problem in failures:
@@ -49,7 +53,7 @@ def run(request: Request) -> int:
             return Exit.FAILED
         _check_connections(trace, request.connections)
         failures += _say_empty(trace)
-        outputs = Outputs(trace, request, allowance)
+        outputs = Outputs(trace, request, allowance, ranges)
         # Who asks for JSON has a program read it, not eyes.
         if not request.quiet and request.json is None:
             outputs.print()
@@ -80,6 +84,22 @@ def _allowance(request: Request) -> "Allowance | None":
         raise UsageError(
             f"--instance-type {request.instance_type}: no bandwidth of this type is known; --allowance RATE takes one"
         ) from None
+
+
+def _address_ranges(request: Request) -> "AddressRanges | None":
+    """Read before the captures, so that a mistake shows at once."""
+    if not request.by_provider:
+        if request.address_ranges:
+            raise UsageError("--address-ranges tells providers: give --by provider with it")
+        return None
+    from analyze.services import ranges
+
+    try:
+        return ranges.read(request.address_ranges)
+    except OSError as error:
+        raise CommandError(f"--address-ranges {describe(error)}") from None
+    except ranges.RangesError as error:
+        raise CommandError(f"--address-ranges {error}") from None
 
 
 def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
@@ -190,17 +210,25 @@ def _judge(trace: Trace, text: str, expression: "Expression") -> bool:
 class Outputs:
     """What is printed and written of one trace. Each output that fails is told of; the others are still made."""
 
-    def __init__(self, trace: Trace, request: Request, allowance: "Allowance | None" = None) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        request: Request,
+        allowance: "Allowance | None" = None,
+        ranges: "AddressRanges | None" = None,
+    ) -> None:
         self._trace = trace
         self._request = request
         self._allowance = allowance
+        self._ranges = ranges
 
     def print(self) -> None:
         """The human answer on standard output."""
         from analyze import detail_view, human_table
         from vmtrace.commands import both_sides
 
-        with human_answer(no_color=self._request.no_color, piped_width=100) as console:
+        width = _PROVIDERS_WIDTH if self._request.by_provider else _WIDTH
+        with human_answer(no_color=self._request.no_color, piped_width=width) as console:
             if self._request.connections:
                 for record in self._trace.records(self._request.connections):
                     detail_view.show(record, self._trace.header()["reasons"], console)
@@ -286,10 +314,13 @@ class Outputs:
 
     @cached_property
     def _providers(self) -> "list[Provider]":
-        from analyze.providers import COLUMNS, by_provider
+        from analyze import providers
+        from analyze.services.ranges import AddressRanges
 
-        self._trace.load(COLUMNS)
-        return by_provider(zip(*(self._trace.values(name) for name in COLUMNS), strict=True))
+        if self._trace.lookups_not_kept:
+            not_kept = plural(self._trace.lookups_not_kept, "answer")
+            complain(f"more name lookups than are kept: {not_kept} at the end of the capture named no connection")
+        return providers.of_trace(self._trace, self._ranges or AddressRanges())
 
     @cached_property
     def _findings(self) -> "Findings | None":

@@ -57,6 +57,14 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
         ),
     ] = None,
     by: Annotated[Grouping | None, typer.Option(help="Sum up connections by whose service they went to.")] = None,
+    address_ranges: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --by provider: published address ranges, for servers that no name tells (AWS ip-ranges.json,"
+            " Azure ServiceTags, Google cloud.json, or CSV lines of prefix,name); may be given several times.",
+        ),
+    ] = None,
     fail_if: Annotated[str | None, typer.Option(metavar="EXPR", help=_FAIL_IF_HELP)] = None,
     oversize_abs: Annotated[
         float | None,
@@ -108,6 +116,7 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
             filter=filter_expression,
             connections=tuple(dict.fromkeys(connection or ())),
             by_provider=by is Grouping.PROVIDER,
+            address_ranges=tuple(address_ranges or ()),
             fail_if=fail_if,
             oversize_abs_ms=oversize_abs,
             instance_type=instance_type,

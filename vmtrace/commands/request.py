@@ -19,6 +19,7 @@ class Request(NamedTuple):
     filter: str | None = None
     connections: tuple[int, ...] = ()
     by_provider: bool = False
+    address_ranges: tuple[Path, ...] = ()
     fail_if: str | None = None
     oversize_abs_ms: float | None = None
     instance_type: str | None = None

@@ -41,6 +41,9 @@ COMMANDS = {
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
     "agent": RoomCommand("vmtrace.commands.agent", "Write the one-file sender, receiver and capture for a bare VM."),
     "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
+    "storage": RoomCommand(
+        "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
+    ),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }

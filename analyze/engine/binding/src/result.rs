@@ -79,6 +79,17 @@ impl Analysis {
         py.detach(|| Columns::new(self.inner.packet_columns()))
     }
 
+    /// One row for each address answered to a name lookup (DNS) in the capture.
+    fn lookups(&self, py: Python<'_>) -> PyResult<Columns> {
+        py.detach(|| Columns::new(self.inner.lookup_columns()))
+    }
+
+    /// Answers to name lookups beyond those kept.
+    #[getter]
+    fn lookups_not_kept(&self) -> u64 {
+        self.inner.lookups.not_kept()
+    }
+
     /// One row for each second of the capture, with its SYNs and their fate.
     fn syns(&self, py: Python<'_>) -> PyResult<Columns> {
         py.detach(|| Columns::new(self.inner.syn_columns()))

@@ -8,6 +8,7 @@
 //! decode/   one Record      -> Packet            (link layers, tunnels, IP, TCP header)
 //! tcp/      Packets         -> connections       (state, loss, RTT, spacing, windows)
 //! tls/      stream bytes    -> TLS facts         (handshake, records)
+//! dns/      port 53          -> lookups           (names of addresses)
 //! output/   connections     -> JSON, columns
 //! ```
 //!
@@ -17,6 +18,7 @@
 
 pub mod analysis;
 pub mod decode;
+pub mod dns;
 pub mod filter;
 pub mod output;
 pub mod packet;

@@ -7,12 +7,13 @@ mod parallel;
 mod serial;
 mod stage;
 
+use crate::dns::Lookups;
 use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
 use crate::tcp::openings::OpeningSeries;
 use crate::tcp::rows::Rows;
 use crate::tcp::shard::{ClockStep, Environment};
 use crate::tcp::summary::ConnectionSummary;
-use stage::{InputTally, Intake};
+use stage::{Collected, InputTally, Intake};
 
 /// Turns a filter into a BPF program for a link type.
 pub trait FilterCompiler: Send + Sync {
@@ -104,6 +105,8 @@ pub struct Analysis {
     pub connections: Summaries,
     /// SYNs over time.
     pub openings: OpeningSeries,
+    /// Names looked up, with the addresses answered.
+    pub lookups: Lookups,
     /// Packets of the connections asked for.
     pub rows: Rows,
     /// Inputs that could not be read (to their end).
@@ -126,6 +129,7 @@ impl Analysis {
         self.connections.append(&mut next.connections);
         self.inputs.append(&mut next.inputs);
         self.openings.merge(next.openings);
+        self.lookups.merge([next.lookups.moved(inputs)]);
         self.rows.append(next.rows);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
     }
@@ -156,7 +160,7 @@ pub fn analyze_source(
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
     let mut intake = Intake::new(source, options.filter.as_deref(), observer);
-    let (shards, tallies) =
+    let Collected { shards, tallies, lookups } =
         if options.threads <= 1 { serial::run(&mut intake, options) } else { parallel::run(&mut intake, options) };
     if let Some(what) = intake.filter_error.take() {
         return Err(Failure::Filter(what));
@@ -165,7 +169,7 @@ pub fn analyze_source(
     if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
         return Err(Failure::Read(std::mem::take(&mut intake.errors)));
     }
-    let (connections, environment) = gather(shards);
+    let (connections, environment, lookups) = gather(shards, lookups);
     let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
         input_summary(index, facts, &tally, &connections, &environment.clock_steps)
@@ -175,6 +179,7 @@ pub fn analyze_source(
         inputs: inputs.collect(),
         connections,
         openings: environment.openings,
+        lookups,
         rows: environment.rows,
         errors: intake.errors,
     })
@@ -185,7 +190,7 @@ pub fn analyze_source(
 pub type Summaries = Vec<Box<ConnectionSummary>>;
 
 /// Brings the shards' connections into the order of their first packets and numbers them.
-fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
+fn gather(shards: Vec<crate::tcp::shard::Shard>, mut lookups: Lookups) -> (Summaries, Environment, Lookups) {
     let mut all = Summaries::new();
     let mut together = Environment::default();
     for shard in shards {
@@ -200,10 +205,13 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>) -> (Summaries, Environment) {
     }
     // Each summary is somewhere else in memory: looked at once.
     all.sort_by_cached_key(|summary| summary.order);
+    let mut over_tcp = Vec::new();
     for (summary, number) in all.iter_mut().zip(1..) {
         summary.id = number;
+        over_tcp.extend(summary.lookups.take());
     }
-    (all, together)
+    lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
+    (all, together, lookups)
 }
 
 fn input_summary(

@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::Options;
-use super::stage::{InputTally, Intake, Tallies};
+use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
+use crate::dns::Lookups;
 use crate::packet::Packet;
 use crate::read::Chunk;
 use crate::tcp::shard::Shard;
@@ -98,6 +99,7 @@ struct Board {
     next_order: u64,
     reassembler: Reassembler,
     tallies: Tallies,
+    lookups: Lookups,
 }
 
 struct Hall<'a, 'b> {
@@ -120,7 +122,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs to the end of the input.
-pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<InputTally>) {
+pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
     // Rows are wanted in capture order and connections are known by number: one shard then.
     let shards = if options.detail_connections.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
@@ -138,6 +140,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
             next_order: 0,
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
+            lookups: Lookups::default(),
         }),
         news: Condvar::new(),
         intake: Mutex::new(intake),
@@ -158,7 +161,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
     board.reassembler.finish(&mut counts);
     board.tallies.add_counts(&counts);
     let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
-    (shards.collect(), board.tallies.into_list())
+    Collected { shards: shards.collect(), tallies: board.tallies.into_list(), lookups: board.lookups }
 }
 
 impl Hall<'_, '_> {
@@ -298,6 +301,7 @@ impl Board {
                 work.sort_out(shards, thread);
             }
             self.tallies.add(&work.chunk, &work.batch);
+            self.lookups.chunk(&work.chunk, &work.batch);
             self.tallies.add_filtered(&work.filtered);
             work.filtered.clear();
             work.first_order = self.next_order;

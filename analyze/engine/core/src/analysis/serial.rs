@@ -1,16 +1,18 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
 use super::Options;
-use super::stage::{InputTally, Intake, Tallies};
+use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
+use crate::dns::Lookups;
 use crate::read::Chunk;
 use crate::tcp::shard::Shard;
 
 /// Runs to the end of the input.
-pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<InputTally>) {
+pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
     let mut shard = Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
     let mut tallies = Tallies::default();
+    let mut lookups = Lookups::default();
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let mut order = 0;
@@ -19,6 +21,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
         batch.decode(&chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
+        lookups.chunk(&chunk, &batch);
         tallies.add_filtered(&filtered);
         filtered.clear();
         shard.batch(batch.packets(), None, &chunk.bytes, order);
@@ -27,5 +30,5 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> (Vec<Shard>, Vec<Input
     let mut counts = Counts::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    (vec![shard], tallies.into_list())
+    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use super::{FilterCompiler, Observer};
 use crate::decode::{Batch, Counts, Decoded, decode};
+use crate::dns::Lookups;
 use crate::filter::Program;
 use crate::read::{Chunk, ChunkSource, ReadError, Record};
+use crate::tcp::shard::Shard;
 
 /// The observer is asked once in so many chunks.
 const CHUNKS_BETWEEN_REPORTS: u64 = 16;
@@ -120,6 +122,16 @@ impl Filter<'_> {
         });
         Ok(())
     }
+}
+
+/// What a run leaves, either way.
+pub struct Collected {
+    /// All connections.
+    pub shards: Vec<Shard>,
+    /// One entry for each input seen.
+    pub tallies: Vec<InputTally>,
+    /// Names looked up over UDP; those over TCP are with their connections.
+    pub lookups: Lookups,
 }
 
 /// Frames of one input.

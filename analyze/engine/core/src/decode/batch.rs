@@ -1,7 +1,7 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
 use super::fragments::Reassembler;
-use super::{Counts, Outcome, decode_into};
+use super::{Counts, Outcome, Undecoded, decode_into};
 use crate::packet::Packet;
 use crate::read::Chunk;
 
@@ -24,6 +24,8 @@ pub struct Batch {
     pub fragments: Vec<FragmentAt>,
     /// Frames that gave no packet, by reason.
     pub counts: Counts,
+    /// Indices in [`Chunk::records`] of datagrams of port 53.
+    pub dns: Vec<u32>,
 }
 
 impl Batch {
@@ -39,6 +41,7 @@ impl Batch {
         self.length = 0;
         self.fragments.clear();
         self.counts = Counts::default();
+        self.dns.clear();
     }
 
     /// Decodes all records of a chunk, behind what the batch already holds of it.
@@ -54,6 +57,10 @@ impl Batch {
             match decode_into(&chunk.bytes, record, packet) {
                 Outcome::Tcp => end += 1,
                 Outcome::None(reason) => self.counts.count(reason),
+                Outcome::Dns => {
+                    self.counts.count(Undecoded::NotTcp);
+                    self.dns.push(index as u32);
+                }
                 // A chunk's offsets are u32, so its records can be counted in one, too.
                 Outcome::Fragment => {
                     self.fragments.push(FragmentAt { record: index as u32, packets_before: end as u32 });

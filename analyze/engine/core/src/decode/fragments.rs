@@ -270,6 +270,11 @@ impl Reassembler {
                     }
                     return Some(packet);
                 }
+                // A name is looked up in one packet, unless somebody means harm.
+                Ok(Found::Dns(_)) => {
+                    counts.add(Undecoded::NotTcp, frames.count);
+                    return None;
+                }
                 Err(reason) => {
                     counts.add(reason, frames.count);
                     return None;

@@ -4,7 +4,7 @@
 //! Batch::decode            a whole chunk, any number of chunks at once on different threads
 //!   fixed                  the commonest frame: every field at a constant place
 //!   fast                   the common frame (Ethernet, IP, TCP) in one step
-//!   walk                   every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp
+//!   walk                   every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns
 //! Batch::join_fragments    chunk after chunk in file order: IP fragments to datagrams (fragments::Reassembler)
 //! options                  TCP options of a packet, read later and only where they matter
 //! ```
@@ -13,6 +13,7 @@
 //! reason ([`Undecoded`]), and every frame is counted exactly once.
 
 mod batch;
+mod dns;
 mod ethernet;
 mod fast;
 mod fixed;
@@ -34,6 +35,7 @@ mod wifi;
 mod tests;
 
 pub use batch::{Batch, FragmentAt};
+pub use dns::{DnsDatagram, dns_datagram};
 pub use link::link_type;
 pub use reason::{Counts, Undecoded};
 
@@ -59,6 +61,7 @@ pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     match decode_into(bytes, record, &mut packet) {
         Outcome::Tcp => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
+        Outcome::Dns => Decoded::None(Undecoded::NotTcp),
         Outcome::None(reason) => Decoded::None(reason),
     }
 }
@@ -70,6 +73,8 @@ pub enum Outcome {
     Tcp,
     /// One fragment of a datagram.
     Fragment,
+    /// No TCP segment but a datagram of port 53: [`dns_datagram`] gives it. Counted as [`Undecoded::NotTcp`].
+    Dns,
     /// No TCP segment, and why.
     None(Undecoded),
 }
@@ -92,6 +97,7 @@ fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
             Outcome::Tcp
         }
         Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
+        Ok(walk::Found::Dns(_)) => Outcome::Dns,
         Err(reason) => Outcome::None(reason),
     }
 }

@@ -7,7 +7,7 @@
 use super::fragments::Fragment;
 use super::ip::{self, IpHeader};
 use super::view::View;
-use super::{Undecoded, ethernet, link, mpls, ppp, tcp, tunnel, wifi};
+use super::{Undecoded, dns, ethernet, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
 use crate::read::Record;
 
@@ -44,6 +44,7 @@ pub(super) enum Layer {
 pub(super) enum Found<'a> {
     Tcp(Packet),
     Fragment(Fragment<'a>),
+    Dns(dns::DnsDatagram<'a>),
 }
 
 /// Decodes one frame completely.
@@ -76,6 +77,9 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                     }
                     ip::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
                 }
+            }
+            Layer::Protocol(ip::protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {
+                return Ok(Found::Dns(found));
             }
             Layer::Protocol(protocol) => match (tunnel::protocol(&mut view, protocol)?, &header) {
                 (Some(inner), _) => inner,

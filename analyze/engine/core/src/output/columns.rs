@@ -34,7 +34,7 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(name: &str, values: ColumnValues) -> Self {
+    pub(super) fn new(name: &str, values: ColumnValues) -> Self {
         Self { name: name.to_owned(), values }
     }
 }

@@ -400,6 +400,11 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
     visitor.integer(key!("client_handshake_bytes"), facts.and_then(|facts| facts.client_handshake_bytes));
     visitor.integer(key!("server_handshake_bytes"), facts.and_then(|facts| facts.server_handshake_bytes));
     visitor.integer(key!("certificate_bytes"), facts.and_then(|facts| facts.certificate_bytes));
+    visitor.texts(key!("certificate_names", IfSet), facts.map_or(&[], |facts| &facts.certificate_names));
+    visitor.integer(
+        key!("certificate_names_not_listed", IfSet),
+        facts.map(|facts| u64::from(facts.certificate_names_not_listed)),
+    );
     visitor.integer(key!("records"), facts.and_then(|facts| facts.records));
     visitor.integer(key!("record_overhead_bytes"), facts.and_then(|facts| facts.record_overhead_bytes));
     visitor.integer(key!("application_bytes"), facts.and_then(|facts| facts.application_bytes));

@@ -6,3 +6,4 @@ pub mod fixed;
 pub mod json;
 pub mod key;
 pub mod link_names;
+mod lookups;

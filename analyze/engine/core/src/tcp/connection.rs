@@ -13,6 +13,7 @@ use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::vantage::BESIDE_SHARE;
+use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::TlsTracker;
 
@@ -65,6 +66,8 @@ pub struct Connection {
     /// TLS facts in the making.
     pub tls: Option<Box<TlsTracker>>,
     pub(super) tls_settled: bool,
+    /// Names looked up, if this is a connection to a resolver.
+    pub dns: Option<Box<DnsStreams>>,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
     /// The capture point is beside client, server; follows from the loops.
@@ -130,6 +133,7 @@ impl Connection {
             resets: 0,
             tls: None,
             tls_settled: false,
+            dns: None,
             loops_ns: [None; 2],
             beside: [false; 2],
             shifts: [None; 2],

@@ -16,6 +16,7 @@ use super::rate_series::Series;
 use super::sketch::DurationSketch;
 use super::token_bucket::{self, Delivered, TokenBucket};
 use super::vantage::{Clues, Side, Vantage};
+use crate::dns::Lookups;
 use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, StreamBytes, TlsFacts};
 
@@ -284,6 +285,8 @@ pub struct ConnectionSummary {
     pub judgement: Option<Box<Judgement>>,
     /// TLS, if it was recognised.
     pub tls: Option<Box<TlsFacts>>,
+    /// Names looked up over it, until they are gathered.
+    pub lookups: Option<Box<Lookups>>,
     /// Signature and time of the last packet since only this summary is kept.
     pub ended_by: (u32, i64),
     /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
@@ -366,6 +369,7 @@ impl ConnectionSummary {
             directions,
             judgement,
             tls: facts.map(Box::new),
+            lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: (0, i64::MIN),
             recent,
         }

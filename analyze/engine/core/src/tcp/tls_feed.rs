@@ -1,8 +1,12 @@
-//! The new stream bytes of a connection, handed to its TLS tracker as long as that has something to learn.
+//! The new stream bytes of a connection, handed to its TLS tracker as long as that has something to learn; those of a
+//! connection to a resolver, to the reader of DNS.
+
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::arrival::Delivered;
 use super::connection::Connection;
 use super::sequence::unwrap;
+use crate::dns::{self, Exchange, Transport};
 use crate::packet::{Packet, tcp_flags};
 use crate::tls::{Direction, TlsTracker};
 
@@ -18,6 +22,9 @@ impl Connection {
     }
 
     pub(super) fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
+        if self.ports[1] == dns::PORT {
+            return self.feed_dns(packet, bytes, side, delivered);
+        }
         let half = &self.halves[side];
         let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
         let offset = packet.payload_offset as usize;
@@ -36,6 +43,39 @@ impl Connection {
             if tracker.facts().is_none() {
                 self.tls = None;
             }
+        }
+    }
+
+    #[cold]
+    fn feed_dns(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
+        let half = &self.halves[side];
+        let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
+        let offset = packet.payload_offset as usize;
+        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
+        let exchange = self.exchange(packet, side);
+        let streams = self.dns.get_or_insert_default();
+        for &(from, to, _) in delivered.ranges() {
+            let rest = captured.get(from.saturating_sub(first) as usize..).unwrap_or_default();
+            streams.segment(exchange, side, half.stream_offset(from), rest, (to - from) as u32);
+        }
+    }
+
+    fn exchange(&self, packet: &Packet, side: usize) -> Exchange {
+        let ends: [IpAddr; 2] = match self.addresses {
+            [a, b, c, d, e, f, g, h, ..] if self.ip_version == 4 => [[a, b, c, d].into(), [e, f, g, h].into()],
+            addresses => {
+                let (client, server) = addresses.split_at(16);
+                [client, server]
+                    .map(|end| end.first_chunk::<16>().map_or(Ipv6Addr::UNSPECIFIED.into(), |end| (*end).into()))
+            }
+        };
+        let there = [side, 1 - side];
+        Exchange {
+            addresses: there.map(|end| ends[end]),
+            ports: there.map(|end| self.ports[end]),
+            time_ns: packet.time_ns,
+            input: self.input,
+            transport: Transport::Tcp,
         }
     }
 

@@ -48,6 +48,10 @@ pub struct TlsFacts {
     pub server_handshake_bytes: Option<u64>,
     /// The server's Certificate message with its header; encrypted in TLS 1.3.
     pub certificate_bytes: Option<u64>,
+    /// Host names in the server's certificate (common name, then alternative names; the first few); encrypted in TLS 1.3.
+    pub certificate_names: Vec<String>,
+    /// Names in it beyond these.
+    pub certificate_names_not_listed: u32,
     /// Records in both directions that passed completely.
     pub records: Option<u64>,
     /// What is neither handshake nor application data: headers and protection of application data records, alerts and

@@ -1,13 +1,16 @@
 //! Handshake messages of one direction out of the bodies of its records.
 //!
-//! Only hellos are kept, and only until they are read; of every other message nothing but type and length is of use, so
-//! that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed, record bodies are ciphertext (TLS 1.2) or
+//! Only hellos and the beginning of a Certificate message are kept, and only until they are read; of every other message
+//! nothing but type and length is of use, so that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed, record bodies are ciphertext (TLS 1.2) or
 //! may still be plaintext (the second hello after a HelloRetryRequest in TLS 1.3): only a hello is recognised there.
 
+use super::certificate::{CertificateNames, certificate_names};
 use super::hello::{self, ClientHello, ServerHello};
 
 /// Longest hello that is kept; a longer one is read as if it were cut there.
 const MAX_HELLO_BYTES: usize = 64 << 10;
+/// Of a Certificate message: room for the server's own certificate, which stands first.
+const MAX_CERTIFICATE_BYTES: usize = 16 << 10;
 /// Version, random, session id length, cipher suite, compression: no hello is shorter.
 const MIN_HELLO_BYTES: u32 = 38;
 
@@ -38,6 +41,8 @@ pub(super) struct Messages {
     pub(super) hello_retry: bool,
     /// Length of the first Certificate message with its header, bytes.
     pub(super) certificate_bytes: Option<u64>,
+    /// Names in its first certificate; none if none of its bytes were captured.
+    pub(super) certificate_names: Option<CertificateNames>,
     pub(super) server_hello_done: bool,
     /// Message boundaries were lost at some point: a message that was not seen may have been sent.
     pub(super) incomplete: bool,
@@ -55,7 +60,8 @@ pub(super) struct Assembler {
     header: [u8; 4],
     position: Position,
     ciphertext: bool,
-    hello: Vec<u8>,
+    /// What was captured of the message at hand, if it is kept.
+    kept: Vec<u8>,
     pub(super) messages: Messages,
     /// A message of type ClientHello or ServerHello with a sane length and version was begun.
     pub(super) hello_begun: bool,
@@ -67,7 +73,7 @@ impl Assembler {
             header: [0; 4],
             position: Position::Header { have: 0 },
             ciphertext: false,
-            hello: Vec::new(),
+            kept: Vec::new(),
             messages: Messages::default(),
             hello_begun: false,
         }
@@ -127,7 +133,7 @@ impl Assembler {
         }
         if let Position::Body { kind, remaining } = self.position {
             let skipped = count.min(u64::from(remaining)) as u32;
-            self.finish_hello(kind, true);
+            self.finish_message(kind, true);
             self.advance(UNREAD, remaining - skipped);
             count -= u64::from(skipped);
         }
@@ -139,7 +145,7 @@ impl Assembler {
     /// The place in the record stream was lost: whatever message was under way ends here.
     pub(super) fn stream_lost(&mut self) {
         if let Position::Body { kind, .. } = self.position {
-            self.finish_hello(kind, true);
+            self.finish_message(kind, true);
         }
         self.lose();
     }
@@ -148,7 +154,7 @@ impl Assembler {
     pub(super) fn messages_so_far(&self) -> Messages {
         let mut messages = self.messages.clone();
         if let Position::Body { kind, .. } = self.position {
-            keep_hello(&mut messages, kind, &self.hello, true);
+            read_message(&mut messages, kind, &self.kept, true);
         }
         messages
     }
@@ -165,17 +171,20 @@ impl Assembler {
             self.messages.certificate_bytes.get_or_insert(4 + u64::from(length));
         }
         self.messages.server_hello_done |= kind == SERVER_HELLO_DONE;
-        self.hello.clear();
+        self.kept.clear();
         self.advance(kind, length);
     }
 
     fn body(&mut self, kind: u8, bytes: &[u8]) {
-        if !matches!(kind, CLIENT_HELLO | SERVER_HELLO) {
-            return;
-        }
-        let room = MAX_HELLO_BYTES - self.hello.len().min(MAX_HELLO_BYTES);
-        self.hello.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-        match self.hello.get(..2) {
+        let most = match kind {
+            CLIENT_HELLO | SERVER_HELLO => MAX_HELLO_BYTES,
+            CERTIFICATE if self.messages.certificate_names.is_none() => MAX_CERTIFICATE_BYTES,
+            _ => return,
+        };
+        let room = most - self.kept.len().min(most);
+        self.kept.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        match self.kept.get(..2) {
+            _ if kind == CERTIFICATE => {}
             Some([3, 0..=4] | [0x7f, _]) => self.hello_begun = true,
             Some(_) => self.lose(),
             None => {}
@@ -186,26 +195,26 @@ impl Assembler {
         if remaining > 0 {
             self.position = Position::Body { kind, remaining };
         } else {
-            self.finish_hello(kind, false);
+            self.finish_message(kind, false);
             self.position = Position::Header { have: 0 };
         }
     }
 
-    fn finish_hello(&mut self, kind: u8, cut: bool) {
-        if !self.hello.is_empty() {
-            let hello = std::mem::take(&mut self.hello);
-            keep_hello(&mut self.messages, kind, &hello, cut);
+    fn finish_message(&mut self, kind: u8, cut: bool) {
+        if !self.kept.is_empty() {
+            let message = std::mem::take(&mut self.kept);
+            read_message(&mut self.messages, kind, &message, cut);
         }
     }
 
     fn lose(&mut self) {
-        self.hello = Vec::new();
+        self.kept = Vec::new();
         self.messages.incomplete |= !self.ciphertext;
         self.position = Position::Lost;
     }
 }
 
-fn keep_hello(messages: &mut Messages, kind: u8, body: &[u8], cut: bool) {
+fn read_message(messages: &mut Messages, kind: u8, body: &[u8], cut: bool) {
     if body.is_empty() {
         return;
     }
@@ -218,6 +227,9 @@ fn keep_hello(messages: &mut Messages, kind: u8, body: &[u8], cut: bool) {
             Some(hello) => messages.server_hello = Some(hello),
             None => {}
         },
+        CERTIFICATE => {
+            messages.certificate_names.get_or_insert_with(|| certificate_names(body));
+        }
         _ => {}
     }
 }

@@ -4,7 +4,7 @@
 //! stream       segments            -> bytes in order, or the number of those missing
 //! detect       bytes               -> where TLS begins
 //! record, side bytes               -> records, their bytes sorted
-//! handshake    handshake records   -> hellos (hello), message lengths
+//! handshake    handshake records   -> hellos (hello), names in a certificate (certificate, der), message lengths
 //! phase        TLS 1.3 records     -> which are handshake, by position
 //! overhead     version and suite   -> what protection adds to a record
 //! conclusion   both directions     -> settled classes
@@ -12,7 +12,9 @@
 //! tracker      all of it for one connection
 //! ```
 
+mod certificate;
 mod conclusion;
+mod der;
 mod detect;
 mod facts;
 mod handshake;
@@ -23,10 +25,11 @@ mod phase;
 mod reader;
 mod record;
 mod side;
-mod stream;
+pub(crate) mod stream;
 mod tally;
 mod tracker;
 
+pub use certificate::{CertificateNames, certificate_names};
 pub use facts::{EarlyData, TlsFacts};
 pub use tally::StreamBytes;
 pub use tracker::TlsTracker;

@@ -62,6 +62,8 @@ impl<'a> Reader<'a> {
             client_handshake_bytes: None,
             server_handshake_bytes: None,
             certificate_bytes: None,
+            certificate_names: Vec::new(),
+            certificate_names_not_listed: 0,
             records: None,
             client_hello_frame: self.pair.client.and_then(|side| side.hello_frame),
             server_hello_frame: self.pair.server.and_then(|side| side.hello_frame),
@@ -207,6 +209,13 @@ impl<'a> Reader<'a> {
     fn certificate(&self, facts: &mut TlsFacts) {
         facts.certificate_bytes = self.server.certificate_bytes;
         if facts.certificate_bytes.is_some() {
+            match &self.server.certificate_names {
+                Some(found) => {
+                    facts.certificate_names.clone_from(&found.names);
+                    facts.certificate_names_not_listed = found.more;
+                }
+                None => facts.not_measured.push(("certificate_names", "the certificate was not captured")),
+            }
             return;
         }
         let past_it = self.server.server_hello_done || self.pair.server.is_some_and(|side| side.cipher_changed);

@@ -9,7 +9,7 @@ const MAX_HELD_SEGMENTS: usize = 4096;
 
 /// Where bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// They crossed the capture point in a first transmission.
     Fresh,
     /// They crossed in a retransmitted segment.
@@ -20,14 +20,14 @@ pub(super) enum Origin {
 
 /// A stretch of the stream: `bytes`, then `blind_bytes` of which only the number is known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) blind_bytes: u64,
+pub(crate) struct Piece<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) blind_bytes: u64,
     /// When this stretch and all before it had passed, Unix nanoseconds.
-    pub(super) time_ns: i64,
+    pub(crate) time_ns: i64,
     /// Frame that carried it.
-    pub(super) frame: u32,
-    pub(super) origin: Origin,
+    pub(crate) frame: u32,
+    pub(crate) origin: Origin,
 }
 
 impl Piece<'_> {
@@ -45,7 +45,7 @@ struct Held {
 }
 
 /// Puts the segments of one direction in order.
-pub(super) struct InOrder {
+pub(crate) struct InOrder {
     next_offset: u64,
     clock_ns: i64,
     held_bytes: usize,
@@ -53,23 +53,23 @@ pub(super) struct InOrder {
 }
 
 impl InOrder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { next_offset: 0, clock_ns: i64::MIN, held_bytes: 0, held: None }
     }
 
     /// Offset of the first byte not yet delivered.
-    pub(super) fn next_offset(&self) -> u64 {
+    pub(crate) fn next_offset(&self) -> u64 {
         self.next_offset
     }
 
     /// True if bytes are held back because others are missing.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.held.is_some()
     }
 
     /// Takes a segment and delivers what is now in order. `content_needed` may be false if only the number of its
     /// bytes matters to the receiver: then none are kept.
-    pub(super) fn segment(
+    pub(crate) fn segment(
         &mut self,
         offset: u64,
         piece: Piece<'_>,
@@ -88,7 +88,7 @@ impl InOrder {
     }
 
     /// Gives up waiting for any byte before `offset`.
-    pub(super) fn skip(&mut self, offset: u64, mut deliver: impl FnMut(u64, Piece<'_>)) {
+    pub(crate) fn skip(&mut self, offset: u64, mut deliver: impl FnMut(u64, Piece<'_>)) {
         while self.next_offset < offset {
             let first_held = self.first_held().unwrap_or(u64::MAX);
             self.deliver_hole(offset.min(first_held), &mut deliver);
@@ -97,7 +97,7 @@ impl InOrder {
     }
 
     /// Forgets everything held back, for a stream that is of no interest any more.
-    pub(super) fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self) {
         self.held = None;
         self.held_bytes = 0;
     }

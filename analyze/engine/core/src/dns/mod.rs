@@ -1,0 +1,22 @@
+//! DNS answers seen in a capture (RFC 1035, over UDP and TCP port 53): which name an address was looked up by, and how
+//! long that took. What TCP connections are called is read off this table by whoever has their addresses.
+//!
+//! ```text
+//! decode        frames             -> datagrams of port 53 (a frame without TCP; counted as before)
+//! name          message bytes      -> one name, compression followed within bounds
+//! message       message bytes      -> question, aliases and addresses that belong to it
+//! stream        TCP port 53        -> messages behind their length (RFC 7766)
+//! lookups       messages in order  -> Lookups: questions joined with their answers, bounded
+//! ```
+
+mod lookups;
+mod message;
+mod name;
+mod stream;
+
+pub use lookups::{Exchange, Lookup, Lookups, Transport};
+pub use message::{Message, read_message};
+pub use stream::DnsStreams;
+
+/// The port of both transports.
+pub const PORT: u16 = 53;

@@ -1,0 +1,82 @@
+"""The JSON document `vmtrace.storage_report/1` (docs/storage-report.md), and the same tables as CSV files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from analyze.atomic import make_folder, writing
+from analyze.provenance import command_line
+from analyze.storage.tables import Record, Report, as_record, flat, tables
+from analyze.storage.transaction_rows import transaction_rows
+from analyze.trace import version
+
+SCHEMA = "vmtrace.storage_report/1"
+
+
+def document(reports: Sequence[Report]) -> Record:
+    """Everything measured of these runs."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "confidence": 0.95,
+        "runs": [_run(report) for report in reports],
+    }
+
+
+def provenance(reports: Sequence[Report]) -> Record:
+    """Where the results come from."""
+    return {
+        "schema": SCHEMA,
+        "vmtrace": version(),
+        "command": command_line(),
+        "runs": [{"path": str(one.run.run.folder), "name": one.name, "id": one.run.run.id} for one in reports],
+    }
+
+
+def write_csv(reports: Sequence[Report], folder: Path) -> None:
+    """Write one file for each table, with the run in the first column, and `provenance.json`."""
+    from pyarrow.csv import write_csv as write
+
+    make_folder(folder)
+    rows: dict[str, list[Record]] = {}
+    for report in reports:
+        named = {**tables(report), "transactions": [asdict(row) for row in transaction_rows(report.run)]}
+        for name, records in named.items():
+            rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
+    for name, content in rows.items():
+        if not content:
+            continue  # what no run has is no table
+        # Rows of one table may name different factors or causes: a table has the columns of all.
+        columns = dict.fromkeys(key for row in content for key in row)
+        filled = [{key: row.get(key) for key in columns} for row in content]
+        with writing(folder / f"{name.replace('_', '-')}.csv") as out:
+            write(pa.Table.from_pylist(filled), out)
+    with writing(folder / "provenance.json") as out:
+        out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+
+
+def _run(report: Report) -> Record:
+    run = report.run.run
+    return {
+        "path": str(run.folder),
+        "name": report.name,
+        "id": run.id,
+        "status": run.status,
+        "error": run.error,
+        "provider": run.provider,
+        "region": run.region,
+        "endpoint": run.endpoint,
+        "sdk": run.sdk,
+        "plan": run.plan,
+        "scale": run.scale,
+        "front_ends": list(run.front_ends),
+        "left_behind": run.left_behind,
+        "dropped_packets": report.dropped,
+        "problems": list(report.run.problems),
+        "interface_agreement": as_record(report.agreement) if report.agreement is not None else None,
+        **tables(report),
+        "transactions": [asdict(row) for row in transaction_rows(report.run)],
+    }

@@ -1,0 +1,39 @@
+"""The HTML report of storage runs: one file with all tables and zoomable figures, which needs no network."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from analyze.report.page_file import in_script, resource, write_page
+from analyze.run import chart_page
+from analyze.run.chart import Chart
+from analyze.run.markup import table
+from analyze.storage.tables import Record, Report
+from analyze.storage.texts import Table, facts, heading, tables, trouble
+from analyze.units import printable
+
+
+def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
+    """Write the report of these runs."""
+    parts = {
+        "title": escape(", ".join(printable(report.name) for report in reports)),
+        "summary": "".join(map(_summary, reports)),
+        "tables": "".join(map(_section, tables(reports))),
+        "provenance": escape(json.dumps(provenance, indent=2)),
+        "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
+        "script": resource("run.js"),
+    }
+    write_page(resource("storage.html"), parts, path)
+
+
+def _summary(report: Report) -> str:
+    wrong = "".join(f'<li class="trouble">{escape(line)}</li>' for line in trouble(report))
+    plain = "".join(f"<li>{escape(line)}</li>" for line in facts(report))
+    return f"<p>{escape(heading(report))}</p><ul>{wrong}{plain}</ul>"
+
+
+def _section(one: Table) -> str:
+    rows = table(one.head, ((list(row), False) for row in one.rows), left=range(one.left))
+    hint = f'<p class="hint">{escape(one.hint)}</p>' if one.hint else ""
+    return f'<section id="{one.name}"><h2>{escape(one.title)}</h2>{rows}{hint}</section>'

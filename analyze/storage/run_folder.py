@@ -1,0 +1,87 @@
+"""Reads the folder of a storage run, whatever state it is in: running, killed, without captures, damaged."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from analyze.run.fields import FieldError, parse
+from analyze.run.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.storage.records import (
+    SCHEMA,
+    StorageRun,
+    StoredObject,
+    Transaction,
+    echo_record,
+    object_record,
+    transaction_record,
+)
+
+
+def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
+    """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
+    try:
+        record = parse(read_content(path, "run.json"), "run.json")
+        schema = record.text("schema")
+        if schema != SCHEMA:
+            raise RunFolderError(
+                f"{path}: not a run of vmtrace storage ({'it has no schema' if schema is None else schema})"
+            )
+        problems: list[str] = []
+        sdk, plan = record.part("sdk"), record.part("plan")
+        return StorageRun(
+            folder=path,
+            name=record.text("name") or path.resolve().name,
+            id=record.text("id"),
+            status=record.text("status") or "running",
+            error=record.text("error"),
+            provider=record.text("provider") or "unknown",
+            region=record.text("region"),
+            endpoint=record.text("endpoint"),
+            sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
+            plan=plan.text("name") if plan else None,
+            scale=plan.number("scale") if plan else None,
+            start_ns=record.integer("start_ns"),
+            interface=record.text("interface"),
+            front_ends=tuple(record.texts("front_ends")),
+            transactions=_transactions(path, problems),
+            objects=_objects(path, problems),
+            echoes=tuple(read_lines(path, "rtt.jsonl", echo_record, problems)),
+            left_behind=len(record.parts("left_behind")),
+            problems=tuple(problems),
+        )
+    except FileNotFoundError:
+        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
+    except FieldError as error:
+        raise RunFolderError(f"{path}: {error}") from None
+
+
+def named_apart(runs: list[StorageRun]) -> list[StorageRun]:
+    """The runs with names that differ: their own, else with the service's, else with a number."""
+    if len({run.name for run in runs}) == len(runs):
+        return runs
+    named = [replace(run, name=f"{run.name} ({run.provider})") for run in runs]
+    if len({run.name for run in named}) == len(runs):
+        return named
+    return [replace(run, name=f"{run.name} ({number})") for number, run in enumerate(runs, 1)]
+
+
+def capture_of(run: StorageRun, transaction: Transaction) -> Path | None:
+    """The capture of a transaction, if the folder holds it; never a file outside of the folder."""
+    for name in (transaction.capture_file, f"packets/{transaction.number:04}.pcap"):
+        if name and (found := inside(run.folder, name)):
+            return found
+    return None
+
+
+def _transactions(path: Path, problems: list[str]) -> tuple[Transaction, ...]:
+    """By number; of two with the same number the later line counts."""
+    found = {one.number: one for one in read_lines(path, "transactions.jsonl", transaction_record, problems)}
+    return tuple(found[number] for number in sorted(found))
+
+
+def _objects(path: Path, problems: list[str]) -> tuple[StoredObject, ...]:
+    found = {(one.transaction, one.number): one for one in read_lines(path, "objects.jsonl", object_record, problems)}
+    return tuple(found[key] for key in sorted(found))

@@ -1,0 +1,137 @@
+"""All tables of storage runs in one place, so that terminal, page, CSV and JSON have the same rows."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from analyze.storage.connections import ConnectionRow, connection_rows
+from analyze.storage.groups import BlockPair, block_pairs
+from analyze.storage.limits import LimitRow, limit_rows
+from analyze.storage.measured import MeasuredRun
+from analyze.storage.overhead import AgreementRow, OverheadRow, agreement, overhead_rows
+from analyze.storage.round_trips import RoundTripRow, round_trip_rows
+from analyze.storage.throughput import ThroughputRow, throughput_rows
+from analyze.storage.time_ledger import TimeRow, time_rows
+from analyze.storage.troubles import TroubleRow, trouble_rows
+
+Record = dict[str, Any]
+Kind = tuple[str, str]
+
+
+@dataclass
+class Report:
+    """One run with its tables, each made when it is first asked for."""
+
+    run: MeasuredRun
+    label: str = ""
+    """Short and its own among the runs shown together: for the columns of tables and the legends of figures."""
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return self.run.name
+
+    @cached_property
+    def throughput(self) -> list[ThroughputRow]:
+        """Fig. 4."""
+        return throughput_rows(self.run)
+
+    @cached_property
+    def connections(self) -> list[ConnectionRow]:
+        """Fig. 6a."""
+        return connection_rows(self.run)
+
+    @cached_property
+    def overhead(self) -> list[OverheadRow]:
+        """Fig. 6b."""
+        return overhead_rows(self.run)
+
+    @cached_property
+    def times(self) -> list[TimeRow]:
+        """Time ledger of objects."""
+        return time_rows(self.run)
+
+    @cached_property
+    def round_trips(self) -> list[RoundTripRow]:
+        """Figs. 2 and 3."""
+        return round_trip_rows(self.run)
+
+    @cached_property
+    def limits(self) -> list[LimitRow]:
+        """Verdicts."""
+        return limit_rows(self.run)
+
+    @cached_property
+    def groups(self) -> list[BlockPair]:
+        """Section III.C."""
+        return block_pairs(self.run)
+
+    @cached_property
+    def troubles(self) -> list[TroubleRow]:
+        """Retries and errors."""
+        return trouble_rows(self.run)
+
+    @cached_property
+    def agreement(self) -> AgreementRow | None:
+        """Captures against counters."""
+        return agreement(self.run)
+
+    @property
+    def dropped(self) -> int:
+        """Packets that captures missed."""
+        return sum(one.transaction.capture_dropped or 0 for one in self.run.transactions)
+
+
+def reports_of(runs: Sequence[MeasuredRun]) -> list[Report]:
+    """Runs with labels: their names if those are short, else their services, else numbers."""
+    names = [run.name for run in runs]
+    services = [run.run.provider for run in runs]
+    short = all(len(name) <= _SHORT_NAME for name in names)
+    labels = names if short else services if len(set(services)) == len(runs) else None
+    return [Report(run, labels[at] if labels else f"#{at + 1}") for at, run in enumerate(runs)]
+
+
+_SHORT_NAME = 16
+
+_DERIVED: dict[type, tuple[str, ...]] = {
+    OverheadRow: ("overhead_ratio", "tcp_payload_ratio", "shares"),
+    ConnectionRow: ("manner",),
+    BlockPair: ("differs",),
+    TroubleRow: ("availability",),
+}
+"""What is computed of a row's fields, and written with them."""
+
+_TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
+    "throughput": lambda report: report.throughput,
+    "connections": lambda report: report.connections,
+    "overhead": lambda report: report.overhead,
+    "times": lambda report: report.times,
+    "round_trips": lambda report: report.round_trips,
+    "limits": lambda report: report.limits,
+    "front_end_groups": lambda report: report.groups,
+    "retries_and_errors": lambda report: report.troubles,
+}
+
+
+def tables(report: Report) -> dict[str, list[Record]]:
+    """Every table as records, nested as in JSON."""
+    return {name: [as_record(row) for row in rows(report)] for name, rows in _TABLES.items()}
+
+
+def as_record(row: Any) -> Record:
+    """A row with what is derived of it."""
+    return asdict(row) | {name: getattr(row, name) for name in _DERIVED.get(type(row), ())}
+
+
+def flat(record: Record, prefix: str = "") -> Record:
+    """A record without nesting: keys joined by underscores."""
+    found: Record = {}
+    for key, value in record.items():
+        found |= flat(value, f"{prefix}{key}_") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
+
+
+def kinds_of(reports: Iterable[Report]) -> list[Kind]:
+    """Workload and direction of all runs, in the order in which they come."""
+    return list(dict.fromkeys((row.workload, row.direction) for report in reports for row in report.throughput))

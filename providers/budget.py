@@ -1,0 +1,119 @@
+"""What a run may use, and what it has used: asked before every request, so that the limit is never exceeded.
+
+Counted are the bodies of HTTP in transfers, with every repeat, at the size they announce before they are sent or read;
+and, for charges, all requests. Removing is never refused: what was created costs more the longer it stays.
+"""
+
+import threading
+from dataclasses import dataclass, replace
+
+from providers.errors import BudgetError
+from providers.plan import Workload
+from providers.prices import Prices, Usage
+from providers.quantities import shown_bytes
+
+_WRITING = frozenset({"PUT", "POST", "PATCH"})
+# What an SDK may cut a large object into at the least (Azure's blocks), for what a transfer may need at the most.
+_SMALLEST_PART_BYTES = 4 << 20
+_REQUESTS_BESIDES = 4  # login, look at the container, begin and end of an upload in parts
+# Storage is charged by the hour; a pair of transactions that takes longer is charged for what it took.
+_LEAST_STORED_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None: no limit."""
+
+    max_bytes: int | None = None
+    max_cost: float | None = None
+
+
+class Budget:
+    """Hears of requests as an `exchanges.Meter`; safe for the threads of an SDK."""
+
+    def __init__(self, limits: Limits, prices: Prices | None, currency: str = "") -> None:
+        self._limits, self._prices, self._currency = limits, prices, currency
+        self._lock = threading.Lock()
+        self._used = Usage()
+        self.removing = False
+        """While objects are removed, nothing is refused."""
+
+    @property
+    def used(self) -> Usage:
+        """So far."""
+        return self._used
+
+    @property
+    def cost(self) -> float | None:
+        """Charges so far; None where prices are unknown."""
+        return None if self._prices is None else self._prices.charge(self._used)
+
+    def request(self, method: str) -> None:
+        """A request is about to be sent."""
+        if method == "DELETE":
+            self._use(Usage(delete_requests=1))
+        elif method in _WRITING:
+            self._use(Usage(write_requests=1))
+        else:
+            self._use(Usage(read_requests=1))
+
+    def upload(self, size_bytes: int) -> None:
+        """A body is about to be sent."""
+        self._use(Usage(uploaded_bytes=size_bytes))
+
+    def download(self, size_bytes: int) -> None:
+        """A body is about to be read."""
+        self._use(Usage(downloaded_bytes=size_bytes))
+
+    def stored(self, size_bytes: int, seconds: float) -> None:
+        """So much was kept for so long."""
+        with self._lock:
+            self._used += Usage(stored_byte_s=size_bytes * max(seconds, _LEAST_STORED_S))
+
+    def check_room(self, more: Usage) -> None:
+        """Raise `BudgetError` unless so much more may be used."""
+        self._refuse_beyond(self._used + more)
+
+    def charge(self, usage: Usage) -> float | None:
+        """What something would be charged; None where prices are unknown."""
+        return None if self._prices is None else self._prices.charge(usage)
+
+    def _use(self, more: Usage) -> None:
+        with self._lock:
+            used = self._used + more
+            if not self.removing:
+                self._refuse_beyond(used)
+            self._used = used
+
+    def _refuse_beyond(self, used: Usage) -> None:
+        limits = self._limits
+        moved_bytes = used.uploaded_bytes + used.downloaded_bytes
+        if limits.max_bytes is not None and moved_bytes > limits.max_bytes:
+            raise BudgetError(
+                f"--max-bytes {shown_bytes(limits.max_bytes)} leaves no room for more "
+                f"({shown_bytes(self._used.uploaded_bytes + self._used.downloaded_bytes)} used)"
+            )
+        if limits.max_cost is not None and self._prices is not None and self._prices.charge(used) > limits.max_cost:
+            raise BudgetError(
+                f"--max-cost {limits.max_cost:g} {self._currency} leaves no room for more "
+                f"({self._prices.charge(self._used):.4f} used)"
+            )
+
+
+def pair_usage(workload: Workload, wait_s: float) -> Usage:
+    """What the upload, the download and the removal of a workload use, if nothing is repeated; of requests at most."""
+    parts = -(-workload.size_bytes // _SMALLEST_PART_BYTES)
+    requests = workload.files * (1 if parts <= 1 else parts + 2) + _REQUESTS_BESIDES
+    return Usage(
+        uploaded_bytes=workload.bytes,
+        downloaded_bytes=workload.bytes,
+        write_requests=requests,
+        read_requests=requests + workload.files,  # boto3 asks for the size first
+        delete_requests=workload.files,
+        stored_byte_s=workload.bytes * max(wait_s, _LEAST_STORED_S),
+    )
+
+
+def times(usage: Usage, count: int) -> Usage:
+    """So much so often."""
+    return replace(usage, **{name: getattr(usage, name) * count for name in Usage.__slots__})

@@ -1,0 +1,84 @@
+"""`vmtrace storage clean RUN`: remove what a run that was killed, or could not remove all, left at the service."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capture.durable import write_aside
+from providers import registry
+from providers.budget import Budget, Limits
+from providers.errors import ProvidersError
+from providers.exchanges import HttpObserver
+from providers.files import discard
+from providers.journal import Journal, outstanding
+from providers.removal import Remover
+from providers.run_folder import FAILED, RUNNING, lock_run, read_run
+from providers.service import Service, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What `clean` did."""
+
+    objects: int
+    """That the journal knew of and that are gone now."""
+    container: str | None
+    """Removed now; None if the run had made none, or it is there still."""
+    left_behind: list[dict[str, Any]]
+
+
+def clean_run(path: Path, ca_bundle: Path | None = None) -> Cleaned:
+    """Remove what is left of a run. Raises `ProvidersError` for a folder that is none, or that is being written."""
+    lock = lock_run(path) if path.is_dir() else -1
+    try:
+        state = read_run(path)
+        return _clean(path, state, ca_bundle)
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned:
+    discard(path / "files")
+    before = outstanding(path)
+    provider = registry.find(str(state.get("provider")))
+    target = _target(state, ca_bundle)
+
+    def build() -> Service:
+        return registry.build(provider, target)
+
+    with HttpObserver(Budget(Limits(), None)), Journal(path) as journal:
+        prefix = f"vmtrace-{state['id']}/"
+        remover = Remover(build, provider.error_of, journal, path, prefix)
+        touched = bool(before.objects) or before.container is not None
+        left = remover.everything(target.container, unfinished=touched)
+    after = outstanding(path)
+    _note(path, state, left)
+    container = before.container if after.container is None else None
+    return Cleaned(len(before.objects) - len(after.objects), container, left)
+
+
+def _target(state: dict[str, Any], ca_bundle: Path | None) -> Target:
+    tls = state.get("tls") or {}
+    bundle = ca_bundle or (Path(tls["ca_bundle"]) if tls.get("ca_bundle") else None)
+    try:
+        return Target(
+            provider=str(state["provider"]),
+            container=str(state["container"]),
+            endpoint_url=state.get("endpoint_told"),
+            region=state.get("region"),
+            ca_bundle=bundle,
+            options=dict(state.get("options") or {}),
+        )
+    except KeyError as error:
+        raise ProvidersError(f"run.json: {error} is missing: this run cannot be cleaned") from None
+
+
+def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
+    import json
+
+    state["left_behind"] = left
+    if state.get("status") == RUNNING:
+        state.update(status=FAILED, error="the run was killed; cleaned afterwards", error_kind="other")
+    write_aside(path / "run.json", (json.dumps(state, indent=1) + "\n").encode())

@@ -1,0 +1,272 @@
+"""What an SDK says over HTTP, observed where all of them speak: urllib3's connections.
+
+boto3, azure-storage-blob (through requests) and python-swiftclient (through requests) send every request by a
+`urllib3.connection.HTTPConnection`. While `HttpObserver` is entered, four methods of that class tell it of requests,
+their bodies, responses and failed connects; the bytes themselves are not touched. That gives, alike for all services,
+addresses, status, request ids, times and repeats, including those that an SDK makes without telling.
+
+A repeat is a request of the same method, URL and range as one before it in the same exchange, or whatever follows a
+connect that failed.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+# Where the services put the id of a request.
+_ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")
+_RANGE_HEADERS = frozenset({"range", "x-ms-range"})
+_LENGTH_HEADERS = frozenset({"content-length", "x-amz-decoded-content-length"})
+
+
+class Meter(Protocol):
+    """Hears of every request and body before it is sent or read, and may refuse by raising."""
+
+    def request(self, method: str) -> None:
+        """A request is about to be sent."""
+
+    def upload(self, size_bytes: int) -> None:
+        """A body of that size is about to be sent."""
+
+    def download(self, size_bytes: int) -> None:
+        """A body of that size is about to be read."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A request, or a connect that failed before there was one."""
+
+    method: str = ""
+    url: str = ""
+    range: str = ""
+    body_told: bool = False
+    status: int | None = None
+    request_id: str | None = None
+    first_byte_ns: int | None = None
+    local: str | None = None
+    peer: str | None = None
+    failed_connect: bool = False
+
+    def key(self) -> tuple[str, str, str]:
+        return self.method, self.url, self.range
+
+    def cause(self) -> str:
+        """Why it had to be made again."""
+        if self.status is None:
+            return "connection"
+        return str(self.status) if self.status >= 400 else "body"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionUse:
+    """A TCP connection, as `addr:port` of both ends, and what an exchange did with it."""
+
+    local: str
+    peer: str
+    requests: int
+    opened: bool
+    """Not used by any exchange before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What was said for one purpose; times as in docs/storage.md."""
+
+    start_ns: int
+    end_ns: int
+    duration_s: float
+    first_byte_ns: int | None = None
+    requests: int = 0
+    retries: int = 0
+    retry_causes: Mapping[str, int] = field(default_factory=dict)
+    status: int | None = None
+    request_id: str | None = None
+    front_end: str | None = None
+    connections: tuple[ConnectionUse, ...] = ()
+
+    def as_record(self) -> dict[str, Any]:
+        """For a line of JSON."""
+        record = {name: getattr(self, name) for name in self.__slots__}
+        uses = [{name: getattr(use, name) for name in use.__slots__} for use in self.connections]
+        return {**record, "retry_causes": dict(self.retry_causes), "connections": uses}
+
+
+class HttpObserver:
+    """Entered once at a time in a process; `begin` and `end` enclose an exchange."""
+
+    _entered = threading.Lock()
+
+    def __init__(self, meter: Meter | None = None) -> None:
+        self._meter = meter
+        self._lock = threading.Lock()
+        self._attempts: list[_Attempt] = []
+        self._open: dict[int, _Attempt] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._began: tuple[int, int] = (0, 0)
+        self._metered = False
+        self._undo: list[Callable[[], None]] = []
+        self.front_ends: dict[str, None] = {}
+        """Addresses of all peers, in order of their first use."""
+
+    def __enter__(self) -> Self:
+        if not self._entered.acquire(blocking=False):
+            raise RuntimeError("HTTP is observed already: one run at a time in a process")
+        from urllib3.connection import HTTPConnection, HTTPSConnection
+
+        for owner, name, wrapper in (
+            (HTTPConnection, "putrequest", self._putrequest),
+            (HTTPConnection, "putheader", self._putheader),
+            (HTTPConnection, "getresponse", self._getresponse),
+            (HTTPConnection, "connect", self._connect),
+            (HTTPSConnection, "connect", self._connect),
+        ):
+            self._wrap(owner, name, wrapper)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._undo:
+            self._undo.pop()()
+        self._entered.release()
+
+    def forget_connections(self) -> None:
+        """A new client begins: whatever connection it uses, it opened."""
+        with self._lock:
+            self._seen.clear()
+
+    def begin(self, *, metered: bool = False) -> None:
+        """An exchange begins; with `metered` the meter hears of its bodies (of its requests it hears always)."""
+        with self._lock:
+            self._attempts, self._open, self._metered = [], {}, metered
+        self._began = time.time_ns(), time.perf_counter_ns()
+
+    def end(self) -> Exchange:
+        """What was said since `begin`."""
+        took_ns = time.perf_counter_ns() - self._began[1]
+        with self._lock:
+            attempts, self._attempts, self._open, self._metered = self._attempts, [], {}, False
+        start_ns = self._began[0]
+        answered = [attempt for attempt in attempts if attempt.status is not None]
+        causes = _retry_causes(attempts)
+        last = max(answered, key=lambda attempt: attempt.first_byte_ns or 0, default=_Attempt())
+        return Exchange(
+            start_ns=start_ns,
+            end_ns=start_ns + took_ns,
+            duration_s=took_ns / 1e9,
+            first_byte_ns=last.first_byte_ns,
+            requests=sum(not attempt.failed_connect for attempt in attempts),
+            retries=sum(causes.values()),
+            retry_causes=dict(causes),
+            status=last.status,
+            request_id=last.request_id,
+            front_end=last.peer,
+            connections=self._uses(attempts),
+        )
+
+    def _uses(self, attempts: list[_Attempt]) -> tuple[ConnectionUse, ...]:
+        counts: dict[tuple[str, str], int] = {}
+        for attempt in attempts:
+            if attempt.local is not None and attempt.peer is not None:
+                pair = attempt.local, attempt.peer
+                counts[pair] = counts.get(pair, 0) + 1
+        with self._lock:
+            uses = tuple(ConnectionUse(*pair, count, pair not in self._seen) for pair, count in counts.items())
+            self._seen.update(counts)
+            self.front_ends.update(dict.fromkeys(peer for _, peer in counts))
+        return uses
+
+    # What the wrapped methods do besides their work. `original` is the method of urllib3.
+
+    def _putrequest(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
+        method, url = str(args[0] if args else kwargs["method"]), str(args[1] if len(args) > 1 else kwargs["url"])
+        if self._meter is not None:
+            self._meter.request(method)
+        attempt = _Attempt(method, f"{connection.host}:{connection.port}{url}")
+        attempt.local, attempt.peer = _ends(connection)
+        with self._lock:
+            self._attempts.append(attempt)
+            self._open[id(connection)] = attempt
+        return original(connection, *args, **kwargs)
+
+    def _putheader(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
+        attempt = self._open.get(id(connection))
+        if attempt is not None and args:
+            name, value = _text(args[0]).lower(), _text(args[1]) if len(args) > 1 else ""
+            if name in _RANGE_HEADERS:
+                attempt.range = value
+            elif name in _LENGTH_HEADERS and value.isdigit() and not attempt.body_told:
+                attempt.body_told = True
+                if self._meter is not None and self._metered:
+                    self._meter.upload(int(value))
+        return original(connection, *args, **kwargs)
+
+    def _getresponse(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
+        attempt = self._open.pop(id(connection), None)
+        if attempt is not None and attempt.peer is None:
+            attempt.local, attempt.peer = _ends(connection)
+        response = original(connection, *args, **kwargs)
+        if attempt is not None:
+            attempt.first_byte_ns = time.time_ns()
+            attempt.status = int(response.status)
+            attempt.request_id = next(filter(None, map(response.headers.get, _ID_HEADERS)), None)
+            length = response.headers.get("content-length", "")
+            if self._meter is not None and self._metered and length.isdigit() and attempt.method != "HEAD":
+                self._meter.download(int(length))
+        return response
+
+    def _connect(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(connection, *args, **kwargs)
+        except BaseException:
+            with self._lock:
+                # Plain HTTP connects within a request, which then stands for both.
+                if id(connection) not in self._open:
+                    self._attempts.append(_Attempt(failed_connect=True))
+            raise
+
+    def _wrap(self, owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
+        own = owner.__dict__.get(name)
+        original = getattr(owner, name)
+
+        def wrapped(connection: Any, *args: Any, **kwargs: Any) -> Any:
+            return wrapper(original, connection, *args, **kwargs)
+
+        setattr(owner, name, wrapped)
+        self._undo.append(lambda: delattr(owner, name) if own is None else setattr(owner, name, own))
+
+
+def _retry_causes(attempts: list[_Attempt]) -> Counter[str]:
+    causes: Counter[str] = Counter()
+    last_of: dict[tuple[str, str, str], _Attempt] = {}
+    for position, attempt in enumerate(attempts):
+        if attempt.failed_connect:
+            if position + 1 < len(attempts):
+                causes["connection"] += 1
+            continue
+        earlier = last_of.get(attempt.key())
+        if earlier is not None:
+            causes[earlier.cause()] += 1
+        last_of[attempt.key()] = attempt
+    return causes
+
+
+def _ends(connection: Any) -> tuple[str | None, str | None]:
+    """`addr:port` of this end and the other; None where there is no connection."""
+    try:
+        return _shown(connection.sock.getsockname()), _shown(connection.sock.getpeername())
+    except (AttributeError, OSError):
+        return None, None
+
+
+def _shown(address: tuple[Any, ...]) -> str:
+    host = str(address[0])
+    return f"[{host}]:{address[1]}" if ":" in host else f"{host}:{address[1]}"
+
+
+def _text(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

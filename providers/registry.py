@@ -1,0 +1,61 @@
+"""Which services there are: the modules of `services/`, each imported only when its service is asked for.
+
+A module has `EXTRA` (the package extra that installs its SDK), `OPTIONS` (name of each `--option` it takes, and a line
+of help), `build(target)`, which returns its `Service` and is the first to import the SDK, and `error_of(exception)`,
+which says what an exception of the SDK means.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from providers import services
+from providers.errors import ProvidersError, ServiceError, UsageError
+from providers.service import Service, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A service that can be had."""
+
+    name: str
+    extra: str
+    options: Mapping[str, str]
+    build: Callable[[Target], Service]
+    error_of: Callable[[Exception], ServiceError]
+
+
+def names() -> list[str]:
+    """Of all services; nothing of them is imported."""
+    return sorted(
+        module.name.replace("_", "-") for module in pkgutil.iter_modules(services.__path__) if not module.ispkg
+    )
+
+
+def find(name: str) -> Provider:
+    """The service of this name, or of the only name that begins so; raises `UsageError`."""
+    wanted = name.strip().lower().replace("_", "-")
+    found = [one for one in names() if one == wanted] or [one for one in names() if wanted and one.startswith(wanted)]
+    if len(found) != 1:
+        raise UsageError(f"--provider {name}: there are {', '.join(names())}")
+    module = importlib.import_module(f"{services.__name__}.{found[0].replace('-', '_')}")
+    return Provider(found[0], module.EXTRA, module.OPTIONS, module.build, module.error_of)
+
+
+def build(provider: Provider, target: Target) -> Service:
+    """A client. Raises `ProvidersError` where the SDK is not installed, or will not have these settings."""
+    unknown = sorted(set(target.options) - set(provider.options))
+    if unknown:
+        known = ", ".join(provider.options) or "none"
+        raise UsageError(f"--option {unknown[0]}: not of {provider.name}, which has: {known}")
+    try:
+        return provider.build(target)
+    except ModuleNotFoundError as error:
+        raise ProvidersError(
+            f"{provider.name}: its SDK is not installed ({error.name}): pip install 'vmtrace[{provider.extra}]'"
+        ) from None
+    except ProvidersError:
+        raise
+    except Exception as error:
+        raise provider.error_of(error) from error

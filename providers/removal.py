@@ -1,0 +1,96 @@
+"""Removing what a run created: after each pair, at its end, after Ctrl-C, and by `vmtrace storage clean`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from providers.errors import ErrorKind, ProvidersError, ServiceError
+from providers.journal import Journal, outstanding
+from providers.service import Service
+
+Record = dict[str, Any]
+_AT_ONCE = 1000
+_GONE = frozenset({ErrorKind.NO_SUCH_CONTAINER, ErrorKind.NO_SUCH_OBJECT})
+
+
+@dataclass(frozen=True, slots=True)
+class Remover:
+    """Removes and tells the journal. `build` makes a client, `error_of` says what its exceptions mean."""
+
+    build: Callable[[], Service]
+    error_of: Callable[[Exception], ServiceError]
+    journal: Journal
+    folder: Path
+    prefix: str
+    """That names of the run's objects have, and no others."""
+
+    def objects(self, names: Iterable[str]) -> ServiceError | None:
+        """Remove these of the run's objects; returns why some are left, if so."""
+        return self._in_session(lambda service: self._remove(service, list(names)))
+
+    def everything(self, container: str, *, unfinished: bool) -> list[Record]:
+        """Remove all that may be left, the run's own container too; returns what still is.
+
+        `unfinished`: something went wrong, so that the service is also asked what it has of this run.
+        """
+        left = outstanding(self.folder)
+        if not left.objects and left.container is None and not unfinished:
+            return []
+        error = self._in_session(lambda service: self._remove_all(service, list(left.objects), unfinished))
+        if error is not None and error.kind == ErrorKind.NO_SUCH_CONTAINER:
+            self.journal.removed(list(left.objects))
+            if left.container is not None:
+                self.journal.removed_container(left.container)
+            return []
+        if error is None:
+            return []
+        left = outstanding(self.folder)
+        names = [
+            {"name": name, "reference": reference, "error": str(error)} for name, reference in left.objects.items()
+        ]
+        if left.container is not None or not names:
+            names.append({"name": container, "reference": container, "error": str(error)})
+        return names
+
+    def _remove_all(self, service: Service, names: list[str], unfinished: bool) -> None:
+        if unfinished or names:
+            service.login()
+        known = outstanding(self.folder).objects
+        # An upload that broke off may be there under an id that we never heard.
+        unknown = any(reference == name for name, reference in known.items())
+        self._remove(service, names)
+        if unfinished:
+            service.abandon_uploads(self.prefix)
+            if service.lists_at_once or unknown:
+                service.delete(list(service.own_objects(self.prefix)))
+        container = outstanding(self.folder).container
+        if container is not None:
+            service.remove_container()
+            self.journal.removed_container(container)
+
+    def _remove(self, service: Service, names: list[str]) -> None:
+        references = outstanding(self.folder).objects
+        known = [name for name in names if name in references]
+        for start in range(0, len(known), _AT_ONCE):
+            some = known[start : start + _AT_ONCE]
+            service.delete([references[name] for name in some])
+            self.journal.removed(some)
+
+    def _in_session(self, work: Callable[[Service], None]) -> ServiceError | None:
+        service: Service | None = None
+        try:
+            service = self.build()
+            work(service)
+        except ServiceError as error:
+            return error
+        except ProvidersError as error:
+            return ServiceError(ErrorKind.OTHER, str(error))
+        except Exception as error:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
+            return self.error_of(error)
+        finally:
+            if service is not None:
+                service.close()
+        return None

@@ -1,0 +1,111 @@
+"""The run folder (docs/storage.md): what is there is valid at every moment.
+
+Lines are appended by one write each and synced when a transaction is over; `run.json` is written aside and renamed. A
+folder is locked while it is written.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from capture.durable import append_whole, make_folder, open_to_append, write_aside
+from providers.errors import ProvidersError
+
+SCHEMA = "vmtrace.storage_run/1"
+RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
+_LINES = ("transactions", "objects", "rtt")
+Record = dict[str, Any]
+
+
+class RunFolder:
+    """One run's folder, open for writing."""
+
+    def __init__(self, path: Path, state: Record) -> None:
+        self.path = path
+        self.state = state
+        self._lock = _lock(path)
+        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in _LINES}
+
+    @classmethod
+    def create(cls, path: Path, state: Record) -> Self:
+        """Begin a run in a new or empty folder; raises `ProvidersError` for one with something in it."""
+        try:
+            if path.exists() and any(path.iterdir()):
+                raise ProvidersError(f"{path}: there is something in this folder: name a new one with --out")
+            make_folder(path)
+        except OSError as error:
+            raise ProvidersError(f"{path}: {error.strerror}") from error
+        folder = cls(path, {"schema": SCHEMA, **state})
+        folder.write()
+        return folder
+
+    def capture_path(self, transaction: int) -> Path:
+        """Where the packets of a transaction go."""
+        make_folder(self.path / "packets")
+        return self.path / "packets" / f"{transaction:04d}.pcap"
+
+    def note(self, **values: Any) -> None:
+        """Change `run.json`."""
+        self.state.update(values)
+        self.write()
+
+    def write(self) -> None:
+        """`run.json` as it is now."""
+        write_aside(self.path / "run.json", (json.dumps(self.state, indent=1) + "\n").encode())
+
+    def append(self, name: str, record: Mapping[str, Any]) -> None:
+        """A line of `transactions`, `objects` or `rtt`: in the file, though not yet on the disk."""
+        append_whole(self._files[name], (json.dumps(record, separators=(",", ":")) + "\n").encode())
+
+    def sync(self) -> None:
+        """All lines are on the disk afterwards."""
+        for descriptor in self._files.values():
+            os.fsync(descriptor)
+
+    def end(self, status: str, error: str | None, kind: str | None) -> None:
+        """The run is over."""
+        self.sync()
+        self.note(status=status, error=error, error_kind=kind, end_ns=time.time_ns())
+
+    def close(self) -> None:
+        """Let others write to the folder."""
+        for descriptor in self._files.values():
+            os.close(descriptor)
+        os.close(self._lock)
+
+
+def read_run(path: Path) -> Record:
+    """`run.json` of a storage run; raises `ProvidersError` where there is none."""
+    place = path / "run.json"
+    try:
+        state = json.loads(place.read_bytes())
+    except FileNotFoundError:
+        raise ProvidersError(f"{path}: no run is there (no run.json)") from None
+    except (OSError, ValueError) as error:
+        raise ProvidersError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
+    if not isinstance(state, dict) or state.get("schema") != SCHEMA:
+        raise ProvidersError(f"{place}: not a run of vmtrace storage (its schema must be {SCHEMA})")
+    return state
+
+
+def lock_run(path: Path) -> int:
+    """Hold the folder of a run that is there; raises `ProvidersError` while somebody else does."""
+    return _lock(path)
+
+
+def _lock(path: Path) -> int:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ProvidersError(f"{path}: another vmtrace is writing to this run: wait for its end") from None
+    except OSError:
+        with suppress(OSError):  # a file system without locks: there, taking care is the user's
+            os.set_inheritable(descriptor, False)
+    return descriptor

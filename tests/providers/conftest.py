@@ -1,0 +1,49 @@
+"""A service in memory under the name `fake`, and each real one with a container of its own."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+# For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
+sys.path.append(str(Path(__file__).parents[2]))
+
+from lab.services.service import Service as Server
+from providers import registry
+from providers.service import Service
+from tests.providers.fakes import Memory, module
+from tests.providers.real_services import SERVERS, Bench
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    """What the service `fake` holds; it is in the registry as long as the test runs."""
+    held = Memory()
+    made = ModuleType("providers.services.fake")
+    vars(made).update(module(held))
+    monkeypatch.setitem(sys.modules, "providers.services.fake", made)
+    names = registry.names()
+    monkeypatch.setattr(registry, "names", lambda: [*names, "fake"])
+    return held
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, client_of: Callable[[Server], None]) -> Bench:
+    name: str = request.param
+    client_of(request.getfixturevalue(SERVERS[name]))
+    options = {"api": "vault"} if name == "glacier-vault" else {}
+    fast = {"azure-blob": {"retry_total": "0"}, "swift": {"retries": "0"}}
+    return Bench(
+        registry.find(name.removesuffix("-vault")), f"vmtrace-{os.urandom(6).hex()}", {**options, **fast.get(name, {})}
+    )
+
+
+@pytest.fixture
+def service(bench: Bench) -> Iterator[Service]:
+    one = bench.client()
+    one.create_container()
+    yield one
+    one.close()

@@ -1,0 +1,173 @@
+"""What an SDK says over HTTP is seen as it is: on which connection, how often, and why again."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import urllib3
+from urllib3.connection import HTTPConnection
+
+from providers.errors import BudgetError
+from providers.exchanges import HttpObserver
+
+BODY = b"x" * 100
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that the path says; `/break` ends before its time."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path == "/break":
+            self.close_connection = True
+            return
+        status = int(self.path.split("/")[1]) if self.path.split("/")[1].isdigit() else 200
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(BODY)))
+        self.send_header("x-amz-request-id", "id-7")
+        self.end_headers()
+        self.wfile.write(BODY)
+
+    def do_PUT(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def get(pool: urllib3.PoolManager, url: str, **more: Any) -> None:
+    pool.request("GET", url, retries=False, **more)
+
+
+def test_an_exchange_has_its_connection_status_and_request_id(url: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        get(pool, f"{url}/a")
+        get(pool, f"{url}/b")
+        first = observer.end()
+        observer.begin()
+        get(pool, f"{url}/a")
+        second = observer.end()
+    (use,) = first.connections
+    assert (use.requests, use.opened, use.peer) == (2, True, url.removeprefix("http://"))
+    assert (first.requests, first.retries, first.status, first.request_id) == (2, 0, 200, "id-7")
+    assert first.front_end == use.peer
+    assert first.first_byte_ns is not None
+    assert first.start_ns <= first.first_byte_ns <= first.end_ns
+    assert (second.connections[0].local, second.connections[0].opened) == (use.local, False)
+    assert list(observer.front_ends) == [use.peer]
+    json.dumps(first.as_record())
+
+
+def test_a_new_client_opens_its_connections_even_if_the_port_is_used_again(url: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        get(pool, f"{url}/a")
+        observer.end()
+        observer.forget_connections()
+        observer.begin()
+        get(pool, f"{url}/a")
+        assert observer.end().connections[0].opened
+
+
+def test_the_same_request_again_is_a_retry_with_the_status_that_failed(url: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        for _ in range(3):
+            get(pool, f"{url}/503")
+        exchange = observer.end()
+    assert (exchange.requests, exchange.retries, exchange.retry_causes) == (3, 2, {"503": 2})
+
+
+def test_a_request_without_an_answer_and_a_body_that_was_not_enough_have_their_causes(url: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        for _ in range(2):
+            with suppress(urllib3.exceptions.HTTPError):
+                get(pool, f"{url}/break")
+        get(pool, f"{url}/200")
+        get(pool, f"{url}/200")
+        exchange = observer.end()
+    assert exchange.retry_causes == {"connection": 1, "body": 1}
+
+
+def test_other_ranges_of_the_same_object_are_no_retries(url: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        get(pool, f"{url}/a", headers={"Range": "bytes=0-9"})
+        get(pool, f"{url}/a", headers={"Range": "bytes=10-19"})
+        get(pool, f"{url}/a", headers={"Range": "bytes=10-19"})
+        assert observer.end().retries == 1
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_connect_that_fails_and_is_tried_again_is_a_retry_and_no_request(scheme: str) -> None:
+    with HttpObserver() as observer, urllib3.PoolManager() as pool:
+        observer.begin()
+        for _ in range(3):
+            with suppress(urllib3.exceptions.HTTPError):
+                get(pool, f"{scheme}://127.0.0.1:1/a")
+        exchange = observer.end()
+    assert (exchange.retries, exchange.retry_causes) == (2, {"connection": 2})
+    assert (exchange.status, exchange.front_end, exchange.connections) == (None, None, ())
+
+
+class Recorder:
+    """A meter that refuses bodies above a size."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.heard = most, list[tuple[str, object]]()
+
+    def request(self, method: str) -> None:
+        self.heard.append(("request", method))
+
+    def upload(self, size_bytes: int) -> None:
+        self.heard.append(("upload", size_bytes))
+        if size_bytes > self.most:
+            raise BudgetError("too much")
+
+    def download(self, size_bytes: int) -> None:
+        self.heard.append(("download", size_bytes))
+
+
+def test_the_meter_hears_of_bodies_before_they_are_sent_and_may_refuse_them(url: str) -> None:
+    meter = Recorder(10)
+    with HttpObserver(meter) as observer, urllib3.PoolManager() as pool:
+        observer.begin(metered=True)
+        pool.request("PUT", f"{url}/a", body=b"y" * 10, retries=False)
+        with pytest.raises(BudgetError):
+            pool.request("PUT", f"{url}/b", body=b"y" * 11, retries=False)
+        exchange = observer.end()
+        observer.begin()
+        get(pool, f"{url}/a")
+        observer.end()
+    assert meter.heard == [
+        ("request", "PUT"), ("upload", 10), ("download", 100), ("request", "PUT"), ("upload", 11), ("request", "GET"),
+    ]  # fmt: skip
+    assert exchange.requests == 2
+
+
+def test_urllib3_is_as_it_was_afterwards_and_observed_once_at_a_time() -> None:
+    before = (HTTPConnection.putrequest, HTTPConnection.getresponse, HTTPConnection.connect)
+    with HttpObserver():
+        assert HTTPConnection.putrequest is not before[0]
+        with pytest.raises(RuntimeError, match="one run at a time"), HttpObserver():
+            pass
+    assert (HTTPConnection.putrequest, HTTPConnection.getresponse, HTTPConnection.connect) == before

@@ -1,0 +1,134 @@
+"""Packets and counters of a transaction: what is let through, and that both agree."""
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from capture.errors import CaptureError
+from capture.settings import CaptureSettings
+from providers.errors import ProvidersError
+from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of, read_counters
+
+
+def test_a_service_behind_a_name_is_recorded_by_its_ports() -> None:
+    assert (
+        capture_filter(["https://s3.example.org"], ["192.0.2.1:443"])
+        == "(tcp port 443) or port 53 or icmp or icmp6 or arp"
+    )
+    assert capture_filter(["https://x.example.org:8080/v1"], ["192.0.2.1:5000"]).startswith(
+        "(tcp port 5000 or tcp port 8080) or"
+    )
+
+
+def test_a_service_at_an_address_is_recorded_by_that_too() -> None:
+    assert capture_filter(["http://[2001:db8::1]:81"], ["[2001:db8::1]:81"]).startswith(
+        "((tcp port 81) and (host 2001:db8::1)) or"
+    )
+
+
+@pytest.mark.parametrize(("url", "port"), [("http://x", 80), ("https://x/y", 443), ("https://x:8443", 8443)])
+def test_the_port_of_a_url_is_named_or_that_of_its_scheme(url: str, port: int) -> None:
+    assert port_of(url) == port
+
+
+def test_a_port_that_is_none_is_told_of() -> None:
+    with pytest.raises(ProvidersError, match="https://x:99999"):
+        port_of("https://x:99999")
+
+
+def test_the_interface_is_the_one_towards_the_service() -> None:
+    assert interface_for([], ["127.0.0.1:443"]) == "lo"
+    assert interface_for(["https://127.0.0.1:443"], []) == "lo"
+    with pytest.raises(ProvidersError, match="--interface"):
+        interface_for([], [])
+    with pytest.raises(ProvidersError, match="--no-capture"):
+        interface_for(["https://nowhere.invalid"], [])
+
+
+def test_counters_are_those_of_the_interface() -> None:
+    counters = read_counters("lo")
+    assert counters is not None
+    assert set(counters.as_record()) == {"time_ns", "rx_packets", "rx_bytes", "tx_packets", "tx_bytes"}
+    assert read_counters("nope0") is None
+
+
+def test_without_packets_and_counters_there_is_nothing_to_say() -> None:
+    recording = Recording("any", None, None)
+    recording.start()
+    recorded = recording.stop()
+    assert (recorded.capture, recorded.interface, recorded.error) == (None, None, None)
+    assert recording.dropped() == 0
+
+
+@pytest.fixture
+def quiet_pair() -> Iterator[str]:
+    """An interface that nobody else uses: one end of a veth whose other end is in a namespace of its own."""
+    name, place = "vmtstor0", "vmtstorns"
+    commands = [
+        f"ip netns add {place}",
+        f"ip link add {name} type veth peer name vmtstor1 netns {place}",
+        f"ip netns exec {place} sysctl -qw net.ipv6.conf.all.disable_ipv6=1",
+        f"sysctl -qw net.ipv6.conf.{name}.disable_ipv6=1",
+        f"ip addr add 198.18.77.1/30 dev {name}",
+        f"ip link set {name} up",
+        f"ip netns exec {place} ip addr add 198.18.77.2/30 dev vmtstor1",
+        f"ip netns exec {place} ip link set vmtstor1 up",
+    ]
+    try:
+        for command in commands:
+            subprocess.run(command.split(), check=True, capture_output=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "delete", place], check=False)
+        subprocess.run(["ip", "link", "delete", name], check=False, capture_output=True)
+
+
+@pytest.mark.root
+def test_bytes_and_packets_recorded_are_exactly_those_the_interface_counted(quiet_pair: str, tmp_path: Path) -> None:
+    settings = CaptureSettings(quiet_pair, capture_filter(["https://198.18.77.2:7"], []), also_tagged=True)
+    recording = Recording(quiet_pair, settings, tmp_path / "0001.pcap")
+    recording.start()
+    for _ in range(50):  # nobody answers: each is an ARP request or a SYN that is refused
+        with socket.socket() as probe:
+            probe.settimeout(5)
+            assert probe.connect_ex(("198.18.77.2", 7)) != 0
+    recorded = recording.stop()
+    assert recorded.capture is not None
+    assert recorded.interface is not None
+    before, after = recorded.interface["before"], recorded.interface["after"]
+    packets = sum(after[name] - before[name] for name in ("rx_packets", "tx_packets"))
+    size_bytes = sum(after[name] - before[name] for name in ("rx_bytes", "tx_bytes"))
+    assert recorded.interface["quiet_before"]
+    assert recorded.interface["quiet_after"]
+    assert packets >= 100
+    assert (recorded.capture["written"], recorded.capture["wire_bytes"]) == (packets, size_bytes)
+
+
+@pytest.mark.root
+def test_what_was_sent_before_the_stop_is_recorded(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        recording = Recording("lo", CaptureSettings("lo", f"tcp port {port}"), tmp_path / "0001.pcap")
+        recording.start()
+
+        def answer() -> None:
+            server.accept()[0].close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        socket.create_connection(("127.0.0.1", port)).close()
+        thread.join()
+        recorded = recording.stop()
+    assert recorded.capture is not None
+    assert recorded.capture["file"] == "packets/0001.pcap"
+    assert recorded.capture["written"] >= 6
+    assert recorded.interface is not None
+
+
+def test_what_cannot_be_recorded_is_told_at_once() -> None:
+    with pytest.raises(CaptureError):
+        check_capture(CaptureSettings("nope0"))

@@ -1,0 +1,167 @@
+"""`vmtrace storage report`: what runs of `vmtrace storage run` show, alone or side by side.
+
+Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong usage.
+"""
+
+import argparse
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
+from vmtrace.errors import CommandError, Exit, complain, describe
+from vmtrace.progress import Bar
+
+if TYPE_CHECKING:
+    from analyze.run.chart import Chart
+    from analyze.storage.records import StorageRun
+    from analyze.storage.tables import Report
+
+NAME = "report"
+LINE = "Report on storage runs: throughput, connections, overhead, times, round trips, errors; several side by side."
+EXAMPLES = """  vmtrace storage report RUN
+  vmtrace storage report s3 azure swift --html providers.html
+  vmtrace storage report RUN --csv tables --figures figures --json -
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", type=Path, nargs="+", help="folders that vmtrace storage run left")
+    add(
+        "--html", metavar="FILE", type=Path,
+        help="one HTML file with all tables and zoomable figures; by itself RUN/report.html, for one run and no other"
+        " output",
+    )  # fmt: skip
+    add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
+    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
+    add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
+    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("--no-color", action="store_true", help="print without colours")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what was asked; returns the exit status."""
+    failures: list[str] = []
+    runs = _read(list(dict.fromkeys(arguments.runs)), failures)
+    if not runs:
+        return Exit.FAILED
+    reports = _measured(runs, quiet=arguments.quiet)
+    outputs = Outputs(reports, _with_default(arguments))
+    # Who asks for JSON has a program read it, not eyes.
+    if not arguments.quiet and arguments.json is None:
+        outputs.print()
+    failures += outputs.write()
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
+    """The runs that can be reported on; the others are told of, one line each."""
+    from analyze.run.run_folder import RunFolderError
+    from analyze.storage.run_folder import named_apart, read_storage_run
+
+    runs = []
+    for folder in folders:
+        try:
+            found = read_storage_run(folder)
+            if not found.transactions:
+                why = f": {found.error}" if found.error else ""
+                raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")
+            runs.append(found)
+        except (RunFolderError, OSError, ValueError) as error:
+            failures.append(describe(error))
+            complain(failures[-1])
+    return named_apart(runs)
+
+
+def _measured(runs: "Sequence[StorageRun]", *, quiet: bool) -> "list[Report]":
+    from analyze.storage.measured import captures_of, measure_run
+    from analyze.storage.tables import reports_of
+
+    paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
+    measured = []
+    with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
+        done_bytes = 0
+        for run in runs:
+            before = done_bytes
+
+            def passed_on(consumed_bytes: int, before: int = before) -> None:
+                bar(before + consumed_bytes)
+
+            measured.append(measure_run(run, passed_on))
+            done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
+    return reports_of(measured)
+
+
+def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Who asks for nothing gets the page, beside the data of the one run it is about."""
+    asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
+    if asked or len(arguments.runs) != 1:
+        return arguments
+    from analyze.run.run_folder import inside_or_new
+
+    place = inside_or_new(arguments.runs[0], "report.html")
+    if place is None:
+        raise CommandError(f"{arguments.runs[0]}/report.html leads out of the run folder: say where with --html FILE")
+    return argparse.Namespace(**{**vars(arguments), "html": place})
+
+
+class Outputs:
+    """What is printed and written. Each output that fails is told of; the others are still made."""
+
+    def __init__(self, reports: "Sequence[Report]", arguments: argparse.Namespace) -> None:
+        self._reports = list(reports)
+        self._arguments = arguments
+
+    def print(self) -> None:
+        """The human answer on standard output."""
+        from analyze.storage import human
+
+        with human_answer(no_color=self._arguments.no_color, piped_width=160) as console:
+            human.show(self._reports, console)
+
+    def write(self) -> list[str]:
+        """Every file asked for; returns one line for each that failed."""
+        arguments = self._arguments
+        tasks = (
+            *wanted(arguments.json, self._write_json),
+            *wanted(arguments.csv, self._write_csv),
+            *wanted(arguments.figures, self._write_figures),
+            *wanted(arguments.html, self._write_html),
+        )
+        return write_all(tasks, debug=False)
+
+    def _write_json(self, place: str) -> None:
+        from analyze.document import as_bytes
+        from analyze.storage.document import document
+
+        content = as_bytes(document(self._reports))
+        with opened(place) as write:
+            write(content)
+
+    def _write_csv(self, folder: Path) -> None:
+        from analyze.storage.document import write_csv
+
+        write_csv(self._reports, folder)
+
+    def _write_figures(self, folder: Path) -> None:
+        from analyze.run.chart_print import write_charts
+
+        write_charts(self._charts, folder)
+
+    def _write_html(self, path: Path) -> None:
+        from analyze.storage.document import provenance
+        from analyze.storage.page import write_page_of
+
+        write_page_of(self._reports, self._charts, provenance(self._reports), path)
+        if not self._arguments.quiet and self._arguments.json is None:
+            with answer():
+                print(f"\nreport, to open in a browser: {path}")
+
+    @cached_property
+    def _charts(self) -> "list[Chart]":
+        from analyze.storage.charts import charts
+
+        return charts(self._reports)
