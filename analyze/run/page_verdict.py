@@ -1,10 +1,13 @@
-"""The part of a report's page behind the verdict's sentence: what proves it, and what would help."""
+"""The part of a report's page that comes first: why the run was slow, what proves it, and what would help."""
 
 from collections.abc import Sequence
 from html import escape
 
 from analyze.run.markup import estimate_text, number_text, table
+from analyze.run.records import ROLES
 from analyze.run.results import RunResults
+from analyze.run.variation.findings import variation
+from analyze.run.variation.words import spread_sentence
 from analyze.run.verdict.judged import IN_WORDS
 from analyze.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
 from analyze.run.verdict.of_set import verdict_changes
@@ -41,14 +44,22 @@ _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 
 
 def run_verdict_part(run: RunResults) -> str:
-    """The sentences of probes and data, evidence, what would help, and every factor's shares."""
+    """The sentence of the run, of probes and data, evidence, what would help, and every factor's shares."""
     whole, *parts = run_verdicts(run)
     if not whole.judged:
-        return f"<p>{escape(whole.sentence)}</p>"
+        return f'<p class="sentence">{escape(whole.sentence)}</p>{_spread(run)}'
+    said = f'<p class="sentence">{escape(whole.sentence)}{escape(confidence_words(whole))}</p>{_spread(run)}'
     others = "".join(
         f"<li>{_NAMES[part.scope]}: {escape(part.sentence)}{escape(confidence_words(part))}</li>" for part in parts
     )
-    return f"<ul>{others}</ul>{_what_if(whole)}{_evidence(whole)}{_factors(whole)}"
+    return f"{said}<ul>{others}</ul>{_what_if(whole)}{_evidence(whole)}{_factors(whole)}"
+
+
+def _spread(run: RunResults) -> str:
+    """Whether throughput is unstable; what it varies with stands further below."""
+    found = variation(run)
+    said = (spread_sentence(role, found.overall(role)) for role in ROLES)
+    return "".join(f"<p>{escape(one[:1].upper() + one[1:])}.</p>" for one in said)
 
 
 def _what_if(found: RunVerdict) -> str:
