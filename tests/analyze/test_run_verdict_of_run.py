@@ -127,6 +127,12 @@ def test_what_would_help_against_the_factor_comes_first_though_another_change_wo
     assert "With twice the receiver's window the run would have reached" in found.sentence
 
 
+@pytest.mark.parametrize("duration_s", [0.0, 5e-305])
+def test_a_time_that_no_bytes_fit_in_has_no_rate(results: RunResults, duration_s: float) -> None:
+    found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, duration_s=duration_s))
+    assert found.goodput_bps is None
+
+
 def test_what_was_lost_is_summed_by_factor_beside_the_verdict(results: RunResults) -> None:
     limits = {(1, "data"): {WINDOW: [1.0, 300.0], "slow_start": [1.0, 700.0], "idle": [9.0, 5000.0]}}
     found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, limits))  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ factor leads if it leads in most samples of the transfers drawn anew, too. What 
 it: a few transfers may have lost most.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -262,7 +263,9 @@ def _what_if(
 def _goodput_bps(transfers: Sequence[MeasuredTransfer], time_shares: dict[int, float]) -> float | None:
     """Bytes of all transfers over their time, of which for some only a share passes."""
     time_s = sum(one.transfer.duration_s * time_shares.get(id(one), 1.0) for one in transfers)
-    return 8 * sum(one.transfer.bytes for one in transfers) / time_s if time_s > 0 else None
+    rate_bps = 8 * sum(one.transfer.bytes for one in transfers) / time_s if time_s > 0 else math.inf
+    # A record may hold any number: a time too short for its bytes has no rate.
+    return rate_bps if math.isfinite(rate_bps) else None
 
 
 _NOUNS: dict[Scope, str] = {"all": "transfer", "probe": "probe", "data": "data transfer"}
