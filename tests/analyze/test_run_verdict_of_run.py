@@ -78,7 +78,7 @@ def test_time_that_is_left_open_competes_as_a_factor_does(results: RunResults) -
     assert found.is_open
     assert found.left_open == 7
     assert found.reason == "more time is left open than any factor has"
-    assert "captured at both sides, would decide" in found.sentence
+    assert found.sentence.endswith("Captures at both sides, or longer transfers would decide.")
     assert set(found.undetermined_between) == {LOSS, "slow_start"}
 
 
@@ -125,6 +125,12 @@ def test_what_would_help_against_the_factor_comes_first_though_another_change_wo
     found = run_verdict(run)
     assert [one.change for one in found.what_if] == ["twice the receiver's window", "no stalls"]
     assert "With twice the receiver's window the run would have reached" in found.sentence
+
+
+@pytest.mark.parametrize("duration_s", [0.0, 5e-305])
+def test_a_time_that_no_bytes_fit_in_has_no_rate(results: RunResults, duration_s: float) -> None:
+    found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, duration_s=duration_s))
+    assert found.goodput_bps is None
 
 
 def test_what_was_lost_is_summed_by_factor_beside_the_verdict(results: RunResults) -> None:
