@@ -206,7 +206,7 @@ impl SenderView {
     }
 
     /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         time_ns: i64,
@@ -285,7 +285,8 @@ impl SenderView {
     fn accumulate(&mut self, time_ns: i64) {
         // Times lie within 2^62 of zero.
         let elapsed = time_ns.wrapping_sub(self.updated_ns);
-        if elapsed <= 0 {
+        // Packets of one moment are frequent and no exception: nothing is added for them.
+        if elapsed < 0 {
             if self.updated_ns == Self::NEVER {
                 self.updated_ns = time_ns;
             }

@@ -37,6 +37,12 @@ impl Connection {
     /// What was in flight when the round of `side`'s data began is acknowledged.
     #[cold]
     pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[side];
+        if half.data_packets_so_far() < FEWEST_DATA_PACKETS
+            && let Some(live) = half.live.as_deref_mut()
+        {
+            return live.view.begin_round(false);
+        }
         let around = self.around(side);
         self.halves[side].close_round(packet.time_ns, packet.frame, &around);
     }
