@@ -56,8 +56,7 @@ impl Connection {
     fn feed_dns(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
         let half = &self.halves[side];
         let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
-        let offset = packet.payload_offset as usize;
-        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
+        let captured = captured_payload(packet, bytes);
         let exchange = self.exchange(packet, side);
         let streams = self.dns.get_or_insert_default();
         for &(from, to, _) in delivered.ranges() {
