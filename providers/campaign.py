@@ -35,7 +35,7 @@ from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of
 from providers.removal import Remover
-from providers.round_trips import addresses_of, echoes
+from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
 from providers.service import Service, Target
 from providers.transaction import Outcome, Transactor
@@ -305,7 +305,7 @@ class _Run:
             about,
         )
         for pair, (repeat, workload) in enumerate(self._pairs()):
-            self._budget.check_room(pair_usage(workload, self._order.plan.wait_s))
+            self._budget.check_room(pair_usage(workload, self._held_s()))
             if pair:
                 self._pause("idle", self._order.plan.idle_s)
             began_s = time.monotonic()
@@ -404,6 +404,10 @@ class _Run:
         for url in place.urls:
             port = port_of(url)
             front_ends.update({(address, port): None for address in addresses_of(urlsplit(url).hostname or "", port)})
+        # Names of containers may lead elsewhere than that of the endpoint.
+        for peer in list(self._observer.front_ends)[-MOST_FRONT_ENDS:]:
+            address, _, seen_port = peer.rpartition(":")
+            front_ends[address.strip("[]"), int(seen_port)] = None
         for echo in echoes(front_ends, count):
             self._folder.append(
                 "rtt",
@@ -432,6 +436,10 @@ class _Run:
         """Whether anything may be at the service."""
         return self._uploads_began or outstanding(self._folder.path).container is not None
 
+    def _held_s(self) -> float:
+        """How long objects are stored at the least or, where they must be restored, at the most."""
+        return self._order.plan.wait_s + (self._order.restore_timeout_s if self._archives else 0.0)
+
     def _expected_charge(self) -> float | None:
         return self._charge_of_pairs(list(self._pairs()))
 
@@ -440,8 +448,7 @@ class _Run:
         return self._charge_of_pairs(pairs[(job.number + 1) // 2 :])
 
     def _charge_of_pairs(self, pairs: list[tuple[int, Workload]]) -> float | None:
-        wait_s = self._order.plan.wait_s
-        charges = [self._budget.charge(pair_usage(workload, wait_s)) for _, workload in pairs]
+        charges = [self._budget.charge(pair_usage(workload, self._held_s())) for _, workload in pairs]
         known = [charge for charge in charges if charge is not None]
         return sum(known) if len(known) == len(charges) and self._prices is not None else None
 
