@@ -26,6 +26,9 @@ class ObjectTimes:
     together are the transfer.
     """
 
+    transaction: int
+    object: int | None
+    """Its number; None for a login."""
     duration_s: float
     parts_s: dict[str, float | None]
 
@@ -66,8 +69,12 @@ def object_times(one: MeasuredTransaction) -> list[ObjectTimes]:
         return []
     by_ends = _by_ends(one.connections)
     download = one.transaction.direction == "download"
-    found = (_times(stored.exchange, one.lookups, by_ends) for stored in one.objects if stored.outcome == "done")
-    return [_told(times, download=download) for times in found if times is not None]
+    found = []
+    for stored in one.objects:
+        times = _times(stored.exchange, one.lookups, by_ends) if stored.outcome == "done" else None
+        if times is not None:
+            found.append(_told(times, (one.transaction.number, stored.number), download=download))
+    return found
 
 
 def login_times(one: MeasuredTransaction) -> ObjectTimes | None:
@@ -76,7 +83,7 @@ def login_times(one: MeasuredTransaction) -> ObjectTimes | None:
     if login is None or not one.captured:
         return None
     times = _times(login, one.lookups, _by_ends(one.connections))
-    return None if times is None else _told(times, download=True)
+    return None if times is None else _told(times, (one.transaction.number, None), download=True)
 
 
 def _by_ends(connections: Iterable[Connection]) -> dict[Ends, list[Connection]]:
@@ -125,13 +132,14 @@ def _times(exchange: Exchange, lookups: Sequence[Lookup], by_ends: dict[Ends, li
     return _Times(setup_ns, (ready_ns - start_ns) - _covered(taken), first_ns - ready_ns, end_ns - first_ns)
 
 
-def _told(times: _Times, *, download: bool) -> ObjectTimes:
+def _told(times: _Times, numbers: tuple[int, int | None], *, download: bool) -> ObjectTimes:
     together_ns = times.request_ns + times.answer_ns
     parts_s: dict[str, float | None] = {name: value / 1e9 for name, value in times.setup_ns.items()}
     parts_s["request_to_first_byte"] = times.request_ns / 1e9 if download else None
     parts_s["transfer"] = (times.answer_ns if download else together_ns) / 1e9
     parts_s["idle"] = times.idle_ns / 1e9
-    return ObjectTimes((sum(times.setup_ns.values()) + times.idle_ns + together_ns) / 1e9, parts_s)
+    duration_s = (sum(times.setup_ns.values()) + times.idle_ns + together_ns) / 1e9
+    return ObjectTimes(*numbers, duration_s, parts_s)
 
 
 def _lookup_spans(lookups: Iterable[Lookup], start_ns: int, end_ns: int) -> list[tuple[int, int]]:
