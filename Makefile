@@ -33,7 +33,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON
 
 .PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
-    providers-demo check-tools system-demo system-test clean
+    providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -51,14 +51,14 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 	@echo '== vmtrace demo --out $(OUT)'
 	@$(BIN)/vmtrace demo --out $(OUT)
 
-providers-demo: $(STAMPS)/system-test $(STAMPS)/install-dev $(STAMPS)/azurite ## storage services (stand-ins) compared over an emulated path (root)
+providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
 	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
 
-test: $(STAMPS)/system-test $(STAMPS)/install-dev $(STAMPS)/azurite ## set up, then all checks and tests
+test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz
 	@echo '== all checks and tests passed'
 
-setup: $(STAMPS)/system-test $(STAMPS)/install-dev $(STAMPS)/azurite ## install all that developing needs: system packages, .venv, build
+setup: $(STAMPS)/system-test all-installed ## install all that developing needs: system packages, .venv, build
 	@echo 'ready: source $(BIN)/activate'
 
 # --- the parts ---
@@ -101,6 +101,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.transfers $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy
@@ -142,6 +143,10 @@ $(STAMPS)/install-dev: pyproject.toml $(RUST_SOURCES) | $(STAMPS)/check-tools $(
 	@echo "Building vmtrace and installing it with what tests and checks need into $(VENV): pip install -e '.[dev]'"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --config-settings build-args=--profile=$(PROFILE) -e '.[dev]'
 	@touch $(STAMPS)/install $@
+
+# At once: the one waits for processors, the other for the network.
+all-installed: | $(STAMPS)/check-tools
+	@$(MAKE) -j2 $(STAMPS)/install-dev $(STAMPS)/azurite
 
 # Not under node_modules of the system: the package is of this checkout alone. Without npm the others still work.
 $(STAMPS)/azurite: | $(STAMPS)/system-test

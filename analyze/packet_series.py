@@ -53,9 +53,13 @@ class ConnectionSeries:
     spacing_s: Series
     window_bytes: Series
     flight_bytes: Series
+    delivered_bytes: Series
+    """Payload of each packet, without repeats."""
     throughput_bps: Series
     """Payload bits seen per bin, without repeats."""
     bin_s: float
+    packets: pa.Table
+    """The rows that all of this comes from, in time order."""
 
     @property
     def title(self) -> str:
@@ -83,17 +87,22 @@ def keep_extremes(time: Floats, value: Floats, limit: int) -> NDArray[np.intp]:
     buckets = max(limit // 4, 1)
     span = time[-1] - time[0]
     bucket = np.zeros(len(time), np.int64) if span <= 0 else ((time - time[0]) / span * buckets).astype(np.int64)
-    by_value = np.lexsort((value, bucket))
-    by_order = np.argsort(bucket, kind="stable")
-    kept = [_ends_of_runs(bucket[order], order) for order in (by_value, by_order)]
-    return np.unique(np.concatenate(kept))
+    if np.any(np.diff(bucket) < 0):
+        order = np.argsort(bucket, kind="stable")
+        return np.unique(order[_ends_and_extremes(bucket[order], value[order])])
+    return np.unique(_ends_and_extremes(bucket, value))
 
 
-def _ends_of_runs(bucket: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:
-    changes = np.flatnonzero(np.diff(bucket))
-    firsts = np.concatenate(([0], changes + 1))
-    lasts = np.concatenate((changes, [len(bucket) - 1]))
-    return np.concatenate((order[firsts], order[lasts]))
+def _ends_and_extremes(bucket: NDArray[np.int64], value: Floats) -> NDArray[np.intp]:
+    """Of each run of one bucket the first, the last, and the first that is lowest and highest."""
+    starts = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
+    lengths = np.diff(np.append(starts, len(bucket)))
+    run = np.repeat(np.arange(len(starts)), lengths)
+    extremes = []
+    for extreme in (np.fmin, np.fmax):
+        hits = np.flatnonzero(value == extreme.reduceat(value, starts)[run])
+        extremes.append(hits[np.diff(run[hits], prepend=-1) != 0])
+    return np.concatenate((starts, starts + lengths - 1, *extremes))
 
 
 def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSeries]:
@@ -102,7 +111,13 @@ def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSer
         return []
     packets = pa.table(trace.packets(connections))
     records = trace.records(connections)
-    return [of_packets(packets.filter(pc.equal(packets["connection"], record["id"])), record) for record in records]
+    return [of_packets(_of_one(packets, record["id"]), record) for record in records]
+
+
+def _of_one(packets: pa.Table, connection: int) -> pa.Table:
+    its_own = pc.equal(packets["connection"], connection)
+    # Of millions of packets a copy takes as long as reading them.
+    return packets if pc.all(its_own).as_py() else packets.filter(its_own)
 
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
@@ -121,6 +136,7 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
 
     not_reset = ~from_sender & (kind != "rst")
     new_data = from_sender & np.isin(kind, ("data", "reordered"))
+    delivered = pick(new_data, _floats(packets, "payload_bytes"))
     bin_s = throughput_bin_s(float(time_s.max(initial=0.0)))
     return ConnectionSeries(
         record=record,
@@ -132,8 +148,10 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
         window_bytes=pick(not_reset & (kind != "syn"), window),
         flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
-        throughput_bps=throughput(time_s[new_data], _floats(packets, "payload_bytes")[new_data], bin_s),
+        delivered_bytes=delivered,
+        throughput_bps=throughput(delivered.time_s, delivered.value, bin_s),
         bin_s=bin_s,
+        packets=packets,
     )
 
 

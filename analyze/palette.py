@@ -1,5 +1,17 @@
 """Colours that stay apart for colour-blind readers and in grey print (after Okabe and Ito), one for each role."""
 
+from typing import Literal, NamedTuple
+
+Hatch = Literal["plain", "rising", "falling", "crossed", "dots", "level", "upright", "grid", "checks", "dashes"]
+
+
+class FactorLook(NamedTuple):
+    """How a limiting factor is drawn: in grey print its hatch tells it from those of a like brightness."""
+
+    colour: str
+    hatch: Hatch
+
+
 ROLES = {
     "data": "#0072B2",
     "retransmission": "#D55E00",
@@ -48,3 +60,20 @@ RUNS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#5555
 
 REFERENCE = "#777777"
 """What data is compared with: an identity line, a baseline."""
+
+FACTORS = {
+    "setup": FactorLook("#999999", "upright"),
+    "host_stall": FactorLook("#CC79A7", "crossed"),
+    "timeout_wait": FactorLook("#7A1F1F", "upright"),
+    "loss_recovery": FactorLook("#D55E00", "rising"),
+    "receiver_window": FactorLook("#E69F00", "level"),
+    "application": FactorLook("#009E73", "falling"),
+    "slow_start": FactorLook("#56B4E9", "dots"),
+    "token_bucket": FactorLook("#7B4FA3", "grid"),
+    "bottleneck_bandwidth": FactorLook("#F0E442", "plain"),
+    "send_buffer": FactorLook("#8C6D31", "checks"),
+    "congestion_window": FactorLook("#0072B2", "plain"),
+    "idle": FactorLook("#D9D9D9", "dots"),
+    "unknown": FactorLook("#777777", "dashes"),
+}
+"""What limits a transfer at a moment (docs/verdict.md), in the order of the contract."""

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from analyze import _engine
@@ -116,6 +117,12 @@ class Trace:
     def files(self) -> list[str]:
         """The inputs that are files, by their true names."""
         return [os.fspath(i) for i in self._inputs if not isinstance(i, bytes) and i != STANDARD_INPUT]
+
+    def file_of(self, number: int) -> Path | None:
+        """The file behind an input of the results, by its true name; None for what is no file."""
+        order = [position for members in self._groups for position in members]
+        source = self._inputs[order[number]]
+        return None if isinstance(source, bytes) or source == STANDARD_INPUT else Path(source)
 
     @property
     def connections(self) -> "Columns | pyarrow.Table":

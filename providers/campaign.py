@@ -26,16 +26,16 @@ from capture.settings import CaptureSettings
 from providers import registry
 from providers.budget import Budget, pair_usage
 from providers.display import Display
-from providers.errors import BudgetError, ErrorKind, ProvidersError, ServiceError
+from providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError
 from providers.exchanges import HttpObserver
 from providers.files import craft, discard
 from providers.interruption import Interruption
-from providers.journal import Journal
+from providers.journal import Journal, outstanding
 from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of
 from providers.removal import Remover
-from providers.round_trips import addresses_of, echoes
+from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
 from providers.service import Service, Target
 from providers.transaction import Outcome, Transactor
@@ -95,7 +95,7 @@ class _Run:
         self._interruption = Interruption()
         self._finished = self._failed = self._failed_in_a_row = 0
         self._part_bytes: int | None = None
-        self._archives = False
+        self._archives = self._uploads_began = False
         self._error: ServiceError | None = None
         self._last_failure: ServiceError | None = None
 
@@ -176,17 +176,17 @@ class _Run:
     # Set-up.
 
     def _set_up(self, service: Service) -> _Place:
-        self._observer.begin()
-        try:
-            with self._interruption.allowed():
-                if self._order.container is None or self._order.create_container:
-                    self._journal.creating_container(self._container)
-                    self._create(service)
-                    self._folder.note(container_created=True)
+        with self._interruption.allowed():
+            if self._order.container is None or self._order.create_container:
+                self._journal.creating_container(self._container)
+                self._create(service)
+                self._folder.note(container_created=True)
+            self._observer.begin()
+            try:
                 self._told(service.login)
-            endpoint, region = service.endpoint, service.region
-        finally:
-            self._observer.end()
+            finally:
+                self._observer.end()
+        endpoint, region = service.endpoint, service.region
         place = self._place(endpoint, region)
         capture = place.capture
         self._folder.note(
@@ -204,12 +204,15 @@ class _Run:
         return place
 
     def _create(self, service: Service) -> None:
+        self._observer.begin()
         try:
             self._told(service.create_container)
         except ServiceError as error:
-            if error.kind == ErrorKind.NAME_CLASH:  # somebody's: not ours to remove
+            reached = bool(self._observer.end().connections)
+            if not reached or error.kind in HOPELESS | {ErrorKind.NAME_CLASH}:  # not there, or not ours to remove
                 self._journal.removed_container(self._container)
             raise
+        self._observer.end()
         self._journal.created_container(self._container)
 
     def _place(self, endpoint: str, region: str | None) -> _Place:
@@ -302,7 +305,7 @@ class _Run:
             about,
         )
         for pair, (repeat, workload) in enumerate(self._pairs()):
-            self._budget.check_room(pair_usage(workload, self._order.plan.wait_s))
+            self._budget.check_room(pair_usage(workload, self._held_s()))
             if pair:
                 self._pause("idle", self._order.plan.idle_s)
             began_s = time.monotonic()
@@ -325,6 +328,7 @@ class _Run:
                 files = craft(files_folder, workload, self._part_bytes_of(workload))
                 self._measure_round_trips(place, number)
             prefix = f"vmtrace-{self._id}/{number:04d}"
+            self._uploads_began = True
             items = [Item(f"{prefix}/{position:05d}", file) for position, file in enumerate(files, 1)]
             self._transaction(transactor, place, Job(number, workload, repeat, UPLOAD, items))
             stored = [item for item in items if item.reference is not None]
@@ -400,6 +404,10 @@ class _Run:
         for url in place.urls:
             port = port_of(url)
             front_ends.update({(address, port): None for address in addresses_of(urlsplit(url).hostname or "", port)})
+        # Names of containers may lead elsewhere than that of the endpoint.
+        for peer in list(self._observer.front_ends)[-MOST_FRONT_ENDS:]:
+            address, _, seen_port = peer.rpartition(":")
+            front_ends[address.strip("[]"), int(seen_port)] = None
         for echo in echoes(front_ends, count):
             self._folder.append(
                 "rtt",
@@ -425,8 +433,12 @@ class _Run:
             raise self._provider.error_of(error) from error
 
     def _was_touched(self) -> bool:
-        """Whether the service was asked to store anything."""
-        return (self._folder.path / "journal.jsonl").stat().st_size > 0
+        """Whether anything may be at the service."""
+        return self._uploads_began or outstanding(self._folder.path).container is not None
+
+    def _held_s(self) -> float:
+        """How long objects are stored at the least or, where they must be restored, at the most."""
+        return self._order.plan.wait_s + (self._order.restore_timeout_s if self._archives else 0.0)
 
     def _expected_charge(self) -> float | None:
         return self._charge_of_pairs(list(self._pairs()))
@@ -436,8 +448,7 @@ class _Run:
         return self._charge_of_pairs(pairs[(job.number + 1) // 2 :])
 
     def _charge_of_pairs(self, pairs: list[tuple[int, Workload]]) -> float | None:
-        wait_s = self._order.plan.wait_s
-        charges = [self._budget.charge(pair_usage(workload, wait_s)) for _, workload in pairs]
+        charges = [self._budget.charge(pair_usage(workload, self._held_s())) for _, workload in pairs]
         known = [charge for charge in charges if charge is not None]
         return sum(known) if len(known) == len(charges) and self._prices is not None else None
 

@@ -88,7 +88,8 @@ class Mover:
             if error.kind == ErrorKind.DIGEST:  # the service, or its SDK, compared and refused
                 facts = {**facts, "digest_ok": False, "outcome": self._mismatch}
             self._log(number, item, exchange, facts)
-            return error
+            self.tally.last_error = ServiceError(error.kind, f"{item.name}: {error}", error.remedy)
+            return self.tally.last_error
         exchange = self.observer.end()
         return self._log(number, item, exchange, self._checked(item, facts))
 

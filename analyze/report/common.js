@@ -1,7 +1,8 @@
 "use strict";
-// What the pages of all reports share: their data, nodes that hold text and never markup, and colours for light and dark.
+// What the pages of all reports share: their data, nodes that hold text and never markup, light, dark and print.
 const page = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
   const element = (id) => document.getElementById(id);
   const make = (tag, text, className) => {
     const node = document.createElement(tag);
@@ -12,10 +13,49 @@ const page = (() => {
   // plotly reads a few tags (<b>, <a>, ...) in the texts it draws.
   const plotText = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // A blue that is clear on white is too dark on black.
-  const themed = (look) => (dark.matches && look.color === "#0072B2" ? { ...look, color: "#56B4E9" } : look);
+  // Light or dark as the system has it until somebody chooses; paper is always light.
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const paper = matchMedia("print");
+  let chosen = null;
+  let printing = false;
+  const drawers = [];
+  const isPrinting = () => printing || paper.matches;
+  const isDark = () => !isPrinting() && (chosen ?? (system.matches ? "dark" : "light")) === "dark";
+  function retheme() {
+    root.dataset.theme = isDark() ? "dark" : "light";
+    drawers.forEach((draw) => draw());
+  }
+  root.dataset.theme = isDark() ? "dark" : "light";
+  system.addEventListener("change", retheme);
+  paper.addEventListener("change", retheme);
+  addEventListener("beforeprint", () => { printing = true; retheme(); });
+  addEventListener("afterprint", () => { printing = false; retheme(); });
+  element("theme").addEventListener("click", () => { chosen = isDark() ? "light" : "dark"; retheme(); });
 
-  return { data, element, make, plotText, dark, colour, themed };
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  // What is clear on white may be too dark on black.
+  const BRIGHTER = { "#0072B2": "#56B4E9", "#555555": "#A8B0B8", "#B8860B": "#E0B040", "#D55E00": "#FF8A3D", "#009E73": "#2FCB9C" };
+  const shade = (named) => (isDark() ? BRIGHTER[named] ?? named : named);
+  const themed = (look) => ({ ...look, color: shade(look.color) });
+
+  async function copy(text, button) {
+    const before = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      button.textContent = "select and copy it"; // a browser may keep the clipboard from pages that are files
+    }
+    setTimeout(() => { button.textContent = before; }, 1500);
+  }
+  // A display filter with a button that copies it.
+  function filterNode(text) {
+    const node = make("span", undefined, "filter");
+    const button = make("button", "copy filter", "plain");
+    button.addEventListener("click", () => copy(text, button));
+    node.append(make("code", text), " ", button);
+    return node;
+  }
+
+  return { data, element, make, plotText, isDark, isPrinting, onTheme: (draw) => drawers.push(draw), colour, shade, themed, filterNode };
 })();

@@ -1,4 +1,4 @@
-"""Puts a page together: frame, body, style, scripts, plotly.js and data in one file.
+"""Puts a page together: frame, body, style, scripts and data in one file.
 
 Whatever comes from a capture or a file name is hostile: it reaches the page as escaped text or as JSON that cannot end
 its script element, and a content security policy forbids the page any load from elsewhere.
@@ -14,7 +14,7 @@ from analyze.atomic import writing
 
 def write_page(body: str, parts: Mapping[str, str], path: Path) -> None:
     """Write `body` in the frame of all reports. `parts` fill the marks (`@@name@@`) of both, and are trusted."""
-    known = {"style": resource("page.css"), "common": resource("common.js"), "plotly": _plotly(), **parts}
+    known = {"style": resource("page.css"), "common": resource("common.js"), "library": "", **parts}
     template = resource("frame.html").replace("@@body@@", body)
     with writing(path) as out:
         # Pieces that hold other pieces' marks must not be searched for them: the page is cut at its marks once.
@@ -33,7 +33,13 @@ def resource(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
+def scripts(*names: str) -> str:
+    """Scripts of this folder one after the other."""
+    return "".join(map(resource, names))
+
+
+def plotly() -> str:
+    """The library of the charts of runs, to be the part `library`."""
     from plotly.offline import get_plotlyjs
 
     script: str = get_plotlyjs()

@@ -2,10 +2,11 @@
 // The figures of a run's report: each is drawn when it comes into sight, and again when light and dark change.
 // Everything shown is put in as text, never as markup.
 (() => {
-  const { data, element, make, plotText, dark, colour, themed } = page;
+  const { data, element, make, plotText, colour, themed } = page;
   const SYMBOLS = { circle: "circle", ring: "circle-open", cross: "x-thin-open" };
   const SMALL_PANEL = 230;
   const WIDE_PANEL = 300;
+  const PAPER_WIDTH = 700;
 
   function axis(described, small) {
     const result = {
@@ -31,7 +32,7 @@
     const height = (1 - gaps.y * (rows - 1)) / rows;
     const result = {
       margin: { l: 70, r: 20, t: 30 + 14 * lines, b: 60 }, hovermode: "closest", showlegend: true, dragmode: "zoom",
-      height: total + 100 + 14 * lines,
+      height: total + 100 + 14 * lines, ...(page.isPrinting() ? { width: PAPER_WIDTH } : {}),
       legend: { orientation: "h", y: -60 / total, yanchor: "top", font: { size: 12 } },
       paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"), font: { color: colour("--ink") }, annotations: [],
     };
@@ -82,10 +83,15 @@
 
   const drawn = new Set();
 
-  function draw(chart) {
+  const onPaper = new Set();
+
+  async function draw(chart) {
     drawn.add(chart);
-    Plotly.react(`chart-${chart.name}`, traces(chart), layout(chart), { responsive: true, displaylogo: false,
+    const place = `chart-${chart.name}`;
+    await Plotly.react(place, traces(chart), layout(chart), { responsive: true, displaylogo: false,
       modeBarButtonsToRemove: ["select2d", "lasso2d", "sendDataToCloud"] });
+    if (page.isPrinting()) onPaper.add(chart);
+    else if (onPaper.delete(chart)) Plotly.Plots.resize(place); // it keeps the width of paper until it is told
   }
 
   const sight = new IntersectionObserver((entries) => {
@@ -103,6 +109,5 @@
     element("charts").append(figure);
     sight.observe(place);
   }
-  dark.addEventListener("change", () => drawn.forEach(draw));
-  addEventListener("beforeprint", () => data.charts.forEach(draw));
+  page.onTheme(() => (page.isPrinting() ? data.charts : [...drawn]).forEach(draw));
 })();

@@ -1,4 +1,4 @@
-"""The report of captures: a table of all connections, the plots of some. `page_file` makes one file of it."""
+"""The report of captures: verdict and lanes of some connections, a table of all. `page_file` makes one file of it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
 from analyze.provenance import Provenance
-from analyze.report import plots
-from analyze.report.page_file import in_script, resource, write_page
+from analyze.report import connection, judgement
+from analyze.report.page_file import in_script, resource, scripts, write_page
 from analyze.units import plural, printable, si
 
 if TYPE_CHECKING:
@@ -17,23 +17,32 @@ if TYPE_CHECKING:
     from analyze.trace import Trace
 
 _ROW_LIMIT = 2000
+_INPUTS_SHOWN = 3
 
 
 def write_report(trace: "Trace", series: "Sequence[ConnectionSeries]", provenance: Provenance, path: Path) -> None:
-    """Write the report of `trace` with plots of the connections in `series`."""
+    """Write the report of `trace` with the lanes of the connections in `series`."""
+    inputs = tuple(printable(Path(path).name) for path in trace.paths)
+    plots = [
+        connection.of_connection(
+            one, connections=len(series), capture=trace.file_of(one.record["input"]), inputs=inputs
+        )
+        for one in series
+    ]
     data = {
         "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
         "rows": _rows(trace),
-        "plots": [plots.of_connection(one) for one in series],
-        "panels": plots.PANELS,
+        "factors": judgement.looks(),
+        "plots": plots,
     }
     parts = {
         "title": escape(_title(trace)),
         "inputs": _inputs(trace),
+        "verdicts": "".join(f"<p>{escape(one['title'])}: {escape(one['verdict']['sentence'])}</p>" for one in plots),
         "notes": _notes(trace),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script(data),
-        "script": resource("page.js"),
+        "script": scripts("sorting.js", "marks.js", "lanes.js", "packets.js", "verdict.js", "page.js"),
     }
     write_page(resource("page.html"), parts, path)
 
@@ -86,7 +95,10 @@ def _inputs(trace: "Trace") -> str:
         first, *others = [escape(line.strip()) for line, _ in input_lines(header)]
         more = "".join(f"<li>{line}</li>" for line in others)
         items.append(f"<li>{first}{f'<ul>{more}</ul>' if more else ''}{_damage(header['damage'])}</li>")
-    return f"<ul>{''.join(items)}</ul>"
+    listed = f"<ul>{''.join(items)}</ul>"
+    return (
+        listed if len(items) <= _INPUTS_SHOWN else f"<details><summary>{len(items)} files</summary>{listed}</details>"
+    )
 
 
 def _damage(damage: list[dict[str, Any]]) -> str:

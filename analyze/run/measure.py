@@ -61,6 +61,8 @@ class Measures:
     flight_max_bytes: int | None = None
     verdict_factor: str | None = None
     """What limited the transfer most: of its connection with most payload."""
+    verdict_share: float | None = None
+    """Of the bytes that were lost, or delivered, by this factor (docs/json.md)."""
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
     limits: str | None = None
@@ -269,6 +271,7 @@ def _verdict(flows: Sequence[Flow]) -> dict[str, Any]:
         return {"limits": json.dumps(together) if together else None}
     return {
         "verdict_factor": verdict["factor"],
+        "verdict_share": verdict["share"],
         "verdict_confidence": verdict["confidence"],
         "verdict_sentence": verdict["sentence"],
         "limits": json.dumps(together),

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
-from analyze.report.page_file import in_script, resource, write_page
+from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
 from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.human import baseline_lines, heading, trouble
-from analyze.run.markup import estimate_text, index_name, number_text, table
+from analyze.run.markup import Cell, estimate_text, index_name, number_text, sortable_table, table
 from analyze.run.page_limits import limits_part
+from analyze.run.page_pairs import pairs_part, verdict_part
 from analyze.run.page_variation import two_sides_part, variation_part
 from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.provenance import Provenance
@@ -35,6 +36,8 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
     parts = {
         "title": escape(", ".join(printable(run.name) for run in runs)),
         "summary": "".join(map(_summary, runs)) + _beside(runs),
+        "verdict": _each(runs, verdict_part),
+        "pairs": _each(runs, pairs_part),
         "plan": _each(runs, _plan),
         "metrics": _each(runs, _metrics),
         "relation": _each(runs, _relation),
@@ -44,7 +47,8 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
         "transfers": _each(runs, _transfers),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
-        "script": resource("run.js"),
+        "library": plotly(),
+        "script": scripts("sorting.js", "run.js"),
     }
     write_page(resource("run.html"), parts, path)
 
@@ -73,7 +77,7 @@ def _beside(runs: Sequence[RunResults]) -> str:
         "mean loss [%]", "mean spacing [ms]", "probe and data: r",
     )  # fmt: skip
     beside = table(head, ((_beside_cells(run), False) for run in runs))
-    return f'<section id="beside"><h2>Side by side</h2>{beside}</section>'
+    return f'<section id="beside" class="wide"><h2>Side by side</h2>{beside}</section>'
 
 
 def _beside_cells(run: RunResults) -> list[str]:
@@ -162,42 +166,57 @@ def _relation(run: RunResults) -> str:
     return f"{table(head, rows)}{said}<ul>{rules}</ul>"
 
 
+_TRANSFERS_HEAD = (
+    Cell("pair"), Cell("index", left=True), Cell("transfer", left=True), Cell("start", left=True), Cell("size"),
+    Cell("time"), Cell("throughput"), Cell("mean RTT"), Cell("loss"), Cell("sent again"), Cell("mean spacing"),
+    Cell("oversize"), Cell("window limit"), Cell("captured at", left=True), Cell("lost, both sides"),
+    Cell("one-way delay"), Cell("longest gap"), Cell("made at", left=True), Cell("trouble", left=True),
+)  # fmt: skip
+
+
 def _transfers(run: RunResults) -> str:
-    head = (
-        "pair", "index", "transfer", "start", "size", "time", "throughput", "mean RTT", "loss", "sent again",
-        "mean spacing", "oversize", "window limit", "captured at", "lost, both sides", "one-way delay",
-        "longest gap", "made at", "trouble",
-    )  # fmt: skip
     shown = run.transfers[:_ROW_LIMIT]
     more = len(run.transfers) - len(shown)
     rest = f"<p>{plural(more, 'more transfer')} in the CSV files.</p>" if more else ""
-    shown_rows = table(head, ((_transfer_cells(one), False) for one in shown), left=(18,))
+    shown_rows = sortable_table(_TRANSFERS_HEAD, map(_transfer_cells, shown))
     return f"<details><summary>all {plural(len(run.transfers), 'transfer')}</summary>{shown_rows}{rest}</details>"
 
 
-def _transfer_cells(one: MeasuredTransfer) -> list[str]:
+def _transfer_cells(one: MeasuredTransfer) -> list[Cell]:
     transfer, numbers = one.transfer, one.measures
     return [
-        str(one.pair.sequence),
-        index_name(one.pair.index),
-        transfer.role,
-        instant(transfer.start_ns),
-        si(transfer.bytes, "B"),
-        seconds(transfer.duration_s),
-        si(transfer.goodput_bps, "bit/s"),
-        seconds(numbers.rtt_mean_s),
-        share(numbers.loss_rate),
-        share(numbers.retransmission_rate),
-        seconds(numbers.spacing_mean_s),
-        count(numbers.oversize),
-        share(numbers.window_limited_fraction),
-        numbers.captured_at or ABSENT,
-        count(numbers.two_sides_lost_segments),
-        seconds(numbers.one_way_delay_median_s),
-        seconds(numbers.longest_gap_s),
-        (numbers.longest_gap_at or ABSENT).replace("_", " "),
-        printable(one.capture_trouble or ""),
+        Cell(str(one.pair.sequence), one.pair.sequence),
+        Cell(index_name(one.pair.index), left=True),
+        Cell(transfer.role, left=True),
+        Cell(instant(transfer.start_ns), left=True),
+        Cell(si(transfer.bytes, "B"), transfer.bytes),
+        _seconds(transfer.duration_s),
+        Cell(si(transfer.goodput_bps, "bit/s"), transfer.goodput_bps),
+        _seconds(numbers.rtt_mean_s),
+        _share(numbers.loss_rate),
+        _share(numbers.retransmission_rate),
+        _seconds(numbers.spacing_mean_s),
+        _count(numbers.oversize),
+        _share(numbers.window_limited_fraction),
+        Cell(numbers.captured_at or ABSENT, left=True),
+        _count(numbers.two_sides_lost_segments),
+        _seconds(numbers.one_way_delay_median_s),
+        _seconds(numbers.longest_gap_s),
+        Cell((numbers.longest_gap_at or ABSENT).replace("_", " "), left=True),
+        Cell(printable(one.capture_trouble or ""), left=True, wraps=bool(one.capture_trouble)),
     ]
+
+
+def _seconds(value: float | None) -> Cell:
+    return Cell(seconds(value), value)
+
+
+def _share(value: float | None) -> Cell:
+    return Cell(share(value), value)
+
+
+def _count(value: int | None) -> Cell:
+    return Cell(count(value), value)
 
 
 def _ping(ping: BaselineRow) -> str:

@@ -41,6 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--provider", action="append", choices=sorted(STAND_INS), help="only this one (repeatable; default: all)"
     )
+    parser.add_argument("--no-report", action="store_true", help="only the runs")
     return parser
 
 
@@ -76,8 +77,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print("vmtrace: interrupted", file=sys.stderr)
         return _INTERRUPTED
     done = [one for one in settings if one.provider not in failed]
-    if not done:
-        return 1
+    if arguments.no_report or not done:
+        return int(bool(failed))
     return max(_report(arguments.out, done), int(bool(failed)))
 
 
@@ -114,24 +115,33 @@ def _run_all(settings: Sequence[Settings], jobs: int) -> list[str]:
                     f"{told_s - began_s:4.0f} s: {', '.join(_so_far(one) for one, _ in running.values())}", flush=True
                 )
             time.sleep(0.2)
-    finally:
+    except KeyboardInterrupt:
         for _, process in running.values():
-            process.wait()  # Ctrl-C reached them, too: they remove their objects and end their servers
+            process.send_signal(signal.SIGINT)  # they remove their objects and end their servers
+        for _, process in running.values():
+            process.wait()
+        raise
     return failed
 
 
 def _start(settings: Settings) -> subprocess.Popen[bytes]:
     words = ["setpriv", "--pdeathsig", "INT", sys.executable, "-m", "lab.services.provider_run"]
-    return subprocess.Popen([*words, json.dumps(asdict(settings))], stdin=subprocess.DEVNULL, env=module_environment())
+    return subprocess.Popen(
+        [*words, json.dumps(asdict(settings))],
+        stdin=subprocess.DEVNULL,
+        env=module_environment(),
+        start_new_session=True,  # it is told of Ctrl-C once, by us
+    )
 
 
 def _so_far(settings: Settings) -> str:
-    log, about = settings.run_folder / "transactions.jsonl", settings.run_folder / "run.json"
+    log, about = settings.run_folder / "objects.jsonl", settings.run_folder / "run.json"
     if not about.exists():
         return f"{settings.provider}: starting"
-    planned = json.loads(about.read_text()).get("transactions_planned", "?")
-    finished = len(log.read_text().splitlines()) if log.exists() else 0
-    return f"{settings.provider}: {finished} of {planned} transactions"
+    plan = json.loads(about.read_text())["plan"]
+    planned = 2 * plan["repeat"] * sum(workload["files"] for workload in plan["workloads"])
+    moved = log.read_bytes().count(b"\n") if log.exists() else 0
+    return f"{settings.provider}: {moved} of {planned} transfers of objects"
 
 
 def _tell_end(settings: Settings, status: int) -> None:
@@ -150,7 +160,7 @@ def _tell_end(settings: Settings, status: int) -> None:
 def _report(out: Path, settings: Sequence[Settings]) -> int:
     page = out / "report.html"
     words = [sys.executable, "-m", "vmtrace", "storage", "report", *(str(one.run_folder) for one in settings)]
-    words += ["--html", str(page), "--csv", str(out / "tables")]
+    words += ["--html", str(page), "--csv", str(out / "tables"), "--json", str(out / "report.json")]
     status = subprocess.run(words, env=module_environment(), check=False).returncode
     if status == 0:
         print(f"report: {page.resolve()}", flush=True)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ from lab.services.faults import Action, Fault
 from lab.services.http_messages import Framing, Head
 
 _UPLOAD_ENDS_WITHIN_S = 0.2  # after the whole answer: a server that answers early has not read the body
-_CODES = {500: "InternalError", 503: "SlowDown"}
-_AZURE_CODES = {500: "InternalError", 503: "ServerBusy"}
+# What a service calls an error, by status; Swift's clients look at the status alone.
+S3_CODES: Mapping[int, str] = {500: "InternalError", 503: "SlowDown"}
+AZURE_CODES: Mapping[int, str] = {500: "InternalError", 503: "ServerBusy"}
 _PHRASES = {200: "OK", 500: "Internal Server Error", 503: "Service Unavailable"}
 
 
@@ -47,26 +48,26 @@ class _ResetError(ConnectionError):
     """The rule says that this connection is reset now."""
 
 
-async def refuse(client: Stream, head: Head, fault: Fault) -> bool:
+async def refuse(client: Stream, head: Head, fault: Fault, codes: Mapping[int, str]) -> bool:
     """Take the request's body, as a server under load does, and answer with the fault's status."""
     if "100-continue" in head.fields.get("expect", "").lower():
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     async for _ in http_messages.read_body(client.reader, http_messages.request_framing(head), head.length_bytes):
         pass
-    await client.send(answer(fault.status, head.start[0]))
+    await client.send(answer(fault.status, head.start[0], codes))
     return not head.closes
 
 
-def answer(status: int, method: str) -> bytes:
-    """An error as S3 and Azure word it; Swift's clients look at the status alone."""
+def answer(status: int, method: str, codes: Mapping[int, str]) -> bytes:
+    """An answer of the proxy's own; an error is in XML, as S3 and Azure word it."""
     body = b""
+    code = codes.get(status, "Error")
     if status >= 400:
-        code = _CODES.get(status, "Error")
         body = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>made by vmtrace lab</Message></Error>'.encode()
     head = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Error')}\r\n"
     head += f"Content-Type: application/xml\r\nContent-Length: {len(body)}\r\n"
-    if status in _AZURE_CODES:
-        head += f"x-ms-error-code: {_AZURE_CODES[status]}\r\n"
+    if status >= 400:
+        head += f"x-ms-error-code: {code}\r\n"
     return f"{head}\r\n".encode() + (b"" if method == "HEAD" else body)
 
 

@@ -68,6 +68,7 @@ def started(
             "ca": str(behind.ca_path),
             "chain": str(certificates.chain_path),
             "key": str(certificates.key_path),
+            "azure": behind.name == "azurite",
             "faults": faults.to_json(rules),
             "requests": str(requests_path),
             "accepted": str(accepted_path),

@@ -36,6 +36,7 @@ class _Proxy:
         self._settings = settings
         self._rules = Rules(faults.from_json(settings["faults"]))
         self._accepted = AcceptedLog(Path(settings["accepted"]))
+        self._codes = fault_exchange.AZURE_CODES if settings["azure"] else fault_exchange.S3_CODES
         self._requests = Path(settings["requests"])
         self._serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._serving.load_cert_chain(settings["chain"], settings["key"])
@@ -69,11 +70,11 @@ class _Proxy:
         try:
             while head := await http_messages.read_head(client.reader):
                 if head.start[1] == READY_PATH:
-                    await client.send(fault_exchange.answer(200, head.start[0]))
+                    await client.send(fault_exchange.answer(200, head.start[0], self._codes))
                     break
                 fault = self._chosen(head)
                 if fault and fault.action is Action.STATUS:
-                    usable = await fault_exchange.refuse(client, head, fault)
+                    usable = await fault_exchange.refuse(client, head, fault, self._codes)
                 else:
                     if fault and fault.action is Action.DELAY:
                         await asyncio.sleep(fault.delay_s)

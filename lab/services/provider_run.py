@@ -11,6 +11,7 @@ over a path of its own. It leaves in the output folder:
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,8 @@ def run(settings: Settings) -> int:
             truth = {
                 "provider": settings.provider,
                 "server": service.name,
+                "server_process_id": service.process_id,
+                "client_namespace": path.client_namespace,
                 "tls_terminated_by": service.tls_terminated_by,
                 "endpoint": service.endpoint_url,
                 "rtt_s": settings.rtt_s,
@@ -115,7 +118,7 @@ def run(settings: Settings) -> int:
 def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, service: Service) -> int:
     words = [sys.executable, "-m", "vmtrace", "storage", "run", "--provider", stand_in.provider]
     words += ["--out", str(settings.run_folder), "--interface", path.client_device]
-    words += ["--name", f"{stand_in.provider} ({service.name}, TLS by {service.tls_terminated_by})"]
+    words += ["--name", _data_set_name(stand_in, service)]
     for option in stand_in.options:
         words += ["--option", option]
     words += settings.arguments
@@ -126,15 +129,22 @@ def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, servic
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**module_environment(), **service.environment},
+            start_new_session=True,  # it is told of Ctrl-C once, by us
         )
         try:
             return client.wait()
-        except KeyboardInterrupt:  # Ctrl-C reached it, too
+        except KeyboardInterrupt:
+            client.send_signal(signal.SIGINT)
             client.wait(_CLEANS_UP_WITHIN_S)
             return _INTERRUPTED
         finally:
             client.kill()
             client.wait()
+
+
+def _data_set_name(stand_in: StandIn, service: Service) -> str:
+    """For reports: whoever reads TLS bytes must see whose they are. The library's version is in the truth file."""
+    return f"{stand_in.provider} ({service.name}, TLS by {service.tls_terminated_by.partition(' (')[0]})"
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:

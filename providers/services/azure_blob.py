@@ -6,6 +6,7 @@ AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN; else what azure-identity finds, wh
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,9 @@ _BY_STATUS = {
 
 def build(target: Target) -> Service:
     """A client of its own pipeline."""
+    log = logging.getLogger("azure")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())  # else its warnings on retries are printed between our own lines
     return AzureBlob(target)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from providers.errors import ErrorKind, ServiceError, chain, transport_error
+from providers.from_start import FromStart
 from providers.options import choice, whole_number
 from providers.service import LocalFile, Sdk, Service, Sink, Stored, Target
 
@@ -70,7 +71,7 @@ KINDS: Mapping[str, ErrorKind] = {
     "RequestLimitExceeded": ErrorKind.THROTTLED,
     "TooManyRequestsException": ErrorKind.THROTTLED,
     "429": ErrorKind.THROTTLED,
-    "NotImplemented": ErrorKind.UNSUPPORTED,
+    "501": ErrorKind.UNSUPPORTED,
     "MethodNotAllowed": ErrorKind.UNSUPPORTED,
     "BadDigest": ErrorKind.DIGEST,
     "InvalidDigest": ErrorKind.DIGEST,
@@ -100,6 +101,8 @@ class S3:
         for operation in ("PutObject", "CompleteMultipartUpload"):
             self._client.meta.events.register(f"after-call.s3.{operation}", self._keep_answer)
             self._client.meta.events.register(f"provide-client-params.s3.{operation}", self._keep_key)
+        self._sink: FromStart | None = None
+        self._client.meta.events.register("provide-client-params.s3.GetObject", self._begin_whole)
         self.archives = False
         self.lists_at_once = True
         self.part_bytes: int | None = int(self._transfer.multipart_chunksize)
@@ -159,8 +162,12 @@ class S3:
         return True
 
     def download(self, reference: str, sink: Sink) -> int:
-        """`download_fileobj`: a HEAD, then one GET or parts side by side; s3transfer puts them in order."""
-        self._client.download_fileobj(self._bucket, reference, sink, Config=self._transfer)  # type: ignore[arg-type]
+        """`download_fileobj`: a HEAD, then one GET or parts side by side; s3transfer puts them in order.
+
+        But it does not when one GET breaks off: it writes the repetition behind what was there.
+        """
+        self._sink = FromStart(sink)
+        self._client.download_fileobj(self._bucket, reference, self._sink, Config=self._transfer)  # type: ignore[arg-type]
         return 0
 
     def delete(self, references: Sequence[str]) -> None:
@@ -205,6 +212,10 @@ class S3:
 
     def _keep_key(self, params: Mapping[str, Any], context: dict[str, Any], **_more: Any) -> None:
         context["vmtrace_key"] = params.get("Key")
+
+    def _begin_whole(self, params: Mapping[str, Any], **_more: Any) -> None:
+        if self._sink and "Range" not in params:
+            self._sink.begin()
 
     def _keep_answer(self, parsed: Mapping[str, Any], context: Mapping[str, Any], **_more: Any) -> None:
         self._answers[str(context.get("vmtrace_key"))] = parsed

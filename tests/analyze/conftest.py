@@ -276,9 +276,9 @@ def small_run(new_run: Callable[..., RunMaker]) -> RunMaker:
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The system's Chromium, without a screen."""
+    """The system's Chromium, without a screen; for a whole module, because starting it takes longer than most tests."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("no Chromium on this machine (Debian, Ubuntu: apt install chromium)")

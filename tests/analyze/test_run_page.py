@@ -11,10 +11,15 @@ from analyze.run.figures import charts
 from analyze.run.page import write_page_of
 from analyze.run.results import RunResults
 from analyze.run.run_folder import named_apart, read_run
-from analyze.run.transfers import Measuring
+from analyze.run.transfers import MeasuredTransfer, Measuring
+from analyze.units import share
 from tests.analyze.pages import Visit, data_of
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>@@data@@"
+
+
+def measured(made: Any) -> list[MeasuredTransfer]:
+    return Measuring(read_run(made.folder)).run()
 
 
 def page_of(path: Path, *made: Any) -> str:
@@ -47,7 +52,7 @@ def test_several_runs_stand_side_by_side_in_one_table(small_run: Any, new_run: A
     other = new_run("other")
     other.pairs(3, "I_5")
     page = page_of(tmp_path / "r.html", small_run, other)
-    table = page[page.index("Side by side") : page.index("As run (Table 1)")]
+    table = page[page.index("Side by side") : page.index("<main>")]
     rows = re.findall(r'<td class="left">(\w+)</td><td>(\d+)</td><td>([\d.]+)</td>', table)
     assert rows == [("run", "8", "20"), ("other", "3", "20")]
     assert "Side by side" not in page_of(tmp_path / "one.html", small_run)
@@ -64,7 +69,7 @@ def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -
         "Transfers",
     ):
         assert heading in own
-    for section, rows in (("plan", 4), ("metrics", 7), ("relation", 4), ("transfers", 17)):
+    for section, rows in (("pairs", 9), ("plan", 4), ("metrics", 7), ("relation", 4), ("transfers", 17)):
         part = own[own.index(f'id="{section}"') :]
         assert part[: part.index("</section>")].count("<tr") == rows, f"{section}: its rows with their head"
     assert [chart["name"] for chart in data_of(page)["charts"]][:2] == [
@@ -93,8 +98,24 @@ def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_pa
     other = new_run("other")
     other.pairs(3, captured=False)
     page = page_of(tmp_path / "r.html", small_run, other)
-    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 7
+    assert page.count("<h3>run</h3>") == page.count("<h3>other</h3>") == 9
     assert "nothing was captured" in page
+
+
+def test_a_row_of_each_pair_has_its_verdict_and_a_failed_one_its_error(small_run: Any, tmp_path: Path) -> None:
+    small_run.add(small_run.pair(9, "I_1", status="failed", error="no route to host", probe=None, data=None))
+    page = page_of(tmp_path / "r.html", small_run)
+    part = page[page.index('id="pairs"') : page.index('id="limits"')]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in part.split("<tr>")[2:]]
+    assert [row[0] for row in rows] == [str(number) for number in range(1, 10)]
+    (transfer,) = (one for one in measured(small_run) if one.pair.sequence == 1 and one.transfer.role == "data")
+    numbers = transfer.measures
+    assert numbers.verdict_factor is not None
+    assert numbers.verdict_factor.replace("_", " ") in rows[0][3]
+    assert rows[0][10] == numbers.verdict_sentence
+    assert rows[0][4:7] == [share(numbers.verdict_share), share(numbers.verdict_confidence), "2.00 Mbit/s"]
+    assert rows[8][4:] == ["-", "-", "-", "-", "-", "-", "failed: no route to host"]
+    assert page.index('id="verdict"') < page.index('id="pairs"') < page.index('id="plan"'), "the verdict is first"
 
 
 class RunVisit(Visit):
@@ -127,6 +148,48 @@ def test_a_browser_shows_every_section_without_complaint_or_request(
     assert [url for url in visit.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def test_pairs_and_transfers_are_sorted_by_number_and_what_has_none_is_last(
+    browser: Any, small_run: Any, tmp_path: Path
+) -> None:
+    small_run.add(small_run.pair(9, "I_1", status="failed", error="no route to host", probe=None, data=None))
+    path = tmp_path / "r.html"
+    page_of(path, small_run)
+    visit = RunVisit(browser, path)
+    head = visit.page.locator("#pairs th", has_text="throughput")
+
+    def order() -> list[str]:
+        found: list[str] = visit.page.locator("#pairs tbody td:first-child").all_inner_texts()
+        return found
+
+    head.locator("button").click()
+    assert order() == ["8", "7", "6", "5", "4", "3", "2", "1", "9"]
+    assert head.get_attribute("aria-sort") == "descending"
+    head.locator("button").click()
+    assert order() == ["1", "2", "3", "4", "5", "6", "7", "8", "9"]
+    visit.page.locator("#transfers summary").click()
+    visit.page.locator("#transfers").get_by_role("button", name="size", exact=True).click()
+    assert visit.page.locator("#transfers tbody tr").first.inner_text().split("\t")[2] == "data"
+    assert visit.complaints == []
+
+
+def test_figures_are_drawn_anew_when_somebody_chooses_light(browser: Any, small_run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    page_of(path, small_run)
+    visit = RunVisit(browser, path, "dark")
+    visit.show("figure-3-probe-and-data-throughput")
+
+    def paper() -> str:
+        found: str = visit.page.evaluate(
+            "document.getElementById('chart-figure-3-probe-and-data-throughput')._fullLayout.paper_bgcolor"
+        )
+        return found
+
+    assert paper() == "#14181d"
+    visit.page.locator("#theme").click()
+    assert paper() == "#ffffff"
+    assert visit.complaints == []
+
+
 def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
     browser: Any, small_run: Any, tmp_path: Path
 ) -> None:
@@ -135,8 +198,21 @@ def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
     visit = RunVisit(browser, path)
     visit.show("figure-3-probe-and-data-throughput")
     assert visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").count() == 0
-    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    visit.page.emulate_media(media="print")
     visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").first.wait_for()
+    wide = visit.page.locator("#chart-figure-3-probe-and-data-throughput .main-svg").first
+    assert float(wide.get_attribute("width")) == 700, "as wide as paper"
+    visit.page.emulate_media(media="screen")
+    # It is drawn anew in a frame of its own. The page's policy forbids waiting by an expression.
+    visit.page.evaluate(
+        """new Promise((done) => {
+          const chart = document.querySelector("#chart-figure-3-probe-and-data-throughput");
+          const wide = () => chart.querySelector(".main-svg").clientWidth > 800;
+          const look = (left) => (wide() || !left ? done() : requestAnimationFrame(() => look(left - 1)));
+          look(600);
+        })"""
+    )
+    assert float(wide.get_attribute("width")) > 800
     assert visit.complaints == []
 
 

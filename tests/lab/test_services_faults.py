@@ -8,6 +8,9 @@ from typing import Any
 
 import boto3
 import pytest
+import swiftclient
+from azure.core.exceptions import HttpResponseError
+from azure.storage.blob import BlobServiceClient
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, IncompleteReadError, ResponseStreamingError
 
@@ -125,6 +128,49 @@ def test_a_delay_is_waited_for_by_the_chosen_request_alone(s3_through: Callable[
         instants_ns = [request.unix_ns for request in proxy.requests()]
         assert [request.fault for request in proxy.requests()] == [None, None, None, Action.DELAY, None, None]
         assert instants_ns[4] - instants_ns[3] > 0.7e9
+
+
+def test_all_of_swift_goes_through_the_proxy_from_login_on(
+    swift_service: Service, chain: Certificates, client_of: Callable[[Service], None]
+) -> None:
+    refused = Fault(Action.STATUS, "GET", "/vmtrace-faults/object", status=500)
+    with fault_proxy.started(swift_service, [refused], chain) as proxy:
+        client_of(proxy.service)
+        told = proxy.service.environment
+        client = swiftclient.Connection(
+            told["ST_AUTH"], told["ST_USER"], told["ST_KEY"], auth_version="1", cacert=told["OS_CACERT"], retries=0
+        )
+        client.put_container(BUCKET)
+        client.put_object(BUCKET, "object", BODY)
+        with pytest.raises(swiftclient.ClientException) as caught:
+            client.get_object(BUCKET, "object")
+        assert caught.value.http_status == 500
+        assert client.get_object(BUCKET, "object")[1] == BODY
+        client.delete_object(BUCKET, "object")
+        client.delete_container(BUCKET)
+        client.close()
+        assert faults_met(proxy) == [("GET", Action.STATUS)]
+        assert [request.method for request in proxy.requests()] == [
+            *("GET", "PUT", "PUT", "GET", "GET"),  # the first is the login
+            *("DELETE", "DELETE"),
+        ]
+
+
+def test_azure_tells_a_server_that_is_busy_by_its_code(
+    azurite_service: Service, chain: Certificates, client_of: Callable[[Service], None]
+) -> None:
+    with fault_proxy.started(azurite_service, [Fault(Action.STATUS, "PUT", "/object")], chain) as proxy:
+        client_of(proxy.service)
+        told = proxy.service.environment["AZURE_STORAGE_CONNECTION_STRING"]
+        with BlobServiceClient.from_connection_string(told, retry_total=0) as client:
+            container = client.create_container(BUCKET)
+            with pytest.raises(HttpResponseError) as caught:
+                container.upload_blob("object", BODY)
+            assert getattr(caught.value, "error_code", None) == "ServerBusy"
+            container.upload_blob("object", BODY)
+            assert container.download_blob("object").readall() == BODY
+            container.delete_container()
+        assert faults_met(proxy) == [("PUT", Action.STATUS)]
 
 
 def test_rules_are_used_in_order_and_only_as_often_as_they_say() -> None:

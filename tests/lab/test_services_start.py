@@ -63,6 +63,9 @@ def test_a_server_is_gone_after_its_block_even_when_the_block_fails(chain: Certi
     folder = service.log_path.parent
     assert alive(service.process_id)
     assert folder.exists()
+    assert service.connections_accepted() == 0  # the starter's probes are not counted
+    socket.create_connection((service.address, service.port)).close()
+    assert wait_until(lambda: service.connections_accepted() == 1)  # before any TLS
     failure = ZeroDivisionError()
     assert not starting.__exit__(type(failure), failure, None)
     assert not alive(service.process_id)
@@ -131,10 +134,3 @@ def test_a_half_written_line_of_the_accept_log_is_not_yet_a_connection(tmp_path:
 def test_an_endpoint_has_no_port_where_https_implies_it() -> None:
     assert Place("198.18.2.11", host_name="s3.lab.test").url(443) == "https://s3.lab.test"
     assert Place().url(8443) == "https://127.0.0.1:8443"
-
-
-def test_the_probes_of_the_starter_are_not_counted(chain: Certificates) -> None:
-    with moto.started(chain) as service:
-        assert service.connections_accepted() == 0
-        socket.create_connection((service.address, service.port)).close()
-        assert wait_until(lambda: service.connections_accepted() == 1)  # before any TLS

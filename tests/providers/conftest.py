@@ -1,6 +1,8 @@
-"""A service in memory under the name `fake`."""
+"""A service in memory under the name `fake`, and each real one with a container of its own."""
 
+import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -9,8 +11,11 @@ import pytest
 # For the helpers beside the tests; at the end of the path it shadows nothing that is installed.
 sys.path.append(str(Path(__file__).parents[2]))
 
+from lab.services.service import Service as Server
 from providers import registry
+from providers.service import Service
 from tests.providers.fakes import Memory, module
+from tests.providers.real_services import SERVERS, Bench
 
 
 @pytest.fixture
@@ -23,3 +28,22 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     names = registry.names()
     monkeypatch.setattr(registry, "names", lambda: [*names, "fake"])
     return held
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, client_of: Callable[[Server], None]) -> Bench:
+    name: str = request.param
+    client_of(request.getfixturevalue(SERVERS[name]))
+    options = {"api": "vault"} if name == "glacier-vault" else {}
+    fast = {"azure-blob": {"retry_total": "0"}, "swift": {"retries": "0"}}
+    return Bench(
+        registry.find(name.removesuffix("-vault")), f"vmtrace-{os.urandom(6).hex()}", {**options, **fast.get(name, {})}
+    )
+
+
+@pytest.fixture
+def service(bench: Bench) -> Iterator[Service]:
+    one = bench.client()
+    one.create_container()
+    yield one
+    one.close()

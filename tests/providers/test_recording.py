@@ -114,7 +114,11 @@ def test_what_was_sent_before_the_stop_is_recorded(tmp_path: Path) -> None:
         port = server.getsockname()[1]
         recording = Recording("lo", CaptureSettings("lo", f"tcp port {port}"), tmp_path / "0001.pcap")
         recording.start()
-        thread = threading.Thread(target=lambda: server.accept()[0].close())
+
+        def answer() -> None:
+            server.accept()[0].close()
+
+        thread = threading.Thread(target=answer)
         thread.start()
         socket.create_connection(("127.0.0.1", port)).close()
         thread.join()

@@ -40,6 +40,7 @@ def test_the_shell_completes_options(vmtrace: Any) -> None:
         (["analyze", "x", "--by", "colour"], "--by"),
         (["analyze", "x", "--limit", "0"], "--limit"),
         (["analyze", "x", "--oversize-abs", "0"], "--oversize-abs"),
+        (["compare", "x", "y", "--oversize-abs", "0"], "--oversize-abs"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(vmtrace: Any, arguments: list[str], text: str) -> None:

@@ -39,7 +39,9 @@ def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.html", help="Write one HTML file with zoomable plots; needs no network."),
+        typer.Option(
+            metavar="FILE.html", help="Write one HTML page: verdict, zoomable lanes, packets, all connections."
+        ),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write figures for print (PNG and SVG) into this folder.")

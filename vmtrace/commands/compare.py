@@ -40,7 +40,9 @@ def compare(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how
     ] = None,
     oversize_abs: Annotated[
         float | None,
-        typer.Option(metavar="MS", min=0, help="Locate pauses from this length on, instead of by the adaptive rule."),
+        typer.Option(
+            metavar="MS", min=0.001, help="Locate pauses from this length on, instead of by the adaptive rule."
+        ),
     ] = None,
     quiet: Quiet = False,
     no_color: NoColor = False,

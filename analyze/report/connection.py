@@ -1,0 +1,116 @@
+"""Everything that the page shows of one connection: verdict, facts, where its bytes went, lanes, events and packets."""
+
+from pathlib import Path
+from typing import Any
+
+from analyze.document import Record
+from analyze.packet_series import ConnectionSeries
+from analyze.palette import LEDGER
+from analyze.report import events, judgement, lanes
+from analyze.report.host_lanes import host_lanes
+from analyze.units import count, instant, plural, printable, seconds, share, si
+
+Plain = dict[str, Any]
+
+_MANY_INTERVALS = 512
+"""The engine's `limits::runs::MOST_RUNS`: beyond twice as many it joins short ones to their neighbours."""
+
+
+def of_connection(
+    series: ConnectionSeries, *, connections: int = 1, capture: Path | None = None, inputs: tuple[str, ...] = ()
+) -> Plain:
+    """One of `connections` on a page. `capture` is the file it was read from, `inputs` are the names of all."""
+    rows = events.rows_of(series)
+    event_limit = max(events.EVENT_LIMIT // connections, 1)
+    gaps = events.gaps(series, rows, event_limit)
+    repeats, repeats_in_all = events.retransmissions(series, rows, event_limit)
+    verdict = judgement.verdict(series, rows)
+    evidence = [frame["row"] for one in verdict["evidence"] for frame in one["frames"]]
+    longest = [gap["row"] for gap in sorted(gaps, key=lambda gap: -gap["length_s"])]
+    wanted = [*evidence, *longest, *(one["row"] for one in repeats)]
+    chosen = events.rows_around(len(series.packets), wanted, max(events.ROW_LIMIT // connections, 1))
+    drawn = lanes.series_of(series, lanes.point_limit(connections))
+    host = host_lanes(capture, series.record)
+    return {
+        "id": series.record["id"],
+        "title": printable(series.title),
+        "verdict": verdict,
+        "facts": facts(series),
+        "ledger": ledger(series.record.get("ledger")),
+        "end_s": max(series.record["duration_s"], 1e-6),
+        "lanes": [*lanes.LANES, *host.lanes],
+        "series": [*drawn, *host.series],
+        "bands": judgement.bands(series),
+        "legend": judgement.legend(series),
+        "events": sorted([*gaps, *repeats], key=lambda event: event["time_s"]),
+        "packets": events.packet_table(series, rows, chosen, inputs),
+        "notes": [*_notes(series, drawn, len(chosen), repeats_in_all - len(repeats)), *host.notes],
+    }
+
+
+def _notes(series: ConnectionSeries, drawn: list[Plain], rows: int, repeats_left_out: int) -> list[str]:
+    """What this page leaves out of the capture."""
+    notes = []
+    packets = len(series.packets)
+    if lanes.thinned(drawn):
+        most = max(len(one["y"]) for one in drawn if "y" in one)
+        stretch = seconds(series.record["duration_s"] / (most / 4))
+        notes.append(
+            f"{packets:,} packets are thinned out to at most {most:,} points a series: within about {stretch} only the"
+            " first, last, lowest and highest are drawn, however far one zooms in. For every packet of a shorter time,"
+            " cut the capture there (editcap -A ... -B ...) and make a report of it."
+        )
+    if rows < packets:
+        notes.append(f"{rows:,} of {packets:,} packets are in this file's tables: those around the events.")
+    not_listed = series.record[series.direction]["spacing"].get("anomalies_not_listed") or 0
+    if len(series.record[series.direction].get("limit_intervals") or ()) >= _MANY_INTERVALS:
+        notes.append(
+            "Short intervals of a limiting factor are drawn as part of their neighbours; the shares are exact."
+        )
+    if not_listed:
+        notes.append(f"{plural(not_listed, 'more pause')}, shorter than those listed.")
+    if repeats_left_out:
+        notes.append(f"{plural(repeats_left_out, 'more retransmission')}, evenly left out.")
+    return notes
+
+
+def facts(series: ConnectionSeries) -> list[list[str]]:
+    """The telling numbers of the plotted direction, as text."""
+    record, d = series.record, series.record[series.direction]
+    tls = record.get("tls") or {}
+    return [
+        ["start", instant(record["start_ns"])],
+        ["duration", seconds(record["duration_s"])],
+        ["payload", si(d["unique_payload_bytes"], "B")],
+        ["goodput", si(d["goodput_bps"], "bit/s")],
+        ["handshake RTT", seconds(record["handshake"]["rtt_s"])],
+        ["RTT min / median / p99", " / ".join(seconds(d["rtt"][k]) for k in ("min_s", "median_s", "p99_s"))],
+        ["retransmitted segments", f"{count(d['loss']['retransmitted_segments'])} of {count(d['data_segments'])}"],
+        ["loss rate", share(d["loss"]["loss_rate"])],
+        ["limited by the window", share(d["window"]["limited_fraction"])],
+        ["zero windows", count(d["window"]["zero_windows"])],
+        ["oversize gaps", _oversize(d["spacing"])],
+        ["captured at", str(record["vantage"]["side"])],
+        ["TLS", printable(" ".join(str(tls[k]) for k in ("version", "cipher", "sni") if tls.get(k))) or "none seen"],
+        ["close", str(record["close"])],
+    ]
+
+
+def _oversize(spacing: Record) -> str:
+    return f"{count(spacing['oversize'])}, {seconds(spacing['oversize_time_s'])} together"
+
+
+def ledger(parts: Plain | None) -> list[Plain]:
+    """The parts of all wire bytes, those that are there, in drawing order."""
+    if not parts or not parts.get("wire_bytes"):
+        return []
+    return [
+        {
+            "name": name,
+            "colour": colour,
+            "text": f"{si(parts[key], 'B')}, {share(parts[key] / parts['wire_bytes'])}",
+            "share": parts[key] / parts["wire_bytes"],
+        }
+        for key, (name, colour) in LEDGER.items()
+        if parts.get(key)
+    ]

@@ -1,0 +1,94 @@
+"""The verdict on one connection as the page shows it first: sentence, evidence with its place in time, what would help.
+
+Beside it what limited the connection at every moment: bands behind all lanes, and their shares in a legend.
+"""
+
+from typing import Any
+
+from analyze.document import Record
+from analyze.packet_series import ConnectionSeries
+from analyze.palette import FACTORS
+from analyze.report.events import Rows
+from analyze.units import printable, seconds, share, si
+from analyze.verdict import is_open
+
+Plain = dict[str, Any]
+
+
+def verdict(series: ConnectionSeries, rows: Rows) -> Plain:
+    """The verdict in words; of what was too short to judge, that it was."""
+    found = series.record["verdict"]
+    if found is None:
+        return {"sentence": "Not judged: fewer than ten data packets.", "factor": None, "evidence": [], "what_if": []}
+    left_open = is_open(found["confidence"])
+    between = [factor.replace("_", " ") for factor in found["undetermined_between"]]
+    facts = [f"confidence {share(found['confidence'])}"]
+    if left_open and between:
+        facts.append(f"undetermined between {' and '.join(between)}")
+    if found["runner_up"]:
+        facts.append(f"next: {found['runner_up'].replace('_', ' ')}")
+    return {
+        "sentence": printable(found["sentence"]),
+        "factor": found["factor"],
+        "open": left_open,
+        "facts": facts,
+        "evidence": [_evidence(one, series.record, rows) for one in found["evidence"]],
+        "what_if": [
+            f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}" for one in _once(found["what_if"])
+        ],
+    }
+
+
+def _once(changes: list[Record]) -> list[Record]:
+    """Each change one time: two factors may have the same remedy."""
+    return list({one["change"]: one for one in changes}.values())
+
+
+def _evidence(evidence: Record, record: Record, rows: Rows) -> Plain:
+    places = [(frame, rows.place(frame)) for frame in evidence["frames"]]
+    frames = [
+        {
+            "frame": frame,
+            "row": place,
+            "time_s": None if place is None else (int(rows.time_ns[place]) - record["start_ns"]) / 1e9,
+        }
+        for frame, place in places
+    ]
+    return {"text": printable(evidence["text"]), "filter": evidence["display_filter"], "frames": frames}
+
+
+def bands(series: ConnectionSeries) -> list[list[Any]]:
+    """`[from_s, to_s, factor]` for each interval in which one factor limited the transfer."""
+    start_ns = series.record["start_ns"]
+    return [
+        [(one["start_ns"] - start_ns) / 1e9, (one["end_ns"] - start_ns) / 1e9, one["factor"]]
+        for one in series.record[series.direction].get("limit_intervals") or ()
+    ]
+
+
+def legend(series: ConnectionSeries) -> list[Plain]:
+    """The factors, that of the longest time first, with their share of time and of lost bytes."""
+    limits = series.record[series.direction]["limits"]
+    lost = sum(one["lost_bytes"] or 0 for one in limits if one["factor"] != "idle")
+    ordered = sorted(limits, key=lambda one: -one["time_s"])
+    return [
+        {
+            "factor": one["factor"],
+            "text": f"{share(one['fraction'])} of the time ({seconds(one['time_s'])}){_cost(one, lost)}",
+        }
+        for one in ordered
+    ]
+
+
+def _cost(limit: Record, lost: int) -> str:
+    if not limit["lost_bytes"] or not lost or limit["factor"] == "idle":
+        return ""
+    return f", {share(limit['lost_bytes'] / lost)} of what was lost"
+
+
+def looks() -> Plain:
+    """Name, colour and hatch of each factor."""
+    return {
+        factor: {"name": factor.replace("_", " "), "colour": look.colour, "hatch": look.hatch}
+        for factor, look in FACTORS.items()
+    }

@@ -1,0 +1,113 @@
+"""Events of a page and the packets around them: what is picked, where it was first sent, what fits into the table."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analyze.packet_series import ConnectionSeries, of_connections
+from analyze.report import connection, events, judgement
+from analyze.trace import read
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+def series_of(capture: Any) -> ConnectionSeries:
+    (series,) = of_connections(read(capture.bytes()), [1])
+    return series
+
+
+def test_a_retransmission_knows_its_trigger_and_where_its_bytes_were_first_sent(transfer: Any) -> None:
+    series = series_of(transfer)
+    rows = events.rows_of(series)
+    (found,), in_all = events.retransmissions(series, rows, 100)
+    assert in_all == 1
+    assert found["kind"] == "retransmission"
+    assert found["cause"].startswith("fast retransmission")
+    first = rows.place(found["first_frame"])
+    assert first is not None
+    assert rows.sequence[first] == rows.sequence[found["row"]] == 20_001 - 1
+    assert found["waited_s"] == 0.025
+
+
+def test_retransmissions_beyond_the_limit_are_left_out_evenly(transfer_into: Any, new_capture: Any) -> None:
+    series = series_of(transfer_into(new_capture(), segments=400, lost=tuple(range(20, 380, 20))))
+    rows = events.rows_of(series)
+    everything, in_all = events.retransmissions(series, rows, 100)
+    some, _ = events.retransmissions(series, rows, 3)
+    assert in_all == len(everything) == 18
+    assert [one["time_s"] for one in some] == [everything[at]["time_s"] for at in (0, 8, 17)]
+
+
+def test_a_pause_is_at_the_packet_that_ends_it(new_capture: Any, transfer_into: Any) -> None:
+    capture = transfer_into(new_capture(), segments=60, lost=())
+    for at in range(len(capture.records) - 3, 90, -1):
+        capture.records[at] = later(capture.records[at])
+    capture.records[-3:] = [later(record) for record in capture.records[-3:]]
+    series = series_of(capture)
+    rows = events.rows_of(series)
+    found = events.gaps(series, rows, 100)
+    longest = max(found, key=lambda gap: gap["length_s"])
+    assert longest["length_s"] > 2
+    assert rows.frame[longest["row"]] == longest["frames"][1]
+    assert longest["time_s"] == (rows.time_ns[longest["row"]] - series.record["start_ns"]) / 1e9
+    assert len(events.gaps(series, rows, 1)) == 1
+
+
+def later(record: bytes) -> bytes:
+    """A packet of a capture, 3 s later."""
+    seconds = int.from_bytes(record[:4], "little") + 3
+    return seconds.to_bytes(4, "little") + record[4:]
+
+
+def test_a_table_holds_all_packets_if_they_fit_else_those_around_the_first_events() -> None:
+    assert events.rows_around(10, [3], 10).tolist() == list(range(10))
+    around = events.rows_around(1000, [500, None, 504, 2, 900], 30).tolist()
+    assert around == [*range(10), *range(493, 512)], "the last would not fit any more"
+    assert events.rows_around(1000, [500], 40).tolist() == list(range(486, 515)), "there is room for twice as many"
+    assert events.rows_around(1000, [], 40).tolist() == []
+
+
+def test_a_frame_number_that_two_files_have_is_no_place(transfer: Any) -> None:
+    rows = events.rows_of(series_of(transfer))
+    twice = events.Rows(
+        frame=np.array([1, 2, 1]), time_ns=np.array([5, 6, 7]), from_sender=rows.from_sender[:3], kind=rows.kind[:3],
+        trigger=rows.trigger[:3], sequence=rows.sequence[:3], payload_bytes=rows.payload_bytes[:3],
+    )  # fmt: skip
+    assert (twice.place(2), twice.place(1), twice.place(9)) == (1, None, None)
+    assert twice.place(1, 7) == 2, "the time tells them apart"
+
+
+def test_packets_say_what_they_are(transfer: Any) -> None:
+    series = series_of(transfer)
+    table = connection.of_connection(series)["packets"]
+    assert table["row"] == list(range(len(series.packets)))
+    assert table["frame"] == list(range(1, len(series.packets) + 1))
+    assert {"syn", "data", "pure ack", "retransmission, fast"} <= set(table["what"])
+    assert "file" not in table, "there is one file"
+
+
+def test_packets_of_several_files_name_theirs() -> None:
+    trace = read(*(SAMPLES / f"rotated-{number}.pcap" for number in (1, 2)))
+    (series,) = of_connections(trace, [1])
+    assert set(connection.of_connection(series, inputs=("first", "second"))["packets"]["file"]) == {"first", "second"}
+
+
+def test_a_verdict_has_its_evidence_at_its_place(transfer: Any) -> None:
+    series = series_of(transfer)
+    found = judgement.verdict(series, events.rows_of(series))
+    assert found["sentence"] == series.record["verdict"]["sentence"]
+    for evidence in found["evidence"]:
+        for frame in evidence["frames"]:
+            assert series.packets["frame"][frame["row"]].as_py() == frame["frame"]
+    bands = judgement.bands(series)
+    assert bands[0][0] == 0.0
+    assert all(start < end for start, end, _ in bands)
+    assert {entry["factor"] for entry in judgement.legend(series)} >= {factor for _, _, factor in bands}
+
+
+def test_a_transfer_too_short_to_judge_says_so(transfer_into: Any, new_capture: Any) -> None:
+    series = series_of(transfer_into(new_capture(), segments=4, lost=()))
+    plot = connection.of_connection(series)
+    assert plot["verdict"]["sentence"] == "Not judged: fewer than ten data packets."
+    assert plot["bands"] == plot["legend"] == []

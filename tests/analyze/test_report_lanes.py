@@ -1,0 +1,76 @@
+"""Lanes as they are packed into a page: times and values come out as they went in, and breaks stay breaks."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analyze.packet_series import Series, of_connections
+from analyze.palette import FACTORS
+from analyze.report import judgement, lanes
+from analyze.trace import read
+
+SCHEMA = Path(__file__).parents[2] / "analyze/schema/vmtrace.analysis.1.schema.json"
+
+
+def times_of(packed: dict[str, Any]) -> list[float]:
+    return [float(tick) * packed["step_s"] for tick in np.cumsum(packed["ticks"])]
+
+
+@pytest.mark.parametrize("span_s", [1e-6, 0.3, 1.0, 630.0, 86_400.0])
+def test_times_are_exact_to_a_billionth_of_the_axis(span_s: float) -> None:
+    series = Series(np.array([0.0, 0.1, 0.100000001, 1.0]) * span_s, np.array([1.0, 2.0, 3.0, 4.0]))
+    packed = lanes.Packing(span_s, 100).points("rtt", series, "x", "#000000")
+    assert packed is not None
+    assert times_of(packed) == pytest.approx(series.time_s.tolist(), abs=max(1e-9, span_s * 1e-8))
+
+
+def test_times_rise_though_packets_passed_in_another_order() -> None:
+    series = Series(np.array([0.2, 0.1]), np.array([1.0, 2.0]))
+    packed = lanes.Packing(1.0, 100).points("rtt", series, "x", "#000000")
+    assert packed is not None
+    assert times_of(packed) == pytest.approx([0.1, 0.2])
+    assert packed["y"] == [2, 1]
+
+
+def test_values_keep_whole_numbers_and_six_digits() -> None:
+    assert lanes.rounded(np.array([1.0, 4_123_456_789.0])) == [1, 4_123_456_789]
+    assert lanes.rounded(np.array([0.123456789, np.nan])) == [0.123457, None]
+
+
+def test_a_series_without_points_is_left_out() -> None:
+    assert lanes.Packing(1.0, 100).steps("rtt", Series(np.empty(0), np.empty(0)), "x", "#000000") is None
+
+
+def test_connections_on_one_page_share_its_points() -> None:
+    assert [lanes.point_limit(number) for number in (0, 1, 2, 1000)] == [16_000, 16_000, 8_000, 1_000]
+
+
+def test_the_bins_of_throughput_hold_every_byte_once(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    (bins,) = (one for one in lanes.series_of(series, 100) if one["style"] == "bins")
+    assert sum(bins["bits"]) == 8 * series.record[series.direction]["unique_payload_bytes"]
+
+
+def test_every_factor_of_the_contract_has_a_look() -> None:
+    schema = json.loads(SCHEMA.read_text())
+    factors = schema["$defs"]["limit"]["properties"]["factor"]["enum"]
+    assert list(FACTORS) == factors
+    assert set(judgement.looks()) == set(factors)
+
+
+def test_factors_are_told_apart_in_grey_print_by_hatch_or_brightness() -> None:
+    def brightness(colour: str) -> float:
+        red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    alike = [
+        (first, second)
+        for first, second in combinations(FACTORS, 2)
+        if FACTORS[first].hatch == FACTORS[second].hatch
+        and abs(brightness(FACTORS[first].colour) - brightness(FACTORS[second].colour)) < 55
+    ]
+    assert alike == []

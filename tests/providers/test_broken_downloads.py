@@ -1,0 +1,64 @@
+"""A download that breaks off and is taken up again by the SDK arrives whole, and its repetition is counted."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.services import fault_proxy
+from lab.services.certificates import Certificates
+from lab.services.faults import Action, Fault
+from lab.services.service import Service as Server
+from providers import registry
+from providers.digest_sink import DigestSink
+from providers.files import craft
+from providers.from_start import FromStart
+from providers.plan import Workload
+from providers.service import Target
+
+SERVERS = {"s3": "swift_service", "swift": "swift_service", "azure-blob": "azurite_service"}
+SIZE = 300_000
+
+
+@pytest.mark.parametrize("action", [Action.TRUNCATE, Action.RESET])
+@pytest.mark.parametrize(
+    "provider", [pytest.param(name, marks=pytest.mark.may_skip if "azure" in name else ()) for name in SERVERS]
+)
+def test_a_broken_download_arrives_whole(
+    provider: str,
+    action: Action,
+    request: pytest.FixtureRequest,
+    chain: Certificates,
+    client_of: Callable[[Server], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = request.getfixturevalue(SERVERS[provider])
+    with fault_proxy.started(server, [Fault(action, "GET", "/object$", after_bytes=123_456)], chain) as proxy:
+        client_of(proxy.service)
+        adapter = registry.find(provider)
+        service = registry.build(adapter, Target(adapter.name, f"vmtrace-{os.urandom(6).hex()}"))
+        (file,) = craft(tmp_path / "files", Workload("one", 1, SIZE), service.part_bytes)
+        service.create_container()
+        stored = service.upload("object", file)
+        sink = DigestSink()
+        service.download(stored.reference, sink)
+        service.delete([stored.reference])
+        service.remove_container()
+        service.close()
+        assert [one.fault for one in proxy.requests() if one.fault] == [action]
+    assert (sink.size_bytes, sink.sha256()) == (SIZE, file.sha256)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_bytes_pass_once_however_often_the_object_is_begun() -> None:
+    sink = DigestSink()
+    passing = FromStart(sink)
+    for parts in ([b"abc"], [b"ab", b"cdef"], [b"abcdefg"], [b"abcdefg", b"h"]):
+        passing.begin()
+        for part in parts:
+            assert passing.write(part) == len(part)
+    whole = DigestSink()
+    whole.write(b"abcdefgh")
+    assert (sink.size_bytes, sink.sha256()) == (8, whole.sha256())

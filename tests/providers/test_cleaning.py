@@ -1,0 +1,66 @@
+"""`vmtrace storage clean`: after a crash, all that is left at the service goes, and only that."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from providers.cleaning import clean_run
+from providers.errors import ErrorKind, ProvidersError, ServiceError
+from providers.journal import Journal
+from providers.run_folder import RunFolder
+from tests.providers.fakes import Memory
+
+
+@pytest.fixture
+def killed(memory: Memory, tmp_path: Path) -> Path:
+    """The folder of a run that was killed in the middle of an upload."""
+    path = tmp_path / "run"
+    state = {"id": "f00", "provider": "fake", "container": "box", "status": "running", "options": {}}
+    folder = RunFolder.create(path, state)
+    with Journal(path) as journal:
+        journal.creating_container("box")
+        journal.creating(["vmtrace-f00/0001/00001", "vmtrace-f00/0001/00002"])
+    folder.close()
+    (path / "files").mkdir()
+    memory.containers["box"] = {"vmtrace-f00/0001/00001": b"x"}
+    return path
+
+
+def test_everything_goes_and_the_run_is_marked(memory: Memory, killed: Path) -> None:
+    cleaned = clean_run(killed)
+    assert (cleaned.objects, cleaned.container, cleaned.left_behind) == (2, "box", [])
+    assert memory.containers == {}
+    state = json.loads((killed / "run.json").read_text())
+    assert (state["status"], state["error"]) == ("failed", "the run was killed; cleaned afterwards")
+    assert not (killed / "files").exists()
+
+
+def test_a_second_time_there_is_nothing_to_do(memory: Memory, killed: Path) -> None:
+    clean_run(killed)
+    memory.calls.clear()
+    cleaned = clean_run(killed)
+    assert (cleaned.objects, cleaned.container) == (0, None)
+    assert memory.calls == []
+
+
+def test_what_cannot_be_removed_is_named_and_can_be_tried_again(memory: Memory, killed: Path) -> None:
+    memory.faults["login"] = ServiceError(ErrorKind.ENDPOINT_GONE, "refused")
+    cleaned = clean_run(killed)
+    assert [one["name"] for one in cleaned.left_behind] == ["vmtrace-f00/0001/00001", "vmtrace-f00/0001/00002", "box"]
+    memory.faults.clear()
+    assert clean_run(killed).left_behind == []
+
+
+def test_a_run_that_goes_on_is_left_alone(memory: Memory, tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", {"id": "f00", "provider": "fake", "container": "box"})
+    with pytest.raises(ProvidersError, match="another vmtrace is writing"):
+        clean_run(tmp_path / "run")
+    folder.close()
+
+
+def test_what_is_no_run_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(ProvidersError, match="no run is there"):
+        clean_run(tmp_path / "nowhere")
+    with pytest.raises(ProvidersError, match="no run is there"):
+        clean_run(tmp_path)

@@ -1,0 +1,148 @@
+"""One object: what stands in its line, however it went."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from providers.errors import ErrorKind, ServiceError
+from providers.exchanges import HttpObserver
+from providers.files import craft
+from providers.interruption import Interruption
+from providers.plan import DOWNLOAD, UPLOAD, Workload
+from providers.transfer import Item, Job, Mover, Tally
+from tests.providers.fakes import FakeService, Memory, meant
+
+WORKLOAD = Workload("one", 1, 1000)
+EXCHANGE = {
+    "start_ns", "end_ns", "duration_s", "first_byte_ns", "requests", "retries", "retry_causes", "status", "request_id",
+    "front_end", "connections",
+}  # fmt: skip
+KEYS = EXCHANGE | {
+    "transaction", "workload", "repeat", "direction", "object", "name", "reference", "bytes", "moved_bytes", "digest",
+    "service_digest", "digest_ok", "outcome", "error_kind", "error",
+}  # fmt: skip
+
+
+class Listener:
+    """Counts."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def moved(self, size_bytes: int) -> None:
+        self.bytes += size_bytes
+
+
+class Stage:
+    """A file, a service in memory with a container, and a mover."""
+
+    def __init__(self, folder: Path, direction: str) -> None:
+        self.memory = Memory({"box": {}})
+        self.service = FakeService(self.memory, "box")
+        (self.file,) = craft(folder, WORKLOAD, None)
+        self.item = Item("p/0001/00001", self.file)
+        self.lines: list[dict[str, Any]] = []
+        self.references: list[tuple[str, str]] = []
+        self.listener, self.tally = Listener(), Tally()
+        job = Job(7, WORKLOAD, 2, direction, [self.item])
+        self.mover = Mover(
+            self.service,
+            meant,
+            HttpObserver(),
+            Interruption(),
+            self.listener,
+            self.lines.append,
+            lambda name, reference: self.references.append((name, reference)),
+            job,
+            self.tally,
+        )
+
+    def stored(self) -> None:
+        self.memory.containers["box"][self.item.name] = self.file.path.read_bytes()
+        self.item.reference = self.item.name
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Stage:
+    return Stage(tmp_path / "files", UPLOAD)
+
+
+@pytest.fixture
+def down(tmp_path: Path) -> Stage:
+    stage = Stage(tmp_path / "files", DOWNLOAD)
+    stage.stored()
+    return stage
+
+
+def test_an_upload_that_went_well_has_every_key_and_counts(up: Stage) -> None:
+    assert up.mover.move(1, up.item) is None
+    (line,) = up.lines
+    assert set(line) == KEYS
+    assert (line["outcome"], line["moved_bytes"], line["digest"]) == ("done", 1000, up.file.sha256)
+    assert (line["service_digest"], line["digest_ok"], line["reference"]) == (up.file.md5, True, up.item.name)
+    assert (up.tally.done, up.tally.failed, up.tally.moved_bytes, up.listener.bytes) == (1, 0, 1000, 1000)
+    assert up.references == []
+
+
+def test_a_download_that_went_well_has_every_key_and_the_digest_of_what_came(down: Stage) -> None:
+    assert down.mover.move(1, down.item) is None
+    (line,) = down.lines
+    assert set(line) == KEYS
+    assert (line["outcome"], line["digest"], line["service_digest"]) == ("done", down.file.sha256, None)
+    assert down.listener.bytes == 1000
+
+
+def test_an_upload_whose_digest_does_not_fit_is_a_write_error(up: Stage) -> None:
+    up.memory.wrong_digest.add("00001")
+    error = up.mover.move(1, up.item)
+    assert error is not None
+    assert error.kind == ErrorKind.DIGEST
+    assert (up.lines[0]["outcome"], up.lines[0]["moved_bytes"], up.lines[0]["digest_ok"]) == ("write_error", 0, False)
+    assert (up.tally.done, up.tally.failed) == (0, 1)
+
+
+def test_a_download_that_is_not_the_file_is_a_read_error_that_says_how_much_came(down: Stage) -> None:
+    down.memory.corrupt.add("00001")
+    assert down.mover.move(1, down.item) is not None
+    assert down.lines[0]["outcome"] == "read_error"
+    assert "999 of 1000 bytes" in down.lines[0]["error"]
+
+
+@pytest.mark.parametrize(("kind", "outcome"), [(ErrorKind.SERVICE, "failed"), (ErrorKind.DIGEST, "write_error")])
+def test_what_the_service_refused_is_told_as_it_meant_it(up: Stage, kind: ErrorKind, outcome: str) -> None:
+    up.memory.faults["upload"] = ServiceError(kind, "no")
+    error = up.mover.move(1, up.item)
+    assert error is not None
+    assert str(error) == "p/0001/00001: no"
+    line = up.lines[0]
+    assert (line["outcome"], line["error_kind"], line["error"], line["reference"]) == (outcome, kind, "no", None)
+    assert set(line) == KEYS
+
+
+def test_an_interruption_is_logged_and_goes_on(down: Stage) -> None:
+    down.memory.faults["download"] = KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        down.mover.move(1, down.item)
+    assert (down.lines[0]["outcome"], down.lines[0]["error"]) == ("failed", "interrupted")
+
+
+def test_a_reference_that_the_service_chose_is_kept(up: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    from providers.service import Stored
+
+    monkeypatch.setattr(up.service, "upload", lambda *_: Stored("archive-9", None, None))
+    assert up.mover.move(1, up.item) is None
+    assert (up.item.reference, up.references) == ("archive-9", [("p/0001/00001", "archive-9")])
+    assert up.lines[0]["digest_ok"] is None
+
+
+def test_a_body_that_the_sdk_asked_for_from_where_it_broke_off_is_a_retry(
+    down: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resumed(_: str, sink: Any) -> int:
+        sink.write(down.file.path.read_bytes())
+        return 2
+
+    monkeypatch.setattr(down.service, "download", resumed)
+    assert down.mover.move(1, down.item) is None
+    assert (down.lines[0]["retries"], down.lines[0]["retry_causes"], down.tally.retries) == (2, {"body": 2}, 2)
