@@ -100,8 +100,11 @@ class Budget:
             )
 
 
-def pair_usage(workload: Workload, wait_s: float) -> Usage:
-    """What the upload, the download and the removal of a workload use, if nothing is repeated; of requests at most."""
+def pair_usage(workload: Workload, held_s: float) -> Usage:
+    """What the upload, the download and the removal of a workload use, if nothing is repeated; of requests at most.
+
+    `held_s`: how long the objects are stored.
+    """
     parts = -(-workload.size_bytes // _SMALLEST_PART_BYTES)
     requests = workload.files * (1 if parts <= 1 else parts + 2) + _REQUESTS_BESIDES
     return Usage(
@@ -110,7 +113,7 @@ def pair_usage(workload: Workload, wait_s: float) -> Usage:
         write_requests=requests,
         read_requests=requests + workload.files,  # boto3 asks for the size first
         delete_requests=workload.files,
-        stored_byte_s=workload.bytes * max(wait_s, _LEAST_STORED_S),
+        stored_byte_s=workload.bytes * max(held_s, _LEAST_STORED_S),
     )
 
 

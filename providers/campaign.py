@@ -35,7 +35,7 @@ from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of
 from providers.removal import Remover
-from providers.round_trips import addresses_of, echoes
+from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
 from providers.service import Service, Target
 from providers.transaction import Outcome, Transactor
@@ -95,6 +95,7 @@ class _Run:
         self._interruption = Interruption()
         self._finished = self._failed = self._failed_in_a_row = 0
         self._part_bytes: int | None = None
+        self._endpoint = order.endpoint_url or ""
         self._archives = self._uploads_began = False
         self._error: ServiceError | None = None
         self._last_failure: ServiceError | None = None
@@ -102,8 +103,8 @@ class _Run:
     def _build(self) -> Service:
         return registry.build(self._provider, self._target)
 
-    def _about(self, endpoint: str | None = None) -> str:
-        where = endpoint or self._order.endpoint_url
+    def _about(self) -> str:
+        where = self._folder.state.get("endpoint")
         return f"{self._provider.name} ({where})" if where else self._provider.name
 
     # The course of a run.
@@ -116,6 +117,7 @@ class _Run:
                 service = self._told(self._build)
             stack.callback(service.close)
             self._part_bytes, self._archives = service.part_bytes, service.archives
+            self._endpoint = service.endpoint
             self._check_rights()
             folder = RunFolder.create(self._order.out, self._first_state(service.sdk))
             stack.callback(folder.close)
@@ -160,11 +162,11 @@ class _Run:
             self._folder.note(left_behind=left)
         error = None
         if self._error is not None:
-            error = self._error.told(self._about(self._folder.state.get("endpoint")))
+            error = self._error.told(self._about())
         elif status == INTERRUPTED:
             error = "interrupted"
         elif self._last_failure is not None:
-            last = self._last_failure.told(self._about(self._folder.state.get("endpoint")))
+            last = self._last_failure.told(self._about())
             error = f"{self._failed} of {self._finished} transactions had failures, the last: {last}"
         self._note_usage()
         failure = self._error or self._last_failure
@@ -259,7 +261,7 @@ class _Run:
             "command": order.command,
             "provider": self._provider.name,
             "region": order.region,
-            "endpoint": order.endpoint_url,
+            "endpoint": self._endpoint or None,
             "endpoint_told": order.endpoint_url,
             "container": self._container,
             "container_created": False,
@@ -305,7 +307,7 @@ class _Run:
             about,
         )
         for pair, (repeat, workload) in enumerate(self._pairs()):
-            self._budget.check_room(pair_usage(workload, self._order.plan.wait_s))
+            self._budget.check_room(pair_usage(workload, self._held_s()))
             if pair:
                 self._pause("idle", self._order.plan.idle_s)
             began_s = time.monotonic()
@@ -404,6 +406,10 @@ class _Run:
         for url in place.urls:
             port = port_of(url)
             front_ends.update({(address, port): None for address in addresses_of(urlsplit(url).hostname or "", port)})
+        # Names of containers may lead elsewhere than that of the endpoint.
+        for peer in list(self._observer.front_ends)[-MOST_FRONT_ENDS:]:
+            address, _, seen_port = peer.rpartition(":")
+            front_ends[address.strip("[]"), int(seen_port)] = None
         for echo in echoes(front_ends, count):
             self._folder.append(
                 "rtt",
@@ -432,6 +438,10 @@ class _Run:
         """Whether anything may be at the service."""
         return self._uploads_began or outstanding(self._folder.path).container is not None
 
+    def _held_s(self) -> float:
+        """How long objects are stored at the least or, where they must be restored, at the most."""
+        return self._order.plan.wait_s + (self._order.restore_timeout_s if self._archives else 0.0)
+
     def _expected_charge(self) -> float | None:
         return self._charge_of_pairs(list(self._pairs()))
 
@@ -440,8 +450,7 @@ class _Run:
         return self._charge_of_pairs(pairs[(job.number + 1) // 2 :])
 
     def _charge_of_pairs(self, pairs: list[tuple[int, Workload]]) -> float | None:
-        wait_s = self._order.plan.wait_s
-        charges = [self._budget.charge(pair_usage(workload, wait_s)) for _, workload in pairs]
+        charges = [self._budget.charge(pair_usage(workload, self._held_s())) for _, workload in pairs]
         known = [charge for charge in charges if charge is not None]
         return sum(known) if len(known) == len(charges) and self._prices is not None else None
 

@@ -26,6 +26,7 @@ _NUMBERS = (
     "write_per_1000",
     "read_per_1000",
     "delete_per_1000",
+    "retrieval_per_gb",
 )
 
 
@@ -56,6 +57,8 @@ class Prices:
     write_per_1000: float
     read_per_1000: float
     delete_per_1000: float
+    retrieval_per_gb: float
+    """On top of the transfer, for bringing archived objects back."""
 
     def charge(self, usage: Usage) -> float:
         """In the currency of the table."""
@@ -63,7 +66,7 @@ class Prices:
         return (
             stored / _GB_BYTES / _MONTH_S * self.storage_per_gb_month
             + usage.uploaded_bytes / _GB_BYTES * self.upload_per_gb
-            + usage.downloaded_bytes / _GB_BYTES * self.download_per_gb
+            + usage.downloaded_bytes / _GB_BYTES * (self.download_per_gb + self.retrieval_per_gb)
             + usage.write_requests / 1000 * self.write_per_1000
             + usage.read_requests / 1000 * self.read_per_1000
             + usage.delete_requests / 1000 * self.delete_per_1000

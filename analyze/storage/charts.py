@@ -1,11 +1,12 @@
 """The figures of a report on storage runs: the study's Figs. 2 to 6, one colour for each run."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from analyze.palette import RUNS
-from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
+from analyze.run.chart import Axis, Chart, Panel, Series, empty_note, span
 from analyze.run.statistics import Floats
 from analyze.storage.connections import opened_over_time
 from analyze.storage.measured import MeasuredTransaction
@@ -16,7 +17,33 @@ from analyze.storage.throughput import ThroughputRow, throughput_bps
 
 
 def charts(reports: Sequence[Report]) -> list[Chart]:
-    """All figures of these runs."""
+    """The figures of these runs that have anything to show."""
+    return [_scaled(chart) for chart in _all(reports) if any(_points(one).size for one in chart.panels)]
+
+
+def _scaled(chart: Chart) -> Chart:
+    """An axis is logarithmic where its values span a decade: within one it would be without numbers."""
+    panels = [
+        replace(panel, y=replace(panel.y, log=_is_wide(_points(panel)[1])) if panel.y.log else panel.y)
+        for panel in chart.panels
+    ]
+    x = np.concatenate([_points(panel)[0] for panel in chart.panels])
+    return replace(chart, panels=tuple(panels), x=replace(chart.x, log=chart.x.log and _is_wide(x)))
+
+
+def _points(panel: Panel) -> Floats:
+    """All finite points of a panel: a row of x, a row of y."""
+    both = [np.stack([one.x, one.y]) for one in panel.series]
+    points: Floats = np.concatenate([*both, np.empty((2, 0))], axis=1)
+    return points[:, np.isfinite(points).all(axis=0)]
+
+
+def _is_wide(values: Floats) -> bool:
+    found = span(values)
+    return found is not None and found[1] >= 10 * found[0]
+
+
+def _all(reports: Sequence[Report]) -> list[Chart]:
     return [
         _throughput(reports, "figure-4a-single-files", "Throughput of single files", _is_single, _size),
         _throughput(reports, "figure-4b-bundles", "Throughput of bundles of files", _is_bundle, _files),

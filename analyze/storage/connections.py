@@ -81,7 +81,9 @@ def most_at_once(spans: Iterable[tuple[int, int]]) -> int:
 
 def opened_over_time(one: MeasuredTransaction) -> list[float]:
     """When each connection was opened, seconds since the transaction's start."""
-    return [(connection.start_ns - one.transaction.start_ns) / 1e9 for connection in one.connections]
+    return [
+        (connection.start_ns - one.transaction.start_ns) / 1e9 for connection in one.connections if connection.opened
+    ]
 
 
 def _ends(uses: Sequence[Use]) -> set[Ends]:
@@ -111,7 +113,7 @@ def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction]) ->
         workload=workload,
         direction=direction,
         transactions=len(found),
-        opened=median(np.array([len(one.connections) for one in found], np.float64)),
+        opened=median(np.array([sum(c.opened for c in one.connections) for one in found], np.float64)),
         syn_retransmissions=sum(connection.syn_retransmissions for connection in connections),
         by_role={role: roles.count(role) / len(found) for role in ROLES},
         at_once=max((most_at_once((c.start_ns, c.end_ns) for c in one.connections) for one in found), default=None),

@@ -10,6 +10,7 @@ import pyarrow as pa
 from analyze.atomic import make_folder, writing
 from analyze.provenance import command_line
 from analyze.storage.tables import Record, Report, as_record, flat, tables
+from analyze.storage.time_ledger import object_times
 from analyze.storage.transaction_rows import transaction_rows
 from analyze.trace import version
 
@@ -43,7 +44,11 @@ def write_csv(reports: Sequence[Report], folder: Path) -> None:
     make_folder(folder)
     rows: dict[str, list[Record]] = {}
     for report in reports:
-        named = {**tables(report), "transactions": [asdict(row) for row in transaction_rows(report.run)]}
+        named = {
+            **tables(report),
+            "transactions": [asdict(row) for row in transaction_rows(report.run)],
+            "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
+        }
         for name, records in named.items():
             rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
     for name, content in rows.items():

@@ -62,6 +62,11 @@ class Connection:
     overhead_row: tuple[object, ...]
 
     @property
+    def opened(self) -> bool:
+        """It began within the capture: one that only goes on there carries data without a handshake."""
+        return self.established or not (self.uploaded_bytes or self.downloaded_bytes)
+
+    @property
     def end_ns(self) -> int:
         """Of its last packet."""
         return self.start_ns + round(self.duration_s * 1e9)
@@ -98,7 +103,8 @@ class MeasuredTransaction:
     @property
     def whole(self) -> bool:
         """All of its objects were transferred."""
-        return self.transaction.status == "complete" and bool(self.objects)
+        complete = self.transaction.status == "complete"
+        return complete and bool(self.objects) and len(self.objects) >= self.transaction.files
 
     def overhead(self) -> Overhead:
         """Its connections to the service summed up."""

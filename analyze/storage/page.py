@@ -17,7 +17,7 @@ from analyze.units import printable
 def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
     """Write the report of these runs."""
     parts = {
-        "title": escape(", ".join(printable(report.name) for report in reports)),
+        "title": escape(", ".join(printable(report.label) for report in reports)),
         "summary": "".join(map(_summary, reports)),
         "tables": "".join(map(_section, tables(reports))),
         "provenance": escape(json.dumps(provenance, indent=2)),

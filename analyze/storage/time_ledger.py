@@ -5,6 +5,7 @@ when the first byte of the answer was there. What is left of the time before the
 on the wire, is the client's own (idle for the network).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ class ObjectTimes:
     together are the transfer.
     """
 
+    transaction: int
+    object: int | None
+    """Its number; None for a login."""
     duration_s: float
     parts_s: dict[str, float | None]
 
@@ -64,10 +68,14 @@ def object_times(one: MeasuredTransaction) -> list[ObjectTimes]:
     """The times of those of its objects that can be told."""
     if not one.captured:
         return []
-    by_ends = _by_ends(one.connections)
+    by_ends, lookups = _by_ends(one.connections), _Lookups(one.lookups)
     download = one.transaction.direction == "download"
-    found = (_times(stored.exchange, one.lookups, by_ends) for stored in one.objects if stored.outcome == "done")
-    return [_told(times, download=download) for times in found if times is not None]
+    found = []
+    for stored in one.objects:
+        times = _times(stored.exchange, lookups, by_ends) if stored.outcome == "done" else None
+        if times is not None:
+            found.append(_told(times, (one.transaction.number, stored.number), download=download))
+    return found
 
 
 def login_times(one: MeasuredTransaction) -> ObjectTimes | None:
@@ -75,8 +83,8 @@ def login_times(one: MeasuredTransaction) -> ObjectTimes | None:
     login = one.transaction.login
     if login is None or not one.captured:
         return None
-    times = _times(login, one.lookups, _by_ends(one.connections))
-    return None if times is None else _told(times, download=True)
+    times = _times(login, _Lookups(one.lookups), _by_ends(one.connections))
+    return None if times is None else _told(times, (one.transaction.number, None), download=True)
 
 
 def _by_ends(connections: Iterable[Connection]) -> dict[Ends, list[Connection]]:
@@ -98,7 +106,7 @@ class _Times:
     """From the first byte to the end."""
 
 
-def _times(exchange: Exchange, lookups: Sequence[Lookup], by_ends: dict[Ends, list[Connection]]) -> _Times | None:
+def _times(exchange: Exchange, lookups: "_Lookups", by_ends: dict[Ends, list[Connection]]) -> _Times | None:
     start_ns, end_ns, first_ns = exchange.start_ns, exchange.end_ns, exchange.first_byte_ns
     if first_ns is None or not start_ns <= first_ns <= end_ns or not exchange.connections:
         return None
@@ -112,7 +120,7 @@ def _times(exchange: Exchange, lookups: Sequence[Lookup], by_ends: dict[Ends, li
             opened.append(there[0])
     tcp = [(one.start_ns, one.start_ns + _ns(one.handshake_rtt_s)) for one in opened]
     tls = [(end, end + _ns(one.tls_handshake_s)) for one, (_, end) in zip(opened, tcp, strict=True)]
-    asked = _lookup_spans(lookups, start_ns, first_ns)
+    asked = lookups.within(start_ns, first_ns)
     # What overlaps (an object in parts, over several connections at once) counts once, in the order of the parts.
     taken: list[tuple[int, int]] = []
     setup_ns: dict[str, int] = {}
@@ -125,21 +133,29 @@ def _times(exchange: Exchange, lookups: Sequence[Lookup], by_ends: dict[Ends, li
     return _Times(setup_ns, (ready_ns - start_ns) - _covered(taken), first_ns - ready_ns, end_ns - first_ns)
 
 
-def _told(times: _Times, *, download: bool) -> ObjectTimes:
+def _told(times: _Times, numbers: tuple[int, int | None], *, download: bool) -> ObjectTimes:
     together_ns = times.request_ns + times.answer_ns
     parts_s: dict[str, float | None] = {name: value / 1e9 for name, value in times.setup_ns.items()}
     parts_s["request_to_first_byte"] = times.request_ns / 1e9 if download else None
     parts_s["transfer"] = (times.answer_ns if download else together_ns) / 1e9
     parts_s["idle"] = times.idle_ns / 1e9
-    return ObjectTimes((sum(times.setup_ns.values()) + times.idle_ns + together_ns) / 1e9, parts_s)
+    duration_s = (sum(times.setup_ns.values()) + times.idle_ns + together_ns) / 1e9
+    return ObjectTimes(*numbers, duration_s, parts_s)
 
 
-def _lookup_spans(lookups: Iterable[Lookup], start_ns: int, end_ns: int) -> list[tuple[int, int]]:
-    return [
-        (one.asked_ns, one.answered_ns)
-        for one in lookups
-        if one.asked_ns is not None and start_ns <= one.asked_ns and one.answered_ns <= end_ns
-    ]
+class _Lookups:
+    """Name lookups in the order in which they were asked: those within a stretch of time are found without a look at
+    all."""
+
+    def __init__(self, lookups: Iterable[Lookup]) -> None:
+        asked = [(one.asked_ns, one.answered_ns) for one in lookups if one.asked_ns is not None]
+        self._spans = sorted(asked)
+        self._asked_ns = [asked_ns for asked_ns, _ in self._spans]
+
+    def within(self, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
+        """When each was asked and answered."""
+        first, last = bisect_left(self._asked_ns, start_ns), bisect_right(self._asked_ns, end_ns)
+        return [span for span in self._spans[first:last] if span[1] <= end_ns]
 
 
 def _covered(spans: Sequence[tuple[int, int]]) -> int:

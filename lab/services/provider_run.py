@@ -29,6 +29,7 @@ from lab.services.delayed_path import DelayedPath
 from lab.services.service import Place, Service
 
 _INTERRUPTED = 130
+_WHOLE_PACKETS_BYTES = 2000  # beyond the MTU: a TLS record may begin anywhere in a segment, and its header is counted
 _CLEANS_UP_WITHIN_S = 60.0  # after Ctrl-C it removes its objects first
 
 Starter = Callable[[Certificates, Place], AbstractContextManager[Service]]
@@ -118,7 +119,7 @@ def run(settings: Settings) -> int:
 def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, service: Service) -> int:
     words = [sys.executable, "-m", "vmtrace", "storage", "run", "--provider", stand_in.provider]
     words += ["--out", str(settings.run_folder), "--interface", path.client_device]
-    words += ["--name", _data_set_name(stand_in, service)]
+    words += ["--snaplen", str(_WHOLE_PACKETS_BYTES), "--name", _data_set_name(stand_in, service)]
     for option in stand_in.options:
         words += ["--option", option]
     words += settings.arguments

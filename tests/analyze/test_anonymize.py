@@ -49,3 +49,13 @@ def test_only_telling_columns_of_a_row_are_changed() -> None:
 
 def test_a_path_loses_its_folders() -> None:
     assert Anonymizer().path("/data/customer/x.pcap") == "x.pcap"
+
+
+def test_the_names_in_a_certificate_are_replaced_and_the_same_name_stays_the_same() -> None:
+    anonymizer = Anonymizer()
+    tls = {"sni": "secret.example", "certificate_names": ["secret.example", "*.secret.example"]}
+    record = {"client": "192.0.2.1:5", "server": "192.0.2.2:443", "tls": tls}
+    changed = anonymizer.connection(record)["tls"]
+    assert changed == {"sni": "name-1.invalid", "certificate_names": ["name-1.invalid", "name-2.invalid"]}
+    value = anonymizer.value("tls_certificate_names", "*.secret.example, secret.example")
+    assert value == "name-2.invalid, name-1.invalid"

@@ -93,7 +93,7 @@ def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp
     written = {path.name for path in (tmp_path / "csv").iterdir()}
     assert written == {
         "throughput.csv", "connections.csv", "overhead.csv", "times.csv", "round-trips.csv", "limits.csv",
-        "retries-and-errors.csv", "transactions.csv", "provenance.json",
+        "retries-and-errors.csv", "transactions.csv", "object-times.csv", "provenance.json",
     }  # fmt: skip
     head = (tmp_path / "csv" / "overhead.csv").read_text().splitlines()[0]
     assert '"parts_bytes_tls_handshake"' in head
@@ -101,11 +101,19 @@ def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp
 
 def test_every_figure_can_be_drawn_also_of_a_run_without_captures(tmp_path: Path) -> None:
     bare = MadeRun(tmp_path / "bare")
-    bare.transaction(1, [said(0, 30, 32, 1002, opened=True)], capture=None)
+    two = [said(0, 30, 32, 1002, opened=True), said(40, 70, 72, 1002, opened=False)]
+    bare.transaction(1, two, capture=None)
     found = charts(reports_of([measured(made(tmp_path / "run")), measured(bare)]))
-    assert len({chart.name for chart in found}) == 6
+    assert [chart.name for chart in found] == [
+        "figure-4b-bundles",
+        "figure-5-over-time",
+        "figure-6a-connections",
+        "figure-6b-overhead",
+        "figure-3-round-trips",
+    ], "there is no workload of a single file"
     for chart in found:
         draw(chart)
+    assert [chart.name for chart in charts([report(bare)])] == ["figure-4b-bundles", "figure-5-over-time"]
 
 
 def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path, browser: Any) -> None:

@@ -56,6 +56,13 @@ def test_roles_follow_from_what_the_log_says_a_connection_carried() -> None:
     assert (row.tls_connections, row.tls_resumed, row.tls_unknown) == (3, 0, 0)
 
 
+def test_a_connection_that_was_open_before_the_capture_was_not_opened_in_it() -> None:
+    refused = connection(2, 0, established=False, syn_retransmissions=3)
+    older = connection(3, 0, established=False, downloaded_bytes=31)
+    (row,) = connection_rows(run_of(measured(connections=[connection(1, 0), refused, older])))
+    assert (row.opened.value, row.syn_retransmissions) == (2, 3)
+
+
 def test_objects_that_overlap_are_parallel() -> None:
     objects = [stored(exchange(start, 50, 60, use(port)), number=port) for start, port in ((0, 1), (10, 2), (55, 3))]
     (row,) = connection_rows(run_of(measured(objects, [connection(port, 0) for port in (1, 2, 3)])))

@@ -7,7 +7,6 @@ import pytest
 
 from bench import storage
 from bench.storage import Compared, Turn
-from bench.storage_sdks import plain_client
 from lab.services.service import Service
 from providers.plan import Workload
 
@@ -39,17 +38,3 @@ def test_the_same_files_go_both_ways_and_nothing_is_left(
     assert len(one.plain) == len(one.recorded) == 1
     assert one.ratio > 0
     assert one.dropped == 0
-
-
-def test_the_plain_clients_take_a_file_and_give_it_back(
-    swift_service: Service, client_of: Callable[[Service], None], tmp_path: Path
-) -> None:
-    import boto3
-
-    client_of(swift_service)
-    boto3.session.Session().client("s3").create_bucket(Bucket="bench-plain")
-    (tmp_path / "file").write_bytes(b"x" * 1000)
-    for provider in ("s3", "swift"):
-        with plain_client(provider, "bench-plain") as client:
-            client.upload(tmp_path / "file", provider)
-            client.download(provider)

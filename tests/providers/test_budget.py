@@ -9,7 +9,9 @@ from providers.errors import BudgetError
 from providers.plan import Workload
 from providers.prices import Prices, Usage
 
-PRICES = Prices(0.0, 0.0, 0.0, 1000.0, 5.0, 1.0, 0.0)  # 1 per MB downloaded, 0.005 for each PUT, 0.001 for each GET
+PRICES = Prices(
+    0.0, 0.0, 0.0, 1000.0, 5.0, 1.0, 0.0, 0.0
+)  # 1 per MB downloaded, 0.005 for each PUT, 0.001 for each GET
 
 
 def test_bodies_are_refused_before_the_limit_would_be_exceeded() -> None:

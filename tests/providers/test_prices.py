@@ -16,6 +16,7 @@ download_per_gb = 0.1
 write_per_1000 = 0.005
 read_per_1000 = 0.0004
 delete_per_1000 = 0
+retrieval_per_gb = 0
 """
 HEAD = 'name = "mine"\nsource = "an invoice"\ncurrency = "EUR"\n'
 
@@ -32,6 +33,8 @@ def test_objects_removed_early_are_charged_for_the_least_time_of_their_class() -
     prices = load_prices("bocchi2014").prices("glacier", "eu-west-1")
     assert prices is not None
     assert prices.charge(Usage(uploaded_bytes=10**9)) == pytest.approx(0.01 * 3)
+    # and their retrieval by the peak rate: 1 GB in four hours is 0.25 GB/h, charged for a month
+    assert prices.charge(Usage(downloaded_bytes=10**9)) == pytest.approx(0.12 + 0.25 * 0.01 * 24 * 30)
 
 
 def test_a_region_has_its_own_prices_where_the_table_has_them() -> None:
