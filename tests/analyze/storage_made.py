@@ -38,15 +38,17 @@ def stored(said: Exchange, size: int = 1000, number: int = 1, **given: Any) -> S
 
 
 def connection(port: int, start_ms: float, duration_ms: float = 100, **given: Any) -> Connection:
-    """To the service; `parts` are those of its byte ledger."""
-    parts = given.pop("parts", {})
+    """To the service; `parts` are those of its byte ledger, `carried` the bytes of payload, each once."""
+    parts, carried = given.pop("parts", {}), given.pop("carried", None)
     values: dict[str, Any] = {
         "server": SERVICE, "established": True, "syn_retransmissions": 0, "handshake_rtt_s": 0.010, "tls": True,
-        "tls_resumed": False, "tls_handshake_s": 0.020, "uploaded_bytes": 0, "downloaded_bytes": 0,
+        "tls_resumed": False, "tls_handshake_s": 0.020, "tls_records_measured": True,
+        "uploaded_bytes": 0, "downloaded_bytes": 0,
         "verdict_factor": None, "verdict_share": None, "verdict_confidence": None, "verdict_sentence": None,
     } | given  # fmt: skip
     sizes = tuple(parts.get(part, 0) for part in overhead.PARTS)
-    row = (*sizes, values["established"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443")
+    carried = sum(sizes[-3:]) if carried is None else carried
+    row = (*sizes, values["established"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443", carried, 0)
     return Connection(
         client=client(port), start_ns=START_NS + round(start_ms * MS), duration_s=duration_ms / 1e3, overhead_row=row,
         **values,

@@ -25,6 +25,8 @@ def row(server: str, sni: str | None, rtt_s: float | None, tls_s: float | None, 
     values |= {f"ledger_{part}": size for part, size in ledger.items()}
     values |= {"client": "10.0.0.1:40000", "server": server, "start_ns": HOUR_NS, "tls_sni": sni}
     values |= {"handshake_rtt_s": rtt_s, "tls_handshake_s": tls_s, "handshake_complete": True}
+    payload = ("application_bytes", "tls_record_bytes", "tls_handshake_bytes")
+    values |= {"client_to_server_unique_payload_bytes": sum(ledger.get(part, 0) for part in payload)}
     values |= {"tls_version": "1.3" if sni else None, "tls_resumed": False if sni else None}
     return tuple(values.get(name) for name in COLUMNS)
 
