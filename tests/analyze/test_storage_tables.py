@@ -257,7 +257,8 @@ def test_retries_and_errors_are_told_apart() -> None:
     (row,) = trouble_rows(run_of(measured(objects, direction="upload", status="failed"), nothing))
     assert (row.retries, row.retry_causes, row.retried_objects) == (2, {"503": 2}, 1)
     assert (row.errors, row.failed, row.failed_kinds) == (1, 1, {"endpoint_gone": 1, "credentials": 1})
-    assert (row.transactions, row.transactions_failed, row.availability) == (2, 2, pytest.approx(1 / 3))
+    assert (row.transactions, row.transactions_failed) == (2, 2)
+    assert row.availability == pytest.approx(1 / 3)
 
 
 def test_a_transaction_without_a_capture_is_told_by_the_log_alone() -> None:
@@ -265,4 +266,5 @@ def test_a_transaction_without_a_capture_is_told_by_the_log_alone() -> None:
     (row,) = transaction_rows(run_of(one))
     assert (row.connections, row.wire_bytes, row.lookups) == (None, None, None)
     assert row.throughput_bps == pytest.approx(8000 / 0.002)
-    assert connection_rows(run_of(one)) == limit_rows(run_of(one)) == []
+    assert connection_rows(run_of(one)) == []
+    assert limit_rows(run_of(one)) == []
