@@ -115,6 +115,9 @@ def _add_publish(parser: argparse.ArgumentParser) -> None:
     _add_account(parser)
     parser.add_argument("--dry-run", action="store_true", help="print what would be put; no service is asked")
     parser.add_argument("--again", action="store_true", help="also what was put before: it counts twice then")
+    parser.add_argument(
+        "--no-verdict", action="store_true", help="without what limited the transfers: fewer custom metrics to pay"
+    )
     _add_output(parser)
 
 
@@ -171,7 +174,12 @@ def _publish(arguments: argparse.Namespace) -> int:
     progress = Progress(wanted=not arguments.quiet)
     try:
         published = publish_run(
-            arguments.run, _account(arguments), progress, dry_run=arguments.dry_run, again=arguments.again
+            arguments.run,
+            _account(arguments),
+            progress,
+            dry_run=arguments.dry_run,
+            again=arguments.again,
+            verdicts=not arguments.no_verdict,
         )
     finally:
         progress.clear()
@@ -192,8 +200,8 @@ def _published_text(published: Published, *, dry_run: bool) -> str:
     verb = "would be put" if dry_run else "put"
     where = f" in {published.region}" if published.region else ""
     lines.append(
-        f"{published.values:,} values {verb} as {len(published.data):,} data in {published.requests:,} requests: "
-        f"namespace {NAMESPACE}{where}"
+        f"{published.values:,} values {verb} as {len(published.data):,} data in {published.requests:,} requests, "
+        f"{published.metrics:,} custom metrics: namespace {NAMESPACE}{where}"
     )
     return "\n".join(lines)
 
@@ -206,6 +214,7 @@ def _published_record(published: Published, *, dry_run: bool) -> dict[str, objec
         "region": published.region,
         "values": published.values,
         "requests": published.requests,
+        "metrics": published.metrics,
         "data": [datum.as_record() for datum in published.data],
         "notes": list(published.notes),
         "problems": list(published.problems),

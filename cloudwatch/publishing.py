@@ -48,13 +48,12 @@ class Datum:
     def as_record(self) -> Record:
         """As PutMetricData takes it."""
         first = self.values[0]
+        wanted = (("run", self.run), ("index", first.index), ("part", first.part), ("factor", first.factor))
+        dimensions = {name: value for name, value in wanted if value is not None}
         counted = Counter(value.value for value in self.values)
         return {
             "MetricName": first.metric,
-            "Dimensions": [
-                {"Name": name, "Value": value}
-                for name, value in (("run", self.run), ("index", first.index), ("part", first.part))
-            ],
+            "Dimensions": [{"Name": name, "Value": value} for name, value in dimensions.items()],
             "Timestamp": moment(first.time_ns // _MINUTE_NS * _MINUTE_NS),
             "Values": list(counted),
             "Counts": [float(count) for count in counted.values()],
@@ -78,14 +77,28 @@ class Published:
         """How many."""
         return sum(len(datum.values) for datum in self.data)
 
+    @property
+    def metrics(self) -> int:
+        """How many custom metrics that is: each name with its own dimensions is one, and is charged as one."""
+        first = (datum.values[0] for datum in self.data)
+        return len({(one.metric, one.index, one.part, one.factor) for one in first})
 
-def publish_run(folder: Path, account: Account, tell: Tell, *, dry_run: bool = False, again: bool = False) -> Published:
+
+def publish_run(
+    folder: Path,
+    account: Account,
+    tell: Tell,
+    *,
+    dry_run: bool = False,
+    again: bool = False,
+    verdicts: bool = True,
+) -> Published:
     """Put the values of a run that were not put before; `CloudWatchError` if nothing can be put."""
     facts = run_facts(folder)
     instance = facts.instance(None)
     account = replace(account.checked(), region=account.region or (instance.region if instance else None))
     notes: list[str] = []
-    found = values_of(folder, notes)
+    found = values_of(folder, notes, verdicts=verdicts)
     if not found:
         raise CloudWatchError(f"{folder}: no complete pair: there is nothing to publish")
     service = None if dry_run else open_service(account, tell)
@@ -114,9 +127,9 @@ def _put(service: Service, requests: Sequence[list[Datum]], published: Path, tar
 
 def data_of(run: str, values: Sequence[Value]) -> list[Datum]:
     """The values by metric, dimensions and minute, in order of time; no datum has more values than are taken."""
-    groups = dict[tuple[int, str, str, str], list[Value]]()
+    groups = dict[tuple[int, str | None, str, str, str | None], list[Value]]()
     for value in sorted(values, key=lambda value: value.time_ns):
-        key = (value.time_ns // _MINUTE_NS, value.index, value.part, value.metric)
+        key = (value.time_ns // _MINUTE_NS, value.index, value.part, value.metric, value.factor)
         groups.setdefault(key, []).append(value)
     return [
         Datum(run, tuple(group[first : first + MOST_VALUES_OF_DATUM]))

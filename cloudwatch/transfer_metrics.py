@@ -2,6 +2,7 @@
 say from `analysis/transfers.parquet`, which `vmtrace report` leaves there.
 """
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,9 +32,21 @@ _UNITS = {
     "spacing_p99_s": "Seconds",
     "spacing_max_s": "Seconds",
     "oversize": "Count",
+    "verdict_confidence": "None",
+    "verdict": "Count",
+    "limited_time_share": "None",
+    "lost_share": "None",
 }
 """By the names that the run's report has, with CloudWatch's units: it has none for shares of 1."""
-_OF_PACKETS = tuple(name for name in _UNITS if name not in {"goodput_bps", "ping_mean_s"} and "kernel" not in name)
+_OF_VERDICT = frozenset({"verdict_confidence", "verdict", "limited_time_share", "lost_share"})
+"""These but the first are of one factor each."""
+_OF_PROGRAMS = frozenset({"goodput_bps", "ping_mean_s", "kernel_min_rtt_s", "kernel_retransmission_rate"})
+_OF_PACKETS = tuple(name for name in _UNITS if name not in _OF_PROGRAMS | _OF_VERDICT)
+_LEAST_CONFIDENCE = 0.6
+"""Below it a verdict is left open (docs/verdict.md); a test compares it with that of the analysis."""
+_OPEN = "undetermined"
+_WAITING = "idle"
+"""Waiting for the other side loses nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +54,15 @@ class Value:
     """One number of one transfer."""
 
     sequence: int
-    index: str
+    index: str | None
+    """None for what is not told apart by it."""
     part: str
     time_ns: int
     """When the transfer began."""
     metric: str
     value: float
+    factor: str | None = None
+    """What limited the transfer, of a metric that is of one factor."""
 
     @property
     def unit(self) -> str:
@@ -56,13 +72,71 @@ class Value:
     @property
     def identity(self) -> str:
         """What makes it the same value when the run is published again."""
-        return f"{self.sequence} {self.part} {self.metric}"
+        of_factor = f" {self.factor}" if self.factor else ""
+        return f"{self.sequence} {self.part} {self.metric}{of_factor}"
 
 
-def values_of(folder: Path, notes: list[str]) -> list[Value]:
-    """All values of a run's complete pairs, in order."""
-    measured = _measured(folder, notes)
-    return [value for pair in pairs(folder) if pair.get("status") == "complete" for value in _of_pair(pair, measured)]
+def values_of(folder: Path, notes: list[str], *, verdicts: bool = True) -> list[Value]:
+    """All values of a run's complete pairs, in order; those of the verdicts can be left out."""
+    rows = _measured(folder, notes)
+    measured = {place: _numbers(row) for place, row in rows.items()}
+    limits = {place: _limits(row) for place, row in rows.items()} if verdicts else {}
+    factors = sorted({factor for limit in limits.values() for factor in limit} - {_WAITING})
+    found = list[Value]()
+    for pair in pairs(folder):
+        if pair.get("status") == "complete":
+            found += _of_pair(pair, measured)
+            if verdicts:
+                found += _verdicts_of_pair(pair, rows, limits, factors)
+    return found
+
+
+def _verdicts_of_pair(
+    pair: Record,
+    rows: dict[tuple[int, str], Record],
+    limits: dict[tuple[int, str], dict[str, tuple[float, float]]],
+    factors: list[str],
+) -> Iterator[Value]:
+    """A factor that any transfer of the run has is there for all, 0 where it did not limit: the average is a mean.
+
+    They have no index: with one, each would be ten custom metrics to pay in a plan of ten indices.
+    """
+    sequence = whole(pair.get("sequence"))
+    if sequence is None:
+        return
+    for part in PARTS:
+        time_ns, row = whole(record(pair.get(part)).get("start_ns")), rows.get((sequence, part))
+        if time_ns is None or row is None:
+            continue
+        confidence, factor = number(row.get("verdict_confidence")), text(row.get("verdict_factor"))
+        if confidence is not None and factor:
+            yield Value(sequence, None, part, time_ns, "verdict_confidence", confidence)
+            named = one_line(factor) if confidence >= _LEAST_CONFIDENCE else _OPEN
+            yield Value(sequence, None, part, time_ns, "verdict", 1.0, named)
+        limit = limits.get((sequence, part), {})
+        totals = (
+            sum(time_s for time_s, _ in limit.values()),
+            sum(lost for name, (_, lost) in limit.items() if name != _WAITING),
+        )
+        for place, metric in enumerate(("limited_time_share", "lost_share")):
+            if totals[place] > 0:
+                for name in factors:
+                    share = limit.get(name, (0.0, 0.0))[place] / totals[place]
+                    yield Value(sequence, None, part, time_ns, metric, share, name)
+
+
+def _limits(row: Record) -> dict[str, tuple[float, float]]:
+    """Seconds and lost bytes by factor; nothing if they are not known, or make no sense."""
+    try:
+        content = record(json.loads(text(row.get("limits")) or "{}"))
+    except ValueError:
+        return {}
+    found = {}
+    for factor, numbers in content.items():
+        if isinstance(numbers, list) and len(numbers) == 2 and _finite(numbers[0]) and numbers[0] >= 0:
+            lost = numbers[1] if _finite(numbers[1]) and numbers[1] >= 0 else 0.0
+            found[one_line(factor)] = (float(numbers[0]), float(lost))
+    return found
 
 
 def _of_pair(pair: Record, measured: dict[tuple[int, str], Record]) -> Iterator[Value]:
@@ -98,7 +172,7 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
     """What the packets say, by sequence and part. Without it there is less to publish, which is told."""
     content = read(folder, MEASURED)
     if content is None:
-        notes.append(f"no {MEASURED}: loss, RTT and spacing of the packets are there after `vmtrace report {folder}`")
+        notes.append(f"no {MEASURED}: loss, RTT, spacing and verdicts are there after `vmtrace report {folder}`")
         return {}
     try:
         import pyarrow as pa
@@ -112,10 +186,14 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
             f"{folder / MEASURED}: {one_line(error)}: remove it, and `vmtrace report` makes it anew"
         ) from None
     return {
-        (row["sequence"], row["role"]): {name: row.get(name) for name in _OF_PACKETS if _finite(row.get(name))}
+        (row["sequence"], row["role"]): row
         for row in rows
         if isinstance(row.get("sequence"), int) and isinstance(row.get("role"), str)
     }
+
+
+def _numbers(row: Record) -> Record:
+    return {name: row.get(name) for name in _OF_PACKETS if _finite(row.get(name))}
 
 
 def _finite(value: object) -> bool:

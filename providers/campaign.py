@@ -95,6 +95,7 @@ class _Run:
         self._interruption = Interruption()
         self._finished = self._failed = self._failed_in_a_row = 0
         self._part_bytes: int | None = None
+        self._endpoint = order.endpoint_url or ""
         self._archives = self._uploads_began = False
         self._error: ServiceError | None = None
         self._last_failure: ServiceError | None = None
@@ -102,8 +103,8 @@ class _Run:
     def _build(self) -> Service:
         return registry.build(self._provider, self._target)
 
-    def _about(self, endpoint: str | None = None) -> str:
-        where = endpoint or self._order.endpoint_url
+    def _about(self) -> str:
+        where = self._folder.state.get("endpoint")
         return f"{self._provider.name} ({where})" if where else self._provider.name
 
     # The course of a run.
@@ -116,6 +117,7 @@ class _Run:
                 service = self._told(self._build)
             stack.callback(service.close)
             self._part_bytes, self._archives = service.part_bytes, service.archives
+            self._endpoint = service.endpoint
             self._check_rights()
             folder = RunFolder.create(self._order.out, self._first_state(service.sdk))
             stack.callback(folder.close)
@@ -160,11 +162,11 @@ class _Run:
             self._folder.note(left_behind=left)
         error = None
         if self._error is not None:
-            error = self._error.told(self._about(self._folder.state.get("endpoint")))
+            error = self._error.told(self._about())
         elif status == INTERRUPTED:
             error = "interrupted"
         elif self._last_failure is not None:
-            last = self._last_failure.told(self._about(self._folder.state.get("endpoint")))
+            last = self._last_failure.told(self._about())
             error = f"{self._failed} of {self._finished} transactions had failures, the last: {last}"
         self._note_usage()
         failure = self._error or self._last_failure
@@ -259,7 +261,7 @@ class _Run:
             "command": order.command,
             "provider": self._provider.name,
             "region": order.region,
-            "endpoint": order.endpoint_url,
+            "endpoint": self._endpoint or None,
             "endpoint_told": order.endpoint_url,
             "container": self._container,
             "container_created": False,

@@ -206,6 +206,8 @@ def transaction_text(record: dict[str, Any]) -> str:
     capture = record["capture"]
     if capture is not None and capture["dropped"]:
         parts.append(f"{capture['dropped']} packets NOT CAPTURED")
+    if capture is not None and capture["error"]:
+        parts.append(f"the capture ended early: {capture['error']}")
     if record["status"] != "complete":
         parts.append(f"{record['status']}: {record['error']}")
     return ", ".join(parts)

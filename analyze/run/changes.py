@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from analyze.run.limits import FACTORS, time_share_of
 from analyze.run.measure import Measures
 from analyze.run.records import ROLES
 from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
@@ -40,6 +41,11 @@ OF_CAPTURES: dict[str, Callable[[Measures], float | None]] = {
     "window_mean_bytes": lambda one: one.window_mean_bytes,
     "window_limited_fraction": lambda one: one.window_limited_fraction,
 }
+LIMITED_BY = {f"limited_by_{factor}": factor for factor in FACTORS}
+"""The share of a transfer's time that a factor limited, by the name it has here."""
+
+
+OF_CAPTURES |= {name: time_share_of(factor) for name, factor in LIMITED_BY.items()}
 PING = "ping_mean_s"
 """Of the baseline before each pair."""
 
@@ -91,10 +97,10 @@ class RunComparison:
         return [change for change in self.changes if change.change is not None]
 
 
-def compare_runs(before: RunResults, after: RunResults) -> RunComparison:
-    """Compare run with run."""
+def compare_runs(before: RunResults, after: RunResults, only: Callable[[str], bool] | None = None) -> RunComparison:
+    """Compare run with run, in all metrics or only some of them; p is adjusted for those."""
     notes = list[str]()
-    samples = list(_samples(before, after, notes))
+    samples = [one for one in _samples(before, after, notes) if only is None or only(one.metric)]
     permutations = max(PERMUTATIONS, _PERMUTATIONS_FOR_EACH * len(samples) - 1)
     found = [_change(sample, permutations) for sample in samples]
     adjusted = holm([change.difference.p for change in found])
@@ -114,6 +120,10 @@ class _Sample:
 
 def _samples(before: RunResults, after: RunResults, notes: list[str]) -> Iterator[_Sample]:
     by_index = [one for index in _common(before, after, notes) for one in _of_index(before, after, index, notes)]
+    never = {(one.part, one.metric) for one in by_index if one.metric in LIMITED_BY} - {
+        (one.part, one.metric) for one in by_index for group in one.groups if group.before.any() or group.after.any()
+    }
+    by_index = [one for one in by_index if (one.part, one.metric) not in never]
     names = list(dict.fromkeys((one.part, one.metric) for one in by_index))
     if len({one.index for one in by_index}) > 1:
         for part, metric in names:

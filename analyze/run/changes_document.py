@@ -5,6 +5,8 @@ from typing import Any
 from analyze.run.changes import Change, RunComparison
 from analyze.run.results import RunResults
 from analyze.run.statistics import CONFIDENCE
+from analyze.run.verdict.of_set import verdict_change
+from analyze.run.verdict.records import verdict_change_record
 from analyze.trace import version
 
 SCHEMA = "vmtrace.runs_comparison/1"
@@ -22,6 +24,7 @@ def document(comparison: RunComparison) -> Record:
         "after": _run(comparison.after),
         "tested": comparison.tested,
         "changes": [_change(change) for change in comparison.changes],
+        "verdicts": verdict_change_record(verdict_change(comparison)),
         "notes": list(comparison.notes),
     }
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 from analyze.run.changes import Change, RunComparison
 from analyze.run.statistics import Estimate
+from analyze.run.verdict.of_run import run_verdict
+from analyze.run.verdict.of_set import verdict_change
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ def show(comparison: RunComparison, console: "Console") -> None:
     console.print(table(comparison, console.width))
     for line in verdict(comparison):
         console.print(Text(line), soft_wrap=True)
+    if any(run_verdict(run).judged for run in (comparison.before, comparison.after)):
+        console.print(Text(verdict_change(comparison).sentence), soft_wrap=True)
 
 
 def heading(comparison: RunComparison) -> Iterator[str]:

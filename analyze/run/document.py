@@ -14,6 +14,14 @@ from analyze.run.results import Choice, RunResults
 from analyze.run.table_records import Record, flat, tables
 from analyze.run.tables import run_baseline
 from analyze.run.two_sides_table import clock_row
+from analyze.run.verdict.of_set import verdict_changes
+from analyze.run.verdict.records import (
+    csv_tables,
+    pair_verdict_records,
+    verdict_change_record,
+    verdict_change_rows,
+    verdict_record,
+)
 from analyze.trace import version
 
 
@@ -24,6 +32,7 @@ def document(runs: Sequence[RunResults], choices: Sequence[Choice]) -> Record:
         "vmtrace": version(),
         "confidence": 0.95,
         "runs": [_run(run, choice) for run, choice in zip(runs, choices, strict=True)],
+        "verdict_changes": [verdict_change_record(one) for one in verdict_changes(runs)],
     }
 
 
@@ -55,6 +64,8 @@ def _run(results: RunResults, choice: Choice) -> Record:
         },
         "clock": asdict(clock_row(results)),
         "drawn_pair": {"sequence": choice.pair.sequence, "reason": choice.reason},
+        "verdict": verdict_record(results),
+        "pair_verdicts": pair_verdict_records(results),
         **tables(results),
     }
 
@@ -66,12 +77,16 @@ def write_csv(runs: Sequence[RunResults], folder: Path, provenance: Provenance) 
     make_folder(folder)
     rows: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        for name, records in tables(run).items():
+        for name, records in (tables(run) | csv_tables(run)).items():
             rows.setdefault(name, []).extend({"run": run.name} | flat(record) for record in records)
     for name, content in rows.items():
         if not content:
             continue  # what no run has is no table
         with writing(folder / f"{name.replace('_', '-')}.csv") as out:
             write(pa.Table.from_pylist(content), out)
+    changes = [flat(row) for one in verdict_changes(runs) for row in verdict_change_rows(one)]
+    if changes:
+        with writing(folder / "verdict-changes.csv") as out:
+            write(pa.Table.from_pylist(changes), out)
     with writing(folder / "provenance.json") as out:
         out.write(json.dumps(provenance, indent=2).encode() + b"\n")

@@ -1,7 +1,7 @@
 """The short answer of a run on the terminal: Table 2, how probe and data go together, and what is missing."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from analyze.run.charts.throughput_pairs import correlation_text
@@ -20,7 +20,10 @@ from analyze.run.tables import (
 )
 from analyze.run.two_sides_table import ClockRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import variation
+from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.words import answer, spread_sentence
+from analyze.run.verdict.of_set import verdict_changes
+from analyze.run.verdict.words import verdict_lines
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ def show(results: RunResults, console: "Console") -> None:
         console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
     for line in baseline_lines(results):
         console.print(Text(f"  {line}"), soft_wrap=True)
+    for line in verdict_lines(results):
+        console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
     console.print()
     rows = metrics_rows(results)
     console.print(metrics_table(rows))
@@ -47,9 +52,18 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
-    for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results)):
+    for lines in (limit_lines(results), two_sides_lines(results), variation_lines(results), interval_lines(results)):
         for line in lines:
             console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
+
+
+def show_changes(runs: Sequence[RunResults], console: "Console") -> None:
+    """Print what is different about what limited several runs; nothing for one alone."""
+    from rich.text import Text
+
+    for one in verdict_changes(runs):
+        console.print()
+        console.print(Text("\n".join(wrapped(one.sentence, console.width))), soft_wrap=True)
 
 
 def wrapped(line: str, width: int) -> list[str]:

@@ -6,9 +6,10 @@ data.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analyze.run.measure import Measures
 from analyze.run.records import ROLES, Role
 from analyze.run.results import RunResults
 from analyze.run.transfers import MeasuredTransfer
@@ -33,11 +34,41 @@ class LimitRow:
     """Of what all factors but waiting for the other side lost."""
 
 
+FACTORS = (
+    "setup", "host_stall", "timeout_wait", "loss_recovery", "receiver_window", "application", "slow_start",
+    "token_bucket", "bottleneck_bandwidth", "send_buffer", "congestion_window", "unknown",
+)  # fmt: skip
+"""That can hold a transfer back; `idle`, waiting for the other side, holds back nothing."""
+
+
+def time_shares(one: Measures) -> dict[str, float] | None:
+    """Of a transfer's time, the share of every factor; None if its limits are not known."""
+    limits = json.loads(one.limits or "{}")
+    all_s = sum(time_s for time_s, _ in limits.values())
+    return {factor: limits[factor][0] / all_s if factor in limits else 0.0 for factor in FACTORS} if all_s else None
+
+
+def time_share_of(factor: str) -> Callable[[Measures], float | None]:
+    """The share of one factor, for tables of metrics."""
+    return lambda one: (time_shares(one) or {}).get(factor)
+
+
 def limit_rows(run: RunResults) -> list[LimitRow]:
     """For each role its factors, the one that lost most first."""
     return [
         row for role in ROLES for row in _of_role(role, [one for one in run.transfers if one.transfer.role == role])
     ]
+
+
+def lost_and_time(transfers: Iterable[MeasuredTransfer]) -> tuple[Counter[str], Counter[str]]:
+    """Seconds, and bytes lost, of these transfers by factor."""
+    times: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for one in transfers:
+        for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
+            times[factor] += time_s
+            lost[factor] += lost_bytes or 0
+    return times, lost
 
 
 def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow]:
@@ -47,12 +78,7 @@ def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow
         if one.measures.verdict_factor and not is_open(one.measures.verdict_confidence)
     )
     judged = sum(one.measures.verdict_factor is not None for one in transfers)
-    times: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    for one in transfers:
-        for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
-            times[factor] += time_s
-            lost[factor] += lost_bytes or 0
+    times, lost = lost_and_time(transfers)
     all_s = sum(times.values())
     all_lost = sum(value for factor, value in lost.items() if factor != "idle")
     rows = [

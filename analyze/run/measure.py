@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from analyze.run.fields import endpoint
 from analyze.run.records import Connection, Endpoint, Side, Transfer
+from analyze.run.verdict.judged import Judged, of_record
 from analyze.trace import Options, Trace, TraceError, read
 
 _SAMPLES_LIMIT = 5_000_000
@@ -65,8 +66,14 @@ class Measures:
     """Of the bytes that were lost, or delivered, by this factor (docs/json.md)."""
     verdict_confidence: float | None = None
     verdict_sentence: str | None = None
+    verdict_agreement: str | None = None
+    """What the captures of both sides say of each other's verdicts: see `analyze.run.verdict.judged.Agreement`."""
+    verdict: str | None = None
+    """All of the verdict, as JSON (`analyze.run.verdict.judged.Judged`)."""
     limits: str | None = None
     """Time in seconds and lost bytes by factor over all connections, as JSON: `{"slow_start": [0.2, 40000]}`."""
+    limit_intervals: str | None = None
+    """When what limited, by the capture's own clock, as JSON: `[["sender", "slow_start", start_ns, end_ns]]`."""
     capture_goodput_bps: float | None = None
     unseen_acked_bytes: int | None = None
     """Bytes that were acknowledged, and that the capture missed."""
@@ -91,6 +98,12 @@ class Measures:
     gaps_at_receiver: int | None = None
     gaps_path_or_receiver: int | None = None
     gaps_unlocated: int | None = None
+    pauses_at_sender_s: float | None = None
+    """Time in these pauses."""
+    pauses_on_path_s: float | None = None
+    pauses_at_receiver_s: float | None = None
+    pauses_elsewhere_s: float | None = None
+    """Of those that could not be placed between path and host."""
     longest_gap_s: float | None = None
     longest_gap_at: str | None = None
     longest_gap_reason: str | None = None
@@ -108,6 +121,8 @@ class Flow:
     at_sender: bool
     """True if the capture was made where the bytes were sent."""
     matched_by: str
+    side: Side
+    """Of the run: whose capture it is."""
 
     def get(self, name: str) -> Any:
         """A number of this direction."""
@@ -229,7 +244,8 @@ def _flow(trace: Trace, row: int, connection: Connection, *, at_sender: bool, ma
     local_is_client = client is not None and client[1] == connection.local[1]
     forth = local_is_client == connection.upload
     direction = "client_to_server" if forth else "server_to_client"
-    return Flow(trace, int(content["id"]), content, direction, at_sender, matched_by)
+    side: Side = "sender" if at_sender == connection.upload else "receiver"
+    return Flow(trace, int(content["id"]), content, direction, at_sender, matched_by, side)
 
 
 def _together(flows: Sequence[Flow]) -> Measures:
@@ -259,22 +275,42 @@ def _together(flows: Sequence[Flow]) -> Measures:
 def _verdict(flows: Sequence[Flow]) -> dict[str, Any]:
     judged = [(flow, flow.trace.records([flow.connection])[0]) for flow in flows]
     together: dict[str, list[float | None]] = {}
+    intervals = []
     for flow, record in judged:
-        for limit in record[flow.direction]["limits"]:
+        direction = record[flow.direction]
+        for limit in direction["limits"]:
             known = together.setdefault(limit["factor"], [0.0, 0])
             known[0] = (known[0] or 0.0) + limit["time_s"]
             lost = limit["lost_bytes"]
             known[1] = None if lost is None or known[1] is None else known[1] + lost
-    largest, record = max(judged, key=lambda one: one[0].get("payload_bytes") or 0)
+        intervals += [
+            [flow.side, one["factor"], one["start_ns"], one["end_ns"]] for one in direction.get("limit_intervals", ())
+        ]
+    limits = json.dumps(together) if together else None
+    kept = {"limits": limits, "limit_intervals": json.dumps(intervals) if intervals else None}
+    found = judged_of(judged)
+    return kept | (verdict_fields(found) if found is not None else {})
+
+
+def judged_of(flows: Sequence[tuple[Flow, dict[str, Any]]]) -> Judged | None:
+    """The verdict of one capture: on its flow with most payload. None if it is not on the transfer's own data."""
+    largest, record = max(flows, key=lambda one: one[0].get("payload_bytes") or 0)
     verdict = record["verdict"]
     if verdict is None or verdict["direction"] != largest.direction:
-        return {"limits": json.dumps(together) if together else None}
+        return None
+    all_s = sum(limit["time_s"] for limit in record[largest.direction]["limits"])
+    return of_record(verdict, largest.side, all_s, largest.get("unique_payload_bytes") or 0)
+
+
+def verdict_fields(found: Judged) -> dict[str, Any]:
+    """A verdict by the names that `Measures` has."""
     return {
-        "verdict_factor": verdict["factor"],
-        "verdict_share": verdict["share"],
-        "verdict_confidence": verdict["confidence"],
-        "verdict_sentence": verdict["sentence"],
-        "limits": json.dumps(together),
+        "verdict_factor": found.factor,
+        "verdict_share": found.share,
+        "verdict_confidence": found.confidence,
+        "verdict_sentence": found.sentence,
+        "verdict_agreement": found.agreement,
+        "verdict": found.as_json(),
     }
 
 

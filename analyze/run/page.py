@@ -10,9 +10,11 @@ from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.human import baseline_lines, heading, trouble
 from analyze.run.markup import Cell, estimate_text, index_name, number_text, sortable_table, table
+from analyze.run.page_intervals import intervals_part
 from analyze.run.page_limits import limits_part
-from analyze.run.page_pairs import pairs_part, verdict_part
+from analyze.run.page_pairs import pairs_part
 from analyze.run.page_variation import two_sides_part, variation_part
+from analyze.run.page_verdict import changes_part, run_verdict_part
 from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.provenance import Provenance
 from analyze.run.results import RunResults
@@ -36,13 +38,14 @@ def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenanc
     parts = {
         "title": escape(", ".join(printable(run.name) for run in runs)),
         "summary": "".join(map(_summary, runs)) + _beside(runs),
-        "verdict": _each(runs, verdict_part),
+        "verdict": _each(runs, run_verdict_part) + changes_part(runs),
         "pairs": _each(runs, pairs_part),
         "plan": _each(runs, _plan),
         "metrics": _each(runs, _metrics),
         "relation": _each(runs, _relation),
         "limits": _each(runs, limits_part),
         "variation": _each(runs, variation_part),
+        "limit_influences": _each(runs, intervals_part),
         "two_sides": _each(runs, two_sides_part),
         "transfers": _each(runs, _transfers),
         "provenance": escape(json.dumps(provenance, indent=2)),

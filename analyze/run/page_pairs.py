@@ -1,15 +1,10 @@
 """Every pair of a run in one table that is sorted by a click: what limited its data transfer, and how it went."""
 
-from html import escape
-
 from analyze.palette import FACTORS
-from analyze.run.limits import limit_rows, limit_sentences
 from analyze.run.markup import Cell, index_name, sortable_table
 from analyze.run.measure import Measures
-from analyze.run.records import ROLES, Pair
+from analyze.run.records import Pair
 from analyze.run.results import RunResults
-from analyze.run.variation.findings import variation
-from analyze.run.variation.words import spread_sentence
 from analyze.units import ABSENT, plural, printable, seconds, share, si
 from analyze.verdict import is_open
 
@@ -18,14 +13,6 @@ _HEAD = (
     Cell("pair"), Cell("index", left=True), Cell("since start"), Cell("limiting factor", left=True), Cell("share"),
     Cell("confidence"), Cell("throughput"), Cell("probe"), Cell("loss"), Cell("mean RTT"), Cell("verdict", left=True),
 )  # fmt: skip
-
-
-def verdict_part(run: RunResults) -> str:
-    """The answer before all tables: what limited the transfers, and whether throughput is unstable."""
-    said = [*limit_sentences(limit_rows(run))]
-    found = variation(run)
-    said += [spread_sentence(role, found.overall(role)) for role in ROLES]
-    return "".join(f'<p class="sentence">{escape(one[:1].upper() + one[1:])}.</p>' for one in said)
 
 
 def pairs_part(run: RunResults) -> str:

@@ -24,11 +24,15 @@ from analyze.run.tables import (
 from analyze.run.transfers import MeasuredTransfer
 from analyze.run.two_sides_table import TwoSidesRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import Finding, SpreadRow, variation
+from analyze.run.variation.interval_words import interval_sentence
+from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.run.variation.words import sentence
 
 Record = dict[str, Any]
 
 _UNITS = ("_s", "_bps", "_rate")
+_KEPT_ONLY = frozenset({"problem", "verdict", "limit_intervals"})
+"""In tables of their own, or under another name."""
 _OF_TWO_SIDES = ("two_sides_", "one_way_delay_", "clock_", "gaps_", "longest_gap_")
 
 
@@ -42,6 +46,7 @@ def tables(results: RunResults) -> dict[str, list[Record]]:
         "limits": [asdict(row) for row in limit_rows(results)],
         "stability": [_spread(row) for row in variation(results).spreads],
         "influences": [_finding(one) for one in variation(results).findings],
+        "limit_influences": [_interval_finding(one) for one in interval_findings(results)],
         "two_sides": [_fields(row) for row in two_sides_rows(results)],
         "transfers": [_transfer(one) for one in results.transfers],
     }
@@ -143,6 +148,37 @@ def _finding(one: Finding) -> Record:
     }
 
 
+def _interval_finding(one: IntervalFinding) -> Record:
+    metric = one.metric
+    return {
+        "factor": one.factor,
+        "metric": metric.name,
+        "label": metric.full_label,
+        "source": metric.source,
+        "dimensions": metric.dimensions,
+        "unit": metric.unit,
+        "judgement": one.judgement,
+        "sentence": interval_sentence(one),
+        "intervals": one.intervals,
+        "transfers": one.transfers,
+        "periods": one.periods,
+        "inside": one.inside,
+        "outside": one.outside,
+        "difference": one.difference.as_record(),
+        "p95_inside": one.p95_inside,
+        "period_s": one.period_s,
+        "coverage": one.coverage,
+        "weight": one.weight,
+        "spearman": Estimate(one.spearman, None, None, one.periods).as_record(),
+        "lag_s": one.lag_s,
+        "lags_tried": one.lags_tried,
+        "effective_transfers": one.effective_transfers,
+        "p_value": one.p_value,
+        "p_adjusted": one.p_adjusted,
+        "reason": one.reason,
+    }
+
+
 def _correlation(row: CorrelationRow) -> Record:
     return {"index": row.index, "pearson": row.pearson.as_record(), "spearman": row.spearman.as_record()}
 
@@ -177,7 +213,7 @@ def _transfer(one: MeasuredTransfer) -> Record:
         "congestion_control": kernel.congestion_control if kernel else None,
         "dropped": one.transfer.dropped,
         "trouble": one.capture_trouble,
-        **{name: value for name, value in asdict(one.measures).items() if name != "problem"},
+        **{name: value for name, value in asdict(one.measures).items() if name not in _KEPT_ONLY},
     }
 
 

@@ -21,12 +21,13 @@ from analyze.run.measure import Captures, Measures, measure
 from analyze.run.records import ROLES, SIDES, Pair, Role, Run, Side, Transfer
 from analyze.run.run_folder import capture_file
 from analyze.run.two_sides import two_sides
+from analyze.run.verdict.of_transfer import verdict_of_both
 from analyze.trace import version
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
 
-_FORMAT = 2
+_FORMAT = 3
 """Raised when the meaning of a kept number changes within a version of vmtrace."""
 
 _COLUMN_TYPES: dict[object, pa.DataType] = {
@@ -133,7 +134,8 @@ class Measuring:
         found = measure(transfer, files, captures)
         if not self._compared or len(files) < len(SIDES) or found.captured_at is None:
             return found
-        return replace(found, **two_sides(transfer, captures))
+        matched = replace(found, **two_sides(transfer, captures))
+        return replace(matched, **verdict_of_both(transfer, matched, captures))
 
     def _keep(self) -> None:
         rows = [

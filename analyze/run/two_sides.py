@@ -24,6 +24,13 @@ _PLACES = {
     Location.PATH_OR_RECEIVER: "gaps_path_or_receiver",
     Location.UNKNOWN: "gaps_unlocated",
 }
+_PAUSES_ELSEWHERE = "pauses_elsewhere_s"
+_PAUSES = {
+    "pauses_at_sender_s": Location.SENDER,
+    "pauses_on_path_s": Location.PATH,
+    "pauses_at_receiver_s": Location.RECEIVER,
+    _PAUSES_ELSEWHERE: None,
+}
 
 
 def two_sides(transfer: Transfer, captures: Captures) -> dict[str, Any]:
@@ -85,9 +92,14 @@ def _delays(parts: list[DirectionResult]) -> dict[str, Any]:
 def _gaps(parts: list[DirectionResult]) -> dict[str, Any]:
     gaps = [gap for part in parts for gap in part.gaps]
     places = Counter(gap.location for gap in gaps)
+    paused_s = dict.fromkeys(_PAUSES, 0.0)
+    for gap in gaps:
+        name = next((name for name, where in _PAUSES.items() if where == gap.location), _PAUSES_ELSEWHERE)
+        paused_s[name] += gap.length_s
     longest = max(gaps, key=lambda gap: gap.length_s, default=None)
     return {
         **{name: places[place] for place, name in _PLACES.items()},
+        **paused_s,
         "longest_gap_s": longest.length_s if longest else None,
         "longest_gap_at": longest.location.value if longest else None,
         "longest_gap_reason": longest.reason.value if longest else None,

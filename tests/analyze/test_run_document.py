@@ -215,7 +215,8 @@ def test_csv_has_a_file_for_each_table_with_provenance_beside_it(small_run: Any,
     write_csv(runs, folder, provenance.of_runs(runs))
     assert {path.name for path in folder.iterdir()} == {
         "table-1.csv", "table-2.csv", "correlation.csv", "prediction.csv", "limits.csv", "stability.csv",
-        "influences.csv", "transfers.csv", "provenance.json",
+        "influences.csv", "transfers.csv", "provenance.json", "verdict.csv", "verdict-factors.csv",
+        "verdict-evidence.csv", "verdict-what-if.csv", "pair-verdicts.csv",
     }  # fmt: skip
     with (folder / "transfers.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.run.statistics import coefficient_of_variation, holm
+from analyze.run.statistics import Floats, coefficient_of_variation, holm
 from analyze.run.variation.association import associate, centred, effective_number
 from analyze.run.variation.effect import effect
+from analyze.run.variation.inside_outside import compared
 from analyze.run.variation.spread import relative, spread
 
 ONE_INDEX = np.zeros(60, np.int64)
@@ -53,6 +54,55 @@ def share_of_false_alarms(make: Any, lags: int = 1) -> float:
         p_value = associate(y, by_lag, ONE_INDEX).p_value
         alarms += p_value is not None and p_value < 0.05
     return alarms / 300
+
+
+@pytest.mark.parametrize(("transfers", "alike"), [(8, 0.0), (30, 0.0), (30, 0.8), (100, 0.6)])
+def test_chance_is_called_a_difference_no_more_often_than_the_level_says_also_if_both_drift(
+    transfers: int, alike: float
+) -> None:
+    random = np.random.default_rng(20110701)
+    transfer = np.repeat(np.arange(transfers), 4)
+    found = []
+    for _ in range(200):
+        value, amount = (np.repeat(drifting(random, transfers, alike), 4) for _ in range(2))
+        value = np.exp(value) * (1 + 0.3 * random.random(len(value)))
+        amount = np.clip(0.4 + 0.3 * amount + 0.2 * random.normal(size=len(amount)), 0, 1)
+        found.append(compared(value, amount, 1 - amount, transfer).z)
+    tested = [abs(z) for z in found if z is not None]
+    assert len(tested) > 100
+    assert sum(z > 1.96 for z in tested) / len(tested) < 0.09
+
+
+def drifting(random: np.random.Generator, length: int, alike: float) -> Floats:
+    """Normal values, each as much like the one before."""
+    values = random.normal(size=length)
+    for place in range(1, length):
+        values[place] = alike * values[place - 1] + np.sqrt(1 - alike**2) * values[place]
+    return values
+
+
+def test_a_difference_between_inside_and_outside_has_an_interval_that_holds_it() -> None:
+    random = np.random.default_rng(3)
+    held = 0
+    for _ in range(200):
+        transfer = np.repeat(np.arange(20), 4)
+        inside = (np.arange(80) % 4 == 1).astype(float)
+        value = np.repeat(random.normal(size=20), 4) + random.normal(size=80) + 2.0 * inside
+        found = compared(value, inside, 1 - inside, transfer).difference
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low < 2.0 < found.high
+    assert 0.9 <= held / 200 <= 1.0
+
+
+def test_few_transfers_or_a_value_that_never_changes_are_no_test() -> None:
+    inside, transfer = np.array([1.0, 0.0] * 4), np.repeat(np.arange(4), 2)
+    few = compared(np.arange(8.0), inside, 1 - inside, transfer)
+    assert (few.z, few.reason) == (None, "values in the intervals of 4 transfers, 5 are needed")
+    inside, transfer = np.array([1.0, 0.0] * 6), np.repeat(np.arange(6), 2)
+    assert compared(np.full(12, 0.3), inside, 1 - inside, transfer).reason == "it never changed"
+    assert "no other time" in (compared(np.arange(12.0), np.ones(12), np.zeros(12), transfer).reason or "")
+    assert "none of its periods" in (compared(np.arange(12.0), np.zeros(12), np.ones(12), transfer).reason or "")
 
 
 def test_chance_is_called_a_relation_no_more_often_than_the_level_says() -> None:

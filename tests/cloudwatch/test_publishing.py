@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyze import verdict
+from cloudwatch import transfer_metrics
 from cloudwatch.errors import CloudWatchError
 from cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, data_of, requests_of
-from cloudwatch.transfer_metrics import Value
+from cloudwatch.transfer_metrics import Value, values_of
 from tests.cloudwatch.made import NS, REGION, error
+from tests.cloudwatch.test_transfer_metrics import measured
 
 
 def value(sequence: int, time_s: float, metric: str = "goodput_bps", number: float = 1.0) -> Value:
@@ -48,7 +51,10 @@ def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any
     for sequence in range(1, 4):
         ec2_run.pair(sequence, start_s=60 * sequence)
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
-    assert "24 values put as 24 data in 1 requests: namespace vmtrace in eu-west-1" in capsys.readouterr().out
+    assert (
+        "24 values put as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1"
+        in capsys.readouterr().out
+    )
     dimensions = [
         {"Name": "run", "Value": "run1"},
         {"Name": "index", "Value": "I_0"},
@@ -66,6 +72,73 @@ def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any
     points = sorted(answer["Datapoints"], key=lambda point: point["Timestamp"])
     assert [point["Sum"] for point in points] == [2e6] * 3
     assert points[0]["Timestamp"].timestamp() == ec2_run.start_ns / NS + 60
+
+
+def test_what_limited_comes_back_as_a_mean_share_of_each_factor_over_all_transfers(
+    moto: Any, ec2_run: Any, command: Any, capsys: Any
+) -> None:
+    limits = ({"receiver_window": [3.0, 900], "setup": [1.0, 100]}, {"slow_start": [2.0, 50], "idle": [2.0, 70]})
+    verdicts = (("receiver_window", 0.9), ("slow_start", 0.5))
+    rows = []
+    for sequence, (limit, (factor, confidence)) in enumerate(zip(limits, verdicts, strict=True), 1):
+        ec2_run.pair(sequence, start_s=sequence)
+        found = {"verdict_factor": factor, "verdict_confidence": confidence, "limits": json.dumps(limit)}
+        rows.append({"sequence": sequence, "role": "data", "key": "k", **found})
+    measured(ec2_run.folder, *rows)
+    assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
+    assert "custom metrics" in capsys.readouterr().out
+
+    def told(metric: str, factor: str | None) -> dict[str, Any] | None:
+        names = {"run": "run1", "part": "data"} | ({"factor": factor} if factor else {})
+        answer = moto.client().get_metric_statistics(
+            Namespace="vmtrace",
+            MetricName=metric,
+            Dimensions=[{"Name": name, "Value": value} for name, value in names.items()],
+            StartTime=ec2_run.start_ns / 1e9,
+            EndTime=ec2_run.end_ns / 1e9,
+            Period=3600,
+            Statistics=["Average", "Sum"],
+        )
+        return next(iter(answer["Datapoints"]), None)
+
+    assert (told("limited_time_share", "receiver_window") or {})["Average"] == pytest.approx(0.75 / 2)
+    assert (told("limited_time_share", "slow_start") or {})["Average"] == pytest.approx(0.5 / 2)
+    assert (told("lost_share", "receiver_window") or {})["Average"] == pytest.approx(0.9 / 2)
+    assert (told("lost_share", "slow_start") or {})["Average"] == pytest.approx(1 / 2), "waiting loses nothing"
+    assert told("limited_time_share", "idle") is None
+    assert (told("verdict", "receiver_window") or {})["Sum"] == 1
+    assert (told("verdict", "undetermined") or {})["Sum"] == 1
+    assert told("verdict", "slow_start") is None, "left open, it is nobody's"
+    assert (told("verdict_confidence", None) or {})["Average"] == pytest.approx(0.7)
+
+
+def test_verdicts_can_be_left_out_because_each_factor_is_a_custom_metric_more(
+    ec2_run: Any, command: Any, capsys: Any
+) -> None:
+    ec2_run.pair(1)
+    limits = json.dumps({"setup": [1.0, 5], "slow_start": [1.0, 5]})
+    found = {"verdict_factor": "setup", "verdict_confidence": 0.9, "limits": limits}
+    measured(ec2_run.folder, {"sequence": 1, "role": "data", "key": "k", **found})
+    metrics = []
+    for more in ((), ("--no-verdict",)):
+        assert command("publish", ec2_run.folder, "--dry-run", "--json", *more) == 0
+        metrics.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert metrics == [8 + 2 * 2 + 2, 8]
+
+
+@pytest.mark.parametrize("limits", ["[]", "nonsense", '{"setup": 3}', '{"setup": ["a", 1]}', '{"setup": [0, 0]}', None])
+def test_limits_that_make_no_sense_are_no_values(new_run: Any, limits: str | None) -> None:
+    run = new_run()
+    run.pair(1)
+    row = {"sequence": 1, "role": "data", "key": "k", "verdict_confidence": 0.9, "verdict_factor": None}
+    measured(run.folder, row | {"limits": limits})
+    assert {value.metric for value in values_of(run.folder, [])} == {
+        "goodput_bps", "ping_mean_s", "kernel_min_rtt_s", "kernel_retransmission_rate",
+    }  # fmt: skip
+
+
+def test_the_confidence_below_which_a_verdict_is_open_is_that_of_the_analysis() -> None:
+    assert transfer_metrics._LEAST_CONFIDENCE == verdict.LEAST_CONFIDENCE
 
 
 def test_a_value_is_put_once_unless_again(moto: Any, ec2_run: Any, command: Any, capsys: Any) -> None:

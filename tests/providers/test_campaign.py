@@ -79,7 +79,7 @@ def test_a_container_that_is_named_is_used_and_stays(memory: Memory, tmp_path: P
 def test_a_container_that_is_named_and_not_there_ends_the_run_before_it_begins(memory: Memory, tmp_path: Path) -> None:
     end = run(tmp_path / "run", container="mine")
     assert end.status == "failed"
-    assert end.error == "fake: mine: create it, name another with --bucket, or leave --bucket out"
+    assert end.error == "fake (http://127.0.0.1:9): mine: create it, name another with --bucket, or leave --bucket out"
     end = run(tmp_path / "again", container="mine", create_container=True)
     assert (end.status, memory.containers) == ("complete", {})
 

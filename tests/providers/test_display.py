@@ -65,8 +65,10 @@ def test_charges_are_told_or_said_to_be_unknown() -> None:
 
 def test_a_transaction_is_told_with_what_is_odd_about_it() -> None:
     assert transaction_text(record(1)) == "a upload 1, 1 of 1 files in 2 s, 4 kbit/s"
-    odd = record(1, status="failed", error="no", retries=3, moved_bytes=0, capture={"dropped": 4})
-    assert transaction_text(odd).endswith("3 retries, 4 packets NOT CAPTURED, failed: no")
+    odd = record(1, status="failed", error="no", retries=3, moved_bytes=0, capture={"dropped": 4, "error": "disk full"})
+    assert transaction_text(odd).endswith(
+        "3 retries, 4 packets NOT CAPTURED, the capture ended early: disk full, failed: no"
+    )
 
 
 def test_without_a_terminal_there_is_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:

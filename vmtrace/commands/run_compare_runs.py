@@ -35,7 +35,8 @@ def run(request: Request) -> int:
     runs = read_runs([request.before, request.after], failures)
     if failures:
         return Exit.FAILED
-    comparison = compare_runs(*measure_runs(runs, quiet=request.quiet, match_sides=False))
+    before, after = measure_runs(runs, quiet=request.quiet, match_sides=False)
+    comparison = compare_runs(before, after)
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
         from analyze.run import changes_human

@@ -93,6 +93,7 @@ class Outputs:
                 if number:
                     console.print()
                 human.show(one, console)
+            human.show_changes(self._runs, console)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""

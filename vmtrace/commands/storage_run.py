@@ -228,5 +228,7 @@ def _check_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
-    if parts.username or parts.password:
-        raise errors.UsageError("--endpoint-url: credentials do not belong into it: the SDK finds them by itself")
+    if parts.username or parts.password or parts.query:
+        raise errors.UsageError(
+            "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
+        )

@@ -18,7 +18,7 @@ from analyze.run.statistics import NORMAL_QUANTILE, Estimate, Floats, ranks
 FEWEST = 10
 """Transfers with a value; below, hardly any correlation is beyond chance."""
 _FEWEST_EFFECTIVE = 5.0
-_CLEARLY_STRONGER = 1.25
+CLEARLY_STRONGER = 1.25
 """Neighbouring lags of a smooth series are about as strong: another one than none must be this much stronger."""
 _SPEARMAN_VARIANCE = 0.5
 """The standard error of Fisher's z is sqrt((1 + r²/2)/(n-3)) for ranks: Bonett and Wright, Psychometrika 65 (2000)."""
@@ -51,7 +51,7 @@ def associate(y: Floats, x_by_lag: "dict[int, Floats]", groups: NDArray[np.int64
         without = tried[0] if 0 in tried else next(iter(tried.values()))
         return Association(without.spearman, without.pearson, None, 0, len(tried), None, without.reason)
     best = max(known, key=lambda lag: (abs(known[lag].z or 0.0), -abs(lag)))
-    if 0 in known and abs(known[0].z or 0.0) * _CLEARLY_STRONGER >= abs(known[best].z or 0.0):
+    if 0 in known and abs(known[0].z or 0.0) * CLEARLY_STRONGER >= abs(known[best].z or 0.0):
         best = 0
     one = known[best]
     p_value = min(1.0, len(tried) * math.erfc(abs(one.z or 0.0) / math.sqrt(2)))
@@ -76,13 +76,13 @@ def effective_number(x: Floats, y: Floats) -> float:
     if most < 1:
         return float(n)
     lags = np.arange(1, most + 1)
-    together = _autocorrelation(x, most) * _autocorrelation(y, most)
+    together = autocorrelation(x, most) * autocorrelation(y, most)
     inverse = 1 / n + 2 / n * float(np.sum((n - lags) / n * together))
     return float(n) if inverse <= 1 / n else 1 / inverse
 
 
-def _autocorrelation(values: Floats, most: int) -> Floats:
-    """At lags 1 to `most`, by the Fourier transform."""
+def autocorrelation(values: Floats, most: int) -> Floats:
+    """Of values in order of time, at lags 1 to `most`, by the Fourier transform."""
     deviations = values - values.mean()
     length = 1 << (2 * len(values) - 1).bit_length()
     power = np.abs(np.fft.rfft(deviations, length)) ** 2

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyze.run.limits import FACTORS, time_share_of
 from analyze.run.measure import Measures
 from analyze.run.results import kernel_retransmission_rate, measured
 from analyze.run.side_data import SideData
 from analyze.run.statistics import Floats
 from analyze.run.transfers import MeasuredTransfer
+from analyze.run.verdict.judged import in_words
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, join, overlaps
 
@@ -52,9 +54,15 @@ _OF_PACKETS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = (
      lambda one: one.two_sides_loss_rate),
     (Metric("rtt_mean_s", "mean RTT", "packets", "s"), lambda one: one.rtt_mean_s),
     (Metric("one_way_delay_median_s", "median one-way delay", "packets", "s"), lambda one: one.one_way_delay_median_s),
-    (Metric("window_limited_fraction", "time limited by the receive window", "packets", "share", split="any"),
+    (Metric("window_limited_fraction", "time with the receive window full", "packets", "share", split="any"),
      lambda one: one.window_limited_fraction),
 )  # fmt: skip
+_LIMITS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = tuple(
+    (Metric(f"limited_by_{factor}", f"time limited by {in_words([factor])}", "packets", "share", split="any"),
+     time_share_of(factor))
+    for factor in FACTORS
+)  # fmt: skip
+_LIMITED = Metric("limited_by", "time limited by each factor", "packets", "share", split="any")
 _PAUSED = Metric("oversize_time_share", "time in oversize packet spacing", "packets", "share", split="any")
 _KERNEL_LOSS = Metric(
     "kernel_retransmission_rate", "retransmissions by the kernel's count", "packets", "share", split="any"
@@ -75,6 +83,9 @@ def _of_transfers(transfers: Sequence[MeasuredTransfer]) -> list[Candidate]:
         (_PAUSED, _column(_pauses(one.measures, one.transfer.duration_s) for one in transfers)),
         (_PING, _column(one.pair.rtt.mean_s if one.pair.rtt else None for one in transfers)),
     ]
+    limits = [(metric, measured(transfers, get)) for metric, get in _LIMITS]
+    # Without a verdict on any transfer there is one line that says so, not one for each factor.
+    columns += limits if not np.isnan(limits[0][1]).all() else [(_LIMITED, limits[0][1])]
     if np.isnan(columns[0][1]).all():
         columns.append((_KERNEL_LOSS, kernel_retransmission_rate(transfers)))
     return [Candidate(metric, {0: values}, reason=_why_none(metric, values)) for metric, values in columns]
@@ -89,6 +100,8 @@ def _why_none(metric: Metric, values: Floats) -> str | None:
         return None
     if metric.source == "ping":
         return "no echoes came back"
+    if metric is _LIMITED:
+        return "not captured, or too few packets to judge"
     return "not captured on both sides" if metric.name in _NEEDS_BOTH else "not captured, or not where it can be told"
 
 

@@ -1,6 +1,6 @@
 """What was found of a run's throughput, in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from analyze.run.records import Role
 from analyze.run.statistics import Estimate
@@ -82,11 +82,16 @@ def _lines(judgement: Judgement, chosen: list[Finding]) -> Iterator[str]:
 
 
 def names(findings: list[Finding]) -> str:
+    """Names of the findings' metrics."""
+    return metric_names(one.metric for one in findings)
+
+
+def metric_names(metrics: Iterable[Metric]) -> str:
     """Names of metrics, the same one of several places once: `steal (sender, receiver)`."""
     places: dict[str, list[str]] = {}
-    for one in findings:
-        where = places.setdefault(printable(one.metric.label), [])
-        where += [printable(one.metric.place)] if one.metric.place else []
+    for one in metrics:
+        where = places.setdefault(printable(one.label), [])
+        where += [printable(one.place)] if one.place else []
     return ", ".join(f"{label} ({', '.join(where)})" if where else label for label, where in places.items())
 
 

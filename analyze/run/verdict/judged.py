@@ -1,0 +1,137 @@
+"""The verdict on one transfer, as it is kept: the engine's (docs/verdict.md) of one capture, or of two put together.
+
+It is kept as JSON in one column of a run's measures, because it has parts of parts; here it gets types again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from analyze.verdict import is_open
+
+Agreement = Literal["one_side", "agree", "disagree", "one_open", "both_open"]
+"""What the captures of both sides say of each other; `one_side` if there is one verdict only."""
+
+IN_WORDS = {
+    "setup": "opening the connection",
+    "host_stall": "a host that stood still",
+    "timeout_wait": "waiting for timeouts",
+    "loss_recovery": "repairing losses",
+    "receiver_window": "the receiver's window",
+    "application": "the sending application",
+    "slow_start": "slow start",
+    "token_bucket": "a token bucket",
+    "bottleneck_bandwidth": "the path's bandwidth",
+    "send_buffer": "the sender's own limit (send buffer or pacing)",
+    "congestion_window": "the congestion window",
+    "idle": "waiting for the other side",
+    "unknown": "a host or the path",
+}
+"""Factors as nouns, for sentences; `unknown` is a stop that one capture cannot place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Frames that show something, and the capture that they are of."""
+
+    text: str
+    frames: tuple[int, ...]
+    display_filter: str
+    side: str
+    """Whose capture: `sender` or `receiver` of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What a change would bring."""
+
+    change: str
+    goodput_bps: float
+    time_share: float
+    """Of the transfer's time, what would still pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one capture alone says."""
+
+    side: str
+    factor: str
+    confidence: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict on a transfer."""
+
+    factor: str
+    share: float
+    runner_up: str | None
+    confidence: float
+    sentence: str
+    evidence: tuple[Proof, ...]
+    what_if: tuple[WhatIf, ...]
+    undetermined_between: tuple[str, ...]
+    agreement: Agreement
+    said: tuple[Said, ...]
+    """By the captures that it is made of, that of the data's sender first."""
+    decided_by: str | None = None
+    """What settled a disagreement."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if it names candidates and decides nothing."""
+        return is_open(self.confidence)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """What it may be."""
+        return self.undetermined_between or (self.factor,)
+
+    def as_json(self) -> str:
+        """To keep."""
+        return json.dumps(asdict(self))
+
+
+def of_record(verdict: dict[str, Any], side: str, all_s: float, payload_bytes: int) -> Judged:
+    """The engine's verdict on a connection; `all_s` is the time that its limits are of."""
+    what_if = tuple(
+        WhatIf(one["change"], one["goodput_bps"], min(1.0, payload_bytes * 8 / one["goodput_bps"] / all_s))
+        for one in verdict["what_if"]
+        if all_s > 0 and one["goodput_bps"]
+    )
+    return Judged(
+        factor=verdict["factor"],
+        share=verdict["share"],
+        runner_up=verdict["runner_up"],
+        confidence=verdict["confidence"],
+        sentence=verdict["sentence"],
+        evidence=tuple(
+            Proof(one["text"], tuple(one["frames"]), one["display_filter"], side) for one in verdict["evidence"]
+        ),
+        what_if=what_if,
+        undetermined_between=tuple(verdict["undetermined_between"]),
+        agreement="one_side",
+        said=(Said(side, verdict["factor"], verdict["confidence"], verdict["sentence"]),),
+    )
+
+
+def of_json(kept: str | None) -> Judged | None:
+    """What `as_json` made."""
+    if kept is None:
+        return None
+    content = json.loads(kept)
+    parts = {
+        "evidence": tuple(Proof(**(one | {"frames": tuple(one["frames"])})) for one in content["evidence"]),
+        "what_if": tuple(WhatIf(**one) for one in content["what_if"]),
+        "said": tuple(Said(**one) for one in content["said"]),
+        "undetermined_between": tuple(content["undetermined_between"]),
+    }
+    return Judged(**(content | parts))
+
+
+def in_words(factors: Sequence[str]) -> str:
+    """Factors as people say them: `slow start or the receiver's window`."""
+    return " or ".join(IN_WORDS.get(factor, factor.replace("_", " ")) for factor in factors)
