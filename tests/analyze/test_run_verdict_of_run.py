@@ -169,7 +169,7 @@ def test_the_verdict_comes_first_in_the_answer_and_in_the_page_and_json_is_as_th
     assert text.index("verdict: The receiver's window limited 8 of 8") < text.index("median RTT")
     assert "see pair 1 data (packets/sender/0001-data.pcap)" in text
     page = run_verdict_part(run)
-    assert "<strong>The receiver&#x27;s window limited 8 of 8 transfers" in page
+    assert '<p class="sentence">The receiver&#x27;s window limited 8 of 8 transfers' in page
     assert "frame.number in {3, 9}" in page
     content = json.loads(as_bytes(document([run], [run.choose(None)])))
     jsonschema.validate(content, load("vmtrace.run_report.1"))

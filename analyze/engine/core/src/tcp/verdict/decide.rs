@@ -13,6 +13,8 @@ const HIGHEST_CONFIDENCE: f64 = 0.95;
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
+/// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
+const UNTIMED_CONFIDENCE: f64 = 0.75;
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
@@ -127,6 +129,12 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             UNKNOWN_WINDOW_CONFIDENCE,
             window_unknown && (factor.shows_capacity() || factor == Factor::Application),
             Some("a capture with the handshake, which tells the window scale"),
+        ),
+        (
+            UNTIMED_CONFIDENCE,
+            2 * case.limits.timed_rounds < case.limits.rounds
+                && (factor.shows_capacity() || factor == Factor::LossRecovery),
+            Some("a capture beside the sender, or one with timestamps"),
         ),
         (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (
