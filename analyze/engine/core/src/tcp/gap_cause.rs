@@ -550,7 +550,8 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     // In recovery there is no probe, and the timeout may be farther away than we know.
     let past_probe = evidence.timer_due_ns().is_some_and(|due| evidence.silence_ns > due);
     Some(match (long_enough && answer.beyond_path, probed) {
-        (true, true) => (Cause::RemoteHostStall, 0.85),
+        // Where the path does not limit, what it held comes as fast: its rate is not what it can carry.
+        (true, true) => (Cause::RemoteHostStall, 0.7),
         (true, false) if past_probe && answer.was_held().is_some() && !answer.echoes_unseen => {
             (Cause::RemoteHostStall, 0.65)
         }
