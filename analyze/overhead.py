@@ -27,6 +27,8 @@ COLUMNS = (
     "tls_version",
     "tls_resumed",
     "server",
+    "client_to_server_unique_payload_bytes",
+    "server_to_client_unique_payload_bytes",
 )
 """The columns of the connection table that `Overhead.add` wants, in this order."""
 
@@ -45,11 +47,13 @@ class Overhead:
     tls_full: int = 0
     """TLS connections with a full handshake; of the others too little was captured to tell."""
     server_addresses: set[str] = field(default_factory=set)
+    tcp_payload_bytes: int = 0
+    """What TCP carried, each byte once: the application's bytes and TLS around them, whatever segment brought them."""
 
     def add(self, row: tuple[object, ...]) -> None:
         """Add a connection: a row of `COLUMNS`."""
         sizes, rest = row[: len(PARTS)], row[len(PARTS) :]
-        complete, syn_retransmissions, version, resumed, server = rest
+        complete, syn_retransmissions, version, resumed, server, *payloads = rest
         self.connections += 1
         for part, size in zip(PARTS, sizes, strict=True):
             self.parts[part] += size if isinstance(size, int) else 0
@@ -59,6 +63,7 @@ class Overhead:
         self.tls_resumed += resumed is True
         self.tls_full += version is not None and resumed is False
         self.server_addresses.add(str(server).rpartition(":")[0])
+        self.tcp_payload_bytes += sum(size for size in payloads if isinstance(size, int))
 
     def merge(self, other: "Overhead") -> None:
         """Add what another sum holds."""
@@ -71,6 +76,7 @@ class Overhead:
         self.tls_resumed += other.tls_resumed
         self.tls_full += other.tls_full
         self.server_addresses |= other.server_addresses
+        self.tcp_payload_bytes += other.tcp_payload_bytes
 
     @property
     def wire_bytes(self) -> int:
@@ -83,9 +89,11 @@ class Overhead:
         return self.parts["application_bytes"]
 
     @property
-    def tcp_payload_bytes(self) -> int:
-        """What TCP carried, each byte once: the application's bytes and TLS around them."""
-        return self.parts["application_bytes"] + self.parts["tls_record_bytes"] + self.parts["tls_handshake_bytes"]
+    def brought_by_retransmissions_bytes(self) -> int:
+        """Payload that only retransmissions brought to where was captured: its first copy was lost before. The ledger
+        has it among what was retransmitted."""
+        first = sum(self.parts[part] for part in ("application_bytes", "tls_record_bytes", "tls_handshake_bytes"))
+        return min(max(self.tcp_payload_bytes - first, 0), self.parts["retransmitted_bytes"])
 
     @property
     def overhead_ratio(self) -> float | None:

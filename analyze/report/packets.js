@@ -49,7 +49,8 @@ page.packets = (() => {
     const inTable = row !== null && plot.packets.row[firstFrom(plot.packets.row, row)] === row;
     const found = inTable ? tableAround(row) : null;
     element("packets-title").textContent = title;
-    const parts = texts.filter(Boolean).map((text) => make("p", text));
+    const told = texts.filter(Boolean).join(" ");
+    const parts = told ? [make("p", told)] : [];
     const said = make("p", "Display filter for these packets: ");
     said.append(filterNode(`frame.number in {${(found?.frames ?? frames).join(", ")}}`));
     parts.push(said);
@@ -62,6 +63,10 @@ page.packets = (() => {
     }
     element("packets-body").replaceChildren(...parts);
     element("packets").hidden = false;
+    const panel = element("packets");
+    const marked = panel.querySelector("tr.current");
+    panel.scrollTop = 0;
+    if (marked) panel.scrollTop = marked.getBoundingClientRect().bottom - panel.getBoundingClientRect().top - panel.clientHeight * 0.95;
     return found?.length ?? 0;
   }
 

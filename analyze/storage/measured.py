@@ -29,8 +29,7 @@ _OWN_COLUMNS = (
     "duration_s",
     "handshake_rtt_s",
     "tls_handshake_s",
-    "client_to_server_unique_payload_bytes",
-    "server_to_client_unique_payload_bytes",
+    "tls_record_overhead_bytes",
     "verdict_factor",
     "verdict_share",
     "verdict_confidence",
@@ -53,6 +52,8 @@ class Connection:
     tls: bool
     tls_resumed: bool | None
     tls_handshake_s: float | None
+    tls_records_measured: bool
+    """All headers of TLS records are in the capture; else what they are is counted as application data."""
     uploaded_bytes: int
     downloaded_bytes: int
     verdict_factor: str | None
@@ -223,7 +224,7 @@ def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]
 
 def _connection(row: tuple[Any, ...]) -> Connection:
     cost = row[len(_OWN_COLUMNS) :]
-    complete, syn_retransmissions, version, resumed, server = cost[len(overhead.PARTS) :]
+    complete, syn_retransmissions, version, resumed, server, uploaded, downloaded = cost[len(overhead.PARTS) :]
     return Connection(
         client=_endpoint(row[1]),
         server=_endpoint(server),
@@ -235,12 +236,13 @@ def _connection(row: tuple[Any, ...]) -> Connection:
         tls=version is not None,
         tls_resumed=resumed,
         tls_handshake_s=row[5],
-        uploaded_bytes=row[6] or 0,
-        downloaded_bytes=row[7] or 0,
-        verdict_factor=row[8],
-        verdict_share=row[9],
-        verdict_confidence=row[10],
-        verdict_sentence=row[11],
+        tls_records_measured=version is None or row[6] is not None,
+        uploaded_bytes=uploaded or 0,
+        downloaded_bytes=downloaded or 0,
+        verdict_factor=row[7],
+        verdict_share=row[8],
+        verdict_confidence=row[9],
+        verdict_sentence=row[10],
         overhead_row=cost,
     )
 

@@ -33,6 +33,8 @@ class OverheadRow:
     tcp_payload_bytes: int
     connections: float | None
     """Of a transaction."""
+    tls_record_is_least: bool
+    """The snap length cut headers of TLS records: some of `signalling` is `tls_record`."""
 
     @property
     def overhead_ratio(self) -> float | None:
@@ -100,7 +102,12 @@ def agreement(run: MeasuredRun) -> AgreementRow | None:
 def _counts(one: MeasuredTransaction) -> bool:
     lossless = one.captured and not one.transaction.capture_dropped
     # What the capture missed of the workload would be taken off the requests.
-    return lossless and one.whole and one.overhead().application_bytes >= _workload_bytes(one)
+    return lossless and one.whole and _application_bytes(one.overhead()) >= _workload_bytes(one)
+
+
+def _application_bytes(total: Overhead) -> int:
+    """With those that only retransmissions brought: whatever brought them, they were delivered."""
+    return total.application_bytes + total.brought_by_retransmissions_bytes
 
 
 def _workload_bytes(one: MeasuredTransaction) -> int:
@@ -116,14 +123,15 @@ def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction], le
     headers = ("link_bytes", "ip_bytes", "tcp_header_bytes", "tcp_option_bytes")
     split = {
         "workload": moved,
-        "signalling": total.application_bytes - moved,
+        "signalling": _application_bytes(total) - moved,
         "tls_record": parts["tls_record_bytes"],
         "tls_handshake": parts["tls_handshake_bytes"],
         "headers": sum(parts[name] for name in headers),
         "acks": parts["pure_ack_bytes"],
-        "retransmissions": parts["retransmitted_bytes"],
+        "retransmissions": parts["retransmitted_bytes"] - total.brought_by_retransmissions_bytes,
     }
     return OverheadRow(
         workload, direction, len(found), left_out, moved, total.wire_bytes, split, total.tcp_payload_bytes,
         total.connections / len(found),
+        not all(connection.tls_records_measured for one in found for connection in one.connections),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from analyze.report.page_file import in_script, resource, write_page
+from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
 from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.markup import table
@@ -22,7 +22,8 @@ def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance
         "tables": "".join(map(_section, tables(reports))),
         "provenance": escape(json.dumps(provenance, indent=2)),
         "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
-        "script": resource("run.js"),
+        "library": plotly(),
+        "script": scripts("run.js"),
     }
     write_page(resource("storage.html"), parts, path)
 

@@ -124,10 +124,11 @@ def _throughput(reports: Sequence[Report]) -> Table:
 def _overhead(reports: Sequence[Report]) -> Table:
     def rows(report: Report) -> Iterator[tuple[str, ...]]:
         for row in report.overhead:
-            shares = row.shares
+            bounds = {"tls_record": "≥ ", "signalling": "≤ "} if row.tls_record_is_least else {}
+            shares = {part: bounds.get(part, "") + share(value) for part, value in row.shares.items()}
             yield (
                 printable(row.workload), row.direction, count(row.transactions), si(row.workload_bytes, "B"),
-                ratio(row.tcp_payload_ratio), ratio(row.overhead_ratio), *(share(shares.get(part)) for part in SPLIT),
+                ratio(row.tcp_payload_ratio), ratio(row.overhead_ratio), *(shares.get(part, ABSENT) for part in SPLIT),
             )  # fmt: skip
 
     head = (
@@ -136,7 +137,8 @@ def _overhead(reports: Sequence[Report]) -> Table:
     )  # fmt: skip
     hint = (
         "TCP payload: bytes carried by TCP, each once, over the workload's (Fig. 6b). Overhead: bytes on the wire"
-        " beyond the workload's, over those. The shares are of all bytes on the wire and sum to 100 %."
+        " beyond the workload's, over those. The shares are of all bytes on the wire and sum to 100 %; with ≥ and ≤,"
+        " the snap length cut headers of TLS records."
     )
     return Table("overhead", "Overhead", head, _rows(reports, rows), 3, hint)
 

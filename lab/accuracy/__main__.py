@@ -1,6 +1,10 @@
-"""`make accuracy`: every ready scenario, its truth, and what vmtrace, tshark and tcptrace read from its captures.
+"""`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Runs what is missing, judges each run by `lab.accuracy.demands`, and writes the tables into docs/accuracy.md.
+Three parts, each with tables of its own in docs/accuracy.md:
+* `numbers`: every ready scenario, judged by `lab.accuracy.demands`;
+* `causes`: pauses whose causes are known (`lab.accuracy.gap_causes`);
+* `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`).
+The parameters of the last two are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
 
 from __future__ import annotations
@@ -13,12 +17,12 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from lab import namespaces
-from lab.accuracy import confusion, demands, readings, tables
+from lab.accuracy import confusion, demands, gap_causes, readings, tables, verdict_runs, verdicts
 from lab.accuracy.tables import Row
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
@@ -26,7 +30,6 @@ from lab.scenario import Run, run
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs/accuracy.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 # A cut for CI, below a minute: clean, lossy, reordered, copied, with offload, limited by the window.
 QUICK = (
     "loss1-cubic-rtt20", "reorder2-cubic-rtt40", "duplicate2-cubic-rtt20", "gso-loss1-cubic-rtt20",
@@ -39,27 +42,65 @@ def main() -> int:
     """Measures, prints the tables, writes them down unless only a part was measured; 1 if a demand failed."""
     arguments = _arguments()
     missing = namespaces.missing_requirement()
-    if missing and not arguments.keep:
+    if missing and not arguments.keep and not arguments.no_runs:
         print(f"accuracy: {missing}", file=sys.stderr)
         return 1
+    parts = ("numbers",) if arguments.quick or arguments.names else arguments.parts
+    return max(PARTS[part](arguments) for part in parts)
+
+
+def _numbers(arguments: argparse.Namespace) -> int:
     rows, bad = _rows(arguments)
     if not rows:
         print("accuracy: no good run to judge", file=sys.stderr)
         return 1
-    text = "\n".join([_where(len(rows), arguments), "", *tables.sections(rows, bad)])
+    text = "\n".join([_where(f"{len(rows)} good runs", arguments), "", *tables.sections(rows, bad)])
     print(text)
     if not arguments.quick and not arguments.names:
-        _write_document(text)
-        print(f"\nwritten to {DOCUMENT.relative_to(ROOT)}")
+        _write_document("measured", text)
     return 1 if any(row.misses for row in rows) else 0
+
+
+def _causes(arguments: argparse.Namespace) -> int:
+    out = _folder(arguments, "causes")
+    measured = gap_causes.measure(out, arguments.seed, no_runs=arguments.no_runs)
+    where = _where(f"{measured.transfers} transfers, seed {arguments.seed}", arguments, "causes")
+    _write_document("causes", "\n".join([where, *gap_causes.sections(measured)]))
+    return 1 if any(score.false_stalls for score in measured.scores.values()) else 0
+
+
+def _limits(arguments: argparse.Namespace) -> int:
+    out = _folder(arguments, "limits")
+    drawn = verdict_runs.draw(arguments.seed, arguments.each)
+    measured = verdicts.measure(drawn, out, arguments.seed, no_runs=arguments.no_runs)
+    count = f"{len(measured.judged)} transfers, seed {arguments.seed}, {arguments.each} of each kind"
+    _write_document("limits", "\n".join([_where(count, arguments, "limits"), *verdicts.sections(measured)]))
+    return 1 if any(measured.tally(place).wrong_and_sure for place in verdicts.PLACES) else 0
+
+
+def _folder(arguments: argparse.Namespace, part: str) -> Path:
+    """Where the transfers of a part are; emptied of this seed's unless they are to be kept."""
+    folder: Path = arguments.out / part
+    if not arguments.keep and not arguments.no_runs:
+        for made in folder.glob(f"*-seed{arguments.seed}/made.json"):
+            made.unlink()
+    return folder
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], int]] = {"numbers": _numbers, "causes": _causes, "limits": _limits}
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make accuracy", description=__doc__)
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="only these, all else")
+    today = datetime.datetime.now(datetime.UTC).date()
+    parser.add_argument("--seed", type=int, default=int(today.strftime("%Y%m%d")), help="of what is drawn (the day)")
+    parser.add_argument("--each", type=int, default=4, help="transfers of each kind of limit (4)")
     parser.add_argument("names", nargs="*", metavar="NAME", help="these scenarios only, and print only")
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")
     parser.add_argument("--out", type=Path, default=ROOT / "build/accuracy", help="folder of the runs")
+    parser.add_argument("--no-runs", action="store_true", help="judge only what is there (causes and limits)")
     parser.add_argument("--keep", action="store_true", help="judge good runs that are there already, run the others")
     return parser.parse_args()
 
@@ -106,21 +147,27 @@ def _progress(measured: Row) -> str:
     return f"{measured.name:42} {'; '.join(measured.misses.values()) or 'ok'}"
 
 
-def _where(count: int, arguments: argparse.Namespace) -> str:
+def _where(count: str, arguments: argparse.Namespace, part: str = "") -> str:
     tools = readings.versions()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     again = f" --repeat {arguments.repeat}" if arguments.repeat > 1 else ""
+    again += f" --parts {part} --seed {arguments.seed} --each {arguments.each}" if part else ""
     again += " --keep" if arguments.keep else ""
+    told = [tools["vmtrace"]] if part else tools.values()
     return (
-        f"Measured {today} with `make accuracy` (`python -m lab.accuracy{again}`): {count} good runs, Linux "
-        f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(tools.values())}."
+        f"Measured {today} with `make accuracy` (`python -m lab.accuracy{again}`): {count}, Linux "
+        f"{platform.release()}, {os.cpu_count()} processors. {'; '.join(told)}."
     )
 
 
-def _write_document(text: str) -> None:
-    document = DOCUMENT.read_text()
-    pattern = re.compile(f"({re.escape(BEGIN)}\n).*({re.escape(END)})", re.DOTALL)
-    DOCUMENT.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", document))
+def _write_document(part: str, text: str) -> None:
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    pattern = re.compile(f"({re.escape(begin)}\n).*({re.escape(end)})", re.DOTALL)
+    written = pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", DOCUMENT.read_text())
+    aside = DOCUMENT.with_suffix(".part")
+    aside.write_text(written)
+    aside.replace(DOCUMENT)
+    print(f"\n{part}: written to {DOCUMENT.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

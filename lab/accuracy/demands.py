@@ -5,6 +5,7 @@ The tests and `make accuracy` ask the same questions, so that the published tabl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -179,30 +180,54 @@ def ledger(run: Judged) -> Iterable[str]:
             yield f"{side}: the ledger misses {reading.ledger_misses_bytes} bytes"
 
 
-def kernel_triggers(run: Judged) -> dict[str, int]:
+def kernel_triggers(truth: Mapping[str, Any]) -> dict[str, int]:
     """Retransmitted data segments by cause as the sender's kernel counted them.
 
     Linux counts under TCPFastRetrans what it sends in recovery, by SACK or by RACK's timer; under TCPSlowStartRetrans
     what follows a timeout; TCPTimeouts are expiries, so those of SYN and FIN are taken off. The rest of RetransSegs are
     tail loss probes that repeated a segment (TCPLossProbes counts those that sent new data too).
     """
-    counters = run.truth["counters"]["sender"]
-    openings = run.forward["syn_repeats_sent"] + run.forward["fin_repeats_sent"]
+    counters, forward = truth["counters"]["sender"], truth["forward"]
+    openings = forward["syn_repeats_sent"] + forward["fin_repeats_sent"]
     fast = counters.get("TCPFastRetrans", 0)
     timeout = max(counters.get("TCPTimeouts", 0) - openings, 0) + counters.get("TCPSlowStartRetrans", 0)
     repeats = counters.get("RetransSegs", 0) - openings
     return {"fast": fast, "timeout": timeout, "probe": max(repeats - fast - timeout, 0)}
 
 
-def own_triggers(reading: Reading) -> dict[str, int]:
+def own_triggers(told: Mapping[str, int]) -> dict[str, int]:
     """vmtrace's causes in the kernel's terms."""
-    told = reading.triggers
     return {"fast": told["fast"] + told["rack"], "timeout": told["rto"], "probe": told["tlp"]}
+
+
+def tshark_triggers(told: Mapping[str, int]) -> dict[str, int]:
+    """tshark's causes in the kernel's terms: it has a name for fast retransmission, and none for the others apart."""
+    return {"fast": told["fast"], "timeout": told["other"], "probe": 0}
+
+
+def confused(truth: Mapping[str, int], told: Mapping[str, int]) -> Counter[tuple[str, str]]:
+    """What was taken for what, as far as sums tell: what both have agrees, what one has too many the other lacks.
+
+    It is the most favourable reading, the same for every tool. `none` is what was not told, or was none.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    left = {name: truth[name] - min(truth[name], told[name]) for name in truth}
+    over = {name: told[name] - min(truth[name], told[name]) for name in truth}
+    found.update({(name, name): min(truth[name], told[name]) for name in truth})
+    for name in truth:
+        for other in truth:
+            moved = min(left[name], over[other])
+            found[name, other] += moved
+            left[name] -= moved
+            over[other] -= moved
+    found.update({(name, "none"): count for name, count in left.items()})
+    found.update({("none", name): count for name, count in over.items()})
+    return found
 
 
 def triggers(run: Judged) -> Iterable[str]:
     """Causes agree with the kernel's counters for 95 % of the segments, or all but two."""
-    kernel, own = kernel_triggers(run), own_triggers(run.sender)
+    kernel, own = kernel_triggers(run.truth), own_triggers(run.sender.triggers)
     wrong = sum(abs(kernel[name] - own[name]) for name in kernel) / 2
     if wrong > max(0.05 * sum(kernel.values()), 2):
         yield f"sender: causes {own}, kernel {kernel}"

@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +138,51 @@ def gaps(document: Mapping[str, Any], sender: str) -> list[Gap]:
     """The gaps in what an address sent."""
     found = []
     for connection in document["connections"]:
-        from_client = connection["client"].rpartition(":")[0] == sender
+        from_client = connection["client"].rpartition(":")[0].strip("[]") == sender
         found += gaps_of(connection["client_to_server" if from_client else "server_to_client"])
     return found
+
+
+@dataclass(slots=True)
+class Measured:
+    """The pauses of all transfers: how they were named at each place; transfers that could not be judged."""
+
+    scores: dict[Place, Score]
+    transfers: int = 0
+    refused: list[str] = field(default_factory=list)
+
+
+def measure(out: Path, seed: int, *, only: str = "", limit_ms: float = 20.0, no_runs: bool = False) -> Measured:
+    """Makes the transfers that are missing, and judges all; prints a line for each place."""
+    measured = Measured({place: Score.empty() for place in Place})
+    for name, run in transfers(seed).items():
+        folder = out / f"{name}-seed{seed}"
+        if only not in name:
+            continue
+        if not _made(name, run, folder, no_runs):
+            measured.refused.append(name)
+            continue
+        made = gap_runs.load(folder)
+        measured.transfers += 1
+        for place in Place:
+            found = gaps(analysis(made.captures[place], limit_ms), made.data_sender)
+            alone = Score.empty()
+            for score in (measured.scores[place], alone):
+                score.add(place, found, made.events, made.otherwise)
+            told = ", ".join(f"{truth}: {cause} {count}" for (truth, cause), count in sorted(alone.counts.items()))
+            print(f"{name} at the {place}: {told or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True)
+    return measured
+
+
+def sections(measured: Measured) -> list[str]:
+    """The tables in Markdown, line by line."""
+    lines = []
+    for place, score in measured.scores.items():
+        lines += ["", f"#### Causes of pauses, beside the {place} of the data", ""]
+        lines += [f"Stalls told where no host stood still: {len(score.false_stalls)}.", "", table(score)]
+    if measured.refused:
+        lines += ["", f"Not judged, the machine was too busy for an exact path: {', '.join(measured.refused)}."]
+    return lines
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -154,21 +196,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--limit-ms", type=float, default=20.0, help="gaps longer than this (0: the adaptive limit)")
     parser.add_argument("--no-runs", action="store_true", help="read only what is there")
     options = parser.parse_args(arguments)
-    scores = {place: Score.empty() for place in Place}
-    for name, run in transfers(options.seed).items():
-        folder = options.out / f"{name}-seed{options.seed}"
-        if options.only not in name or not _made(name, run, folder, options.no_runs):
-            continue
-        made = gap_runs.load(folder)
-        for place in Place:
-            found = gaps(analysis(made.captures[place], options.limit_ms), made.data_sender)
-            alone = Score.empty()
-            for score in (scores[place], alone):
-                score.add(place, found, made.events, made.otherwise)
-            told = ", ".join(f"{truth}: {cause} {count}" for (truth, cause), count in sorted(alone.counts.items()))
-            print(f"{name} at the {place}: {told or 'no gaps'}; false stalls {len(alone.false_stalls)}", flush=True)
-    for place, score in scores.items():
-        print(f"\nat the {place}, false stalls: {len(score.false_stalls)}\n\n{table(score)}")
+    measured = measure(options.out, options.seed, only=options.only, limit_ms=options.limit_ms, no_runs=options.no_runs)
+    print("\n".join(sections(measured)))
     return 0
 
 

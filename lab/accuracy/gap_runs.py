@@ -1,6 +1,6 @@
 """Transfers whose pauses are known: one end is a guest kernel that gets stopped, or the path holds or loses all.
 
-Each leaves `sender.pcap` and `receiver.pcap` (of the data), and what stood still when.
+Each leaves captures at the sender, at the receiver and in the middle of the path, and what stood still when.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -17,23 +18,37 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from lab import namespaces, scenario
-from lab.accuracy.gap_truth import Event, Truth
+from lab import fate_log, namespaces, scenario, timing
+from lab.accuracy import middle
+from lab.accuracy.gap_truth import HOSTS, Event, Truth
+from lab.accuracy.gap_unplanned import Passage, unplanned, waits
 from lab.capture_run import capturing
 from lab.description import Scenario
 from lab.emulator import EmulatorSettings
+from lab.fate_log import PacketFate
 from lab.guest import kernel
-from lab.hosts import PREFIX_LENGTH, ROUTERS, EmulatedPath, HostSettings, Topology, joined_hosts, module_environment
+from lab.hosts import (
+    ADDRESSES,
+    PREFIX_LENGTH,
+    ROUTERS,
+    EmulatedPath,
+    HostSettings,
+    Topology,
+    joined_hosts,
+    module_environment,
+)
 from lab.impairments import Impairments
+from lab.pcap_file import read_packets
 from lab.stalls import GuestKernelHost, Stalling, Stalls, read
 from lab.transfer import PORT, Kind, Transfer
 
 _NS = 1_000_000_000
+_OUTSIDE = bytes((198, 18, 2, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A transfer with its captures: by place of the data, and what stood still."""
+    """A transfer with its captures (`sender`, `receiver` of the data, `middle`), and what stood still."""
 
     name: str
     captures: dict[str, Path]
@@ -83,8 +98,22 @@ def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
         for stall in read(folder / "stalls.csv")
     ]
     at = (outside_pcap, inside) if wanted.guest_receives else (inside, outside_pcap)
-    sender = "198.18.2.1" if wanted.guest_receives else "198.18.1.1"
-    return Made(wanted.name, {"sender": at[0], "receiver": at[1]}, sender, events)
+    sender = ADDRESSES[4]["receiver" if wanted.guest_receives else "sender"]
+    # The host outside never stands still: a tap on the path sees what it sees, a part of the way earlier or later.
+    shift_s = _tap_s(wanted.seed, wanted.forward) * (1 if wanted.guest_receives else -1)
+    tap = _tap(folder, outside_pcap, sender, shift_s)
+    return Made(wanted.name, {"sender": at[0], "receiver": at[1], "middle": tap}, sender, events)
+
+
+def _tap_s(seed: int, way: Impairments) -> float:
+    """How far from its edge the path is tapped: a third to two thirds of the way."""
+    return random.Random(f"{seed}/tap").uniform(1 / 3, 2 / 3) * way.delay_s
+
+
+def _tap(folder: Path, edge: Path, data_sender: str, shift_s: float) -> Path:
+    tap = folder / "tap.pcap"
+    tap.write_bytes(middle.tapped(edge, data_sender, shift_s))
+    return tap
 
 
 def _document(path: EmulatedPath, transfer: Transfer, end: str, role: str, folder: Path) -> Path:
@@ -141,6 +170,51 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
             stalling.finish()
 
 
+def run_sound_stalled_guest(wanted: StalledGuest, folder: Path, attempts: int = 3) -> Made | None:
+    """The same, repeated where the emulator itself stood still, the machine being busy; None if it always did."""
+    for _ in range(attempts):
+        made = run_stalled_guest(wanted, folder)
+        if longest_standstill_ns(folder) <= LONGEST_STANDSTILL_NS:
+            return made
+    return None
+
+
+LONGEST_STANDSTILL_NS = 12_000_000
+"""A path that stands still for longer would look like a stall of a guest."""
+
+
+def longest_standstill_ns(folder: Path) -> int:
+    """For how long at most the emulator of a guest's transfer stood still."""
+    standstills = timing.Standstills([])
+    for fate in emulated(folder):
+        standstills.add(fate)
+    return max((each.end_ns - each.start_ns for each in standstills.merged()), default=0)
+
+
+def emulated(folder: Path) -> list[PacketFate]:
+    """What the emulator of a guest's transfer did with each packet."""
+    report = json.loads((folder / "emulator.json").read_text())
+    return fate_log.read_binary(folder / "fates.bin", report["unix_offset_ns"])
+
+
+def unplanned_stalls(made: Made, folder: Path) -> list[Event]:
+    """Stalls of the guest that were not ordered, by what waited at its door."""
+    planned = [event for event in made.events if event.truth in HOSTS]
+    if not planned or not (folder / "guest.pcap").exists():
+        return []
+    fates = sorted(
+        (fate for fate in emulated(folder) if fate.direction == "reverse" and not fate.lost),
+        key=lambda fate: fate.time_out_ns,
+    )
+    delivered = [Passage(fate.seq, fate.payload_bytes, fate.time_out_ns) for fate in fates]
+    taken_in = [
+        Passage(packet.seq, packet.payload_bytes, packet.time_ns)
+        for packet in read_packets(folder / "guest.pcap")
+        if packet.source == _OUTSIDE
+    ]
+    return unplanned(waits(delivered, taken_in), planned, planned[0].truth)
+
+
 def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHING) -> Made | None:
     """A scenario with holds in its path; None if the machine was too busy to rely on it."""
     done = scenario.run(description, folder, attempts=3)
@@ -155,8 +229,14 @@ def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHI
         )
         for hold in {*description.forward.holds, *description.reverse.holds}
     ]
+    sender = ADDRESSES[description.ip_version]["sender"]
+    tap_s = _tap_s(description.seed, description.forward)
+    # With offload the receiver's capture has joined packets, which no tap sees: there the path's entry is moved on.
+    offload = description.topology is Topology.OFFLOAD
+    edge, shift_s = (done.middle_pcap, tap_s) if offload else (done.receiver_pcap, -tap_s)
     captures = {"sender": done.sender_pcap, "receiver": done.receiver_pcap}
-    return Made(description.name, captures, "198.18.1.1", sorted(events, key=lambda event: event.start_ns), otherwise)
+    captures["middle"] = _tap(folder, edge, sender, shift_s)
+    return Made(description.name, captures, sender, sorted(events, key=lambda event: event.start_ns), otherwise)
 
 
 def _round_trip_ns(description: Scenario) -> float:
@@ -181,7 +261,7 @@ def load(folder: Path) -> Made:
     with (folder / "events.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     events = [Event(int(row["start_ns"]), int(row["end_ns"]), Truth(row["truth"])) for row in rows]
-    captures = {place: Path(facts[place]) for place in ("sender", "receiver")}
+    captures = {place: Path(facts[place]) for place in ("sender", "receiver", "middle") if place in facts}
     return Made(facts["name"], captures, facts["data_sender"], events, Truth(facts["otherwise"]))
 
 

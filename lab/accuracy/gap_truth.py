@@ -34,9 +34,12 @@ class Place(StrEnum):
     RECEIVER = "receiver"
 
 
+HOSTS = frozenset({Truth.SENDER_HOST, Truth.RECEIVER_HOST})
+"""The events that are stalls."""
 _UNDECIDED = frozenset({"host_or_path"})
 _TIMERS = frozenset({"timeout", "tail_probe"})
-_STALLS = frozenset({"local_host_stall", "remote_host_stall"})
+STALLS = frozenset({"local_host_stall", "remote_host_stall"})
+"""The causes that say that a host stood still."""
 
 RIGHT: Mapping[tuple[Truth, Place], frozenset[str]] = {
     (Truth.SENDER_HOST, Place.SENDER): frozenset({"local_host_stall"}),
@@ -72,12 +75,24 @@ class Gap:
     end_ns: int
     cause: str
     confidence: float | None = None
+    frames: tuple[int, ...] = ()
+
+    @property
+    def length_ns(self) -> int:
+        """From data packet to data packet."""
+        return self.end_ns - self.start_ns
 
 
 def gaps_of(direction: Mapping[str, Any]) -> list[Gap]:
     """The gaps listed for a direction of a connection (`vmtrace.analysis/1`)."""
     return [
-        Gap(gap["start_ns"], gap["start_ns"] + round(gap["gap_s"] * _NS), gap["cause"], gap["confidence"])
+        Gap(
+            gap["start_ns"],
+            gap["start_ns"] + round(gap["gap_s"] * _NS),
+            gap["cause"],
+            gap["confidence"],
+            tuple(gap.get("frames", ())),
+        )
         for gap in direction["spacing"]["anomalies"]
     ]
 
@@ -116,8 +131,8 @@ class Score:
         for gap in gaps:
             truth = label(gap, events, otherwise)
             self.counts[truth, gap.cause] += 1
-            told_stall = gap.cause in _STALLS and gap.cause not in RIGHT.get((truth, place), frozenset())
-            if told_stall and not touched(gap, (event for event in events if event.truth in _HOSTS)):
+            told_stall = gap.cause in STALLS and gap.cause not in RIGHT.get((truth, place), frozenset())
+            if told_stall and not touched(gap, (event for event in events if event.truth in HOSTS)):
                 self.false_stalls.append(gap)
         for event in events:
             causes = {gap.cause for gap in gaps if touched(gap, [event]) and label(gap, [event]) is event.truth}
@@ -126,9 +141,6 @@ class Score:
             self.events[event.truth] += 1
             self.named[event.truth] += bool(causes & RIGHT[event.truth, place])
             self.undecided[event.truth] += not causes & RIGHT[event.truth, place] and causes <= _UNDECIDED
-
-
-_HOSTS = frozenset({Truth.SENDER_HOST, Truth.RECEIVER_HOST})
 
 
 def table(score: Score) -> str:

@@ -130,6 +130,9 @@ def of_tshark(capture: Path, sender: str) -> Reading:
             reading.data_segments = (reading.data_segments or 0) + 1
             reading.payload_bytes = (reading.payload_bytes or 0) + length
             reading.retransmitted = (reading.retransmitted or 0) + (label == "retransmission")
+            if label == "retransmission":
+                fast = bool(line["tcp.analysis.fast_retransmission"])
+                reading.triggers["fast" if fast else "other"] += 1
             reading.out_of_order = (reading.out_of_order or 0) + (label == "reordered")
             reading.spurious = (reading.spurious or 0) + bool(line["tcp.analysis.spurious_retransmission"])
     reading.connections = len(streams)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.accuracy import confusion, demands
+from lab.accuracy import confusion, demands, limit_tables
 from lab.accuracy.confusion import COPY, FIRST, REORDERED, RETRANSMISSION, Labels
 from lab.accuracy.demands import Judged
 from lab.accuracy.readings import Reading
@@ -36,6 +36,7 @@ def sections(rows: Sequence[Row], bad: Sequence[str]) -> list[str]:
         *_losses(rows),
         *_labels(rows),
         *_round_trips(rows),
+        *_confused_causes(rows),
         *_causes(rows),
         *_windows(rows),
         *(
@@ -199,13 +200,37 @@ def _handshake(row: Row, side: str) -> str:
     return "-" if known is None or not measured else _error_ms(min(measured), known)
 
 
+def _confused_causes(rows: Sequence[Row]) -> list[str]:
+    found = [
+        limit_tables.Triggers(
+            demands.kernel_triggers(row.judged.truth),
+            {
+                "vmtrace": demands.own_triggers(row.read["vmtrace", "sender"].triggers),
+                "tshark": demands.tshark_triggers(row.read["tshark", "sender"].triggers),
+            },
+        )
+        for row in rows
+    ]
+    return [
+        "",
+        "### Confusion of causes at the sender",
+        "",
+        limit_tables.TRIGGERS_STORY,
+        "",
+        *limit_tables.triggers(found),
+    ]
+
+
 def _causes(rows: Sequence[Row]) -> list[str]:
     lines = []
     for row in rows:
-        kernel, own = demands.kernel_triggers(row.judged), demands.own_triggers(row.read["vmtrace", "sender"])
+        kernel, own = (
+            demands.kernel_triggers(row.judged.truth),
+            demands.own_triggers(row.read["vmtrace", "sender"].triggers),
+        )
         if not any(kernel.values()):
             continue
-        far = demands.own_triggers(row.read["vmtrace", "receiver"])
+        far = demands.own_triggers(row.read["vmtrace", "receiver"].triggers)
         pairs = [f"{kernel[name]} / {own[name]} / {far[name]}" for name in kernel]
         told, counters = row.read["vmtrace", "sender"].triggers, row.judged.truth["counters"]["sender"]
         lines.append((row.name, *pairs, told["rack"], told["unknown"], counters.get("TCPLossProbes", 0)))

@@ -1,4 +1,7 @@
-"""Transfers of which it is known what limits them: the factor by construction, its parameters by dice from a seed."""
+"""Transfers of which it is known what limits them: the factor by construction, its parameters by dice from a seed.
+
+What should not matter is drawn too: congestion control, IP version, timestamps, SACK (where nothing is lost), offload.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from pathlib import Path
 from lab.accuracy import gap_runs
 from lab.accuracy.gap_runs import Made, StalledGuest
 from lab.description import Scenario
-from lab.hosts import HostSettings
+from lab.hosts import HostSettings, Topology
 from lab.impairments import Hold, Impairments, TokenBucket
 from lab.stalls import Stalls
 from lab.transfer import Transfer
 
 _ENDLESS_BYTES = 1 << 34
+_WITHOUT_SACK, _WITHOUT_TIMESTAMPS, _WITH_IPV6, _WITH_OFFLOAD = 0.25, 0.25, 0.25, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Labelled:
     name: str
     factors: tuple[str, ...]
     run: Callable[[Path], Made | None]
+    crossed: str = ""
+    """What was drawn besides, in words."""
 
 
 def draw(seed: int, each: int) -> list[Labelled]:
@@ -65,10 +71,27 @@ def _labelled(
     transfer: Transfer,
     dice: random.Random,
     *congestion_controls: str,
+    loses: bool = True,
 ) -> Labelled:
-    host = HostSettings(dice.choice(congestion_controls or ("cubic", "reno")))
-    description = Scenario(name, name, transfer, *path, sender=host, receiver=host, seed=dice.randrange(1 << 31))
-    return Labelled(name, factors, lambda folder: gap_runs.run_path(description, folder))
+    # Without SACK a queue that overflows once keeps a sender repairing for seconds: another limit than the one meant.
+    without_sack = not loses and dice.random() < _WITHOUT_SACK
+    host = HostSettings(
+        dice.choice(congestion_controls or ("cubic", "reno")),
+        sack=not without_sack,
+        timestamps=dice.random() >= _WITHOUT_TIMESTAMPS,
+    )
+    ip_version = 6 if dice.random() < _WITH_IPV6 else 4
+    topology = Topology.OFFLOAD if dice.random() < _WITH_OFFLOAD else Topology.TUN
+    description = Scenario(
+        name, name, transfer, *path, sender=host, receiver=host, topology=topology, ip_version=ip_version,
+        seed=dice.randrange(1 << 31),
+    )  # fmt: skip
+    words = [host.congestion_control]
+    words += ["IPv6"] if ip_version == 6 else []
+    words += ["offload"] if topology is Topology.OFFLOAD else []
+    words += [] if host.timestamps else ["no timestamps"]
+    words += [] if host.sack else ["no SACK"]
+    return Labelled(name, factors, lambda folder: gap_runs.run_path(description, folder), ", ".join(words))
 
 
 def _receiver_window(dice: random.Random, name: str) -> Labelled:
@@ -77,7 +100,15 @@ def _receiver_window(dice: random.Random, name: str) -> Labelled:
     buffer_bytes = round(dice.uniform(0.05, 0.2) * rate_bps / 8 * rtt_s)
     transfer = Transfer(seconds=5, payload_bytes=_ENDLESS_BYTES, receive_buffer_bytes=max(buffer_bytes, 8192))
     return _labelled(
-        name, ("receiver_window",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, "cubic", "reno", "bbr"
+        name,
+        ("receiver_window",),
+        _path(rtt_s, rate_bps, 4_000_000),
+        transfer,
+        dice,
+        "cubic",
+        "reno",
+        "bbr",
+        loses=False,
     )
 
 
@@ -88,7 +119,7 @@ def _send_buffer(dice: random.Random, name: str) -> Labelled:
     transfer = Transfer(
         seconds=5, payload_bytes=_ENDLESS_BYTES, send_buffer_bytes=max(buffer_bytes, 16_384), write_bytes=1448
     )
-    return _labelled(name, ("send_buffer",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice)
+    return _labelled(name, ("send_buffer",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, loses=False)
 
 
 def _pieces(dice: random.Random, name: str) -> Labelled:
@@ -98,7 +129,8 @@ def _pieces(dice: random.Random, name: str) -> Labelled:
     transfer = Transfer(
         seconds=5, payload_bytes=_ENDLESS_BYTES, write_bytes=max(piece_bytes, 3000), write_interval_s=interval_s
     )
-    return _labelled(name, ("application",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, "cubic", "reno", "bbr")
+    path = _path(rtt_s, rate_bps, 4_000_000)
+    return _labelled(name, ("application",), path, transfer, dice, "cubic", "reno", "bbr", loses=False)
 
 
 def _pauses(dice: random.Random, name: str) -> Labelled:
@@ -106,7 +138,7 @@ def _pauses(dice: random.Random, name: str) -> Labelled:
     every_bytes = round(0.5 * rate_bps / 8)
     pauses = tuple((number * every_bytes, dice.uniform(0.3, 0.9)) for number in range(1, 6))
     transfer = Transfer(seconds=9, payload_bytes=6 * every_bytes, write_pauses=pauses)
-    return _labelled(name, ("application",), _path(rtt_s, rate_bps, 300_000), transfer, dice)
+    return _labelled(name, ("application",), _path(rtt_s, rate_bps, 300_000), transfer, dice, "cubic", "reno", "bbr")
 
 
 def _bottleneck(dice: random.Random, name: str) -> Labelled:
@@ -129,7 +161,8 @@ def _losses(dice: random.Random, name: str) -> Labelled:
 def _slow_start(dice: random.Random, name: str) -> Labelled:
     rtt_s = _rtt_s(dice, 0.08, 0.2)
     transfer = Transfer(seconds=9, payload_bytes=14_480 * (2 ** dice.randint(4, 5)))
-    return _labelled(name, ("slow_start",), _path(rtt_s, 80e6, 4_000_000), transfer, dice)
+    path = _path(rtt_s, 80e6, 4_000_000)
+    return _labelled(name, ("slow_start",), path, transfer, dice, "cubic", "reno", "bbr", loses=False)
 
 
 def _blackouts(dice: random.Random, name: str) -> Labelled:
@@ -161,7 +194,7 @@ def _stalled(dice: random.Random, name: str, *, receives: bool) -> Labelled:
     path = _path(rtt_s, rate_bps, round(2 * rate_bps / 8 * max(rtt_s, 0.02)))
     stalls = Stalls(0.4, 1.2, 0.25, 0.8)
     wanted = StalledGuest(name, *path, stalls, dice.randrange(1 << 31), guest_receives=receives)
-    return Labelled(name, ("host_stall",), lambda folder: gap_runs.run_stalled_guest(wanted, folder))
+    return Labelled(name, ("host_stall",), lambda folder: gap_runs.run_stalled_guest(wanted, folder), "cubic, guest")
 
 
 def _stalled_sender(dice: random.Random, name: str) -> Labelled:

@@ -1,12 +1,15 @@
-"""`python -m lab.accuracy.verdicts --out DIR`: verdicts beside what limits the transfers by construction.
+"""`python -m lab.accuracy.verdicts --out DIR`: what limited transfers of which that is known.
 
-Runs what is missing in the folder (root; user-mode-linux for stalls) and reads what is there. Another `--seed` draws
-other parameters: those of the rules' making are no measure of them.
+Three things are judged at the sender, in the middle and at the receiver: the verdict beside what limits the transfer by
+construction, the limiting factor of every moment beside what kernel and emulator witnessed, and the token bucket beside
+the one there was. Runs what is missing in the folder (root; user-mode-linux for stalls), reads what is there. Another
+`--seed` draws other parameters: those of the rules' making are no measure of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,13 +17,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy import gap_runs, verdict_runs
+from lab.accuracy import (
+    demands,
+    gap_runs,
+    limit_score,
+    limit_tables,
+    limit_truth,
+    limit_witnesses,
+    readings,
+    verdict_runs,
+)
 from lab.accuracy.gap_causes import analysis
-from lab.accuracy.gap_truth import Place
+from lab.accuracy.gap_runs import Made
+from lab.accuracy.limit_score import TimeScore
+from lab.accuracy.limit_truth import Known, Witnesses
 from lab.accuracy.verdict_runs import Labelled
 
 UNDETERMINED, NONE = "undetermined", "none"
 _SURE = 0.8
+PLACES = ("sender", "middle", "receiver")
 
 
 @dataclass(slots=True)
@@ -71,15 +86,120 @@ def table(tally: Tally) -> str:
     return "\n".join(lines)
 
 
-def verdict_of(document: Mapping[str, Any], sender: str) -> Mapping[str, Any] | None:
-    """The verdict on the connection that carried most of an address's data."""
+def direction_of(document: Mapping[str, Any], sender: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The connection that carried most of an address's data, and that data's direction."""
 
-    def payload(connection: Mapping[str, Any]) -> int:
-        from_client = connection["client"].rpartition(":")[0] == sender
-        return int(connection["client_to_server" if from_client else "server_to_client"]["payload_bytes"])
+    def way(connection: Mapping[str, Any]) -> Mapping[str, Any]:
+        from_client = connection["client"].rpartition(":")[0].strip("[]") == sender
+        found: Mapping[str, Any] = connection["client_to_server" if from_client else "server_to_client"]
+        return found
 
-    found: Mapping[str, Any] | None = max(document["connections"], key=payload)["verdict"]
-    return found
+    most: Mapping[str, Any] = max(document["connections"], key=lambda connection: int(way(connection)["payload_bytes"]))
+    return most, way(most)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What vmtrace told of one transfer at one place."""
+
+    verdict: Mapping[str, Any] | None
+    time: TimeScore
+    bucket: Mapping[str, Any] | None
+    by_trigger: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One transfer with what was told at every place."""
+
+    labelled: Labelled
+    witnesses: Witnesses
+    seen: Mapping[str, Seen]
+    triggers: limit_tables.Triggers | None = None
+
+
+@dataclass(slots=True)
+class Measured:
+    """All transfers that could be judged; those that could not, with the reason."""
+
+    judged: list[Judged] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def tally(self, place: str) -> Tally:
+        """The verdicts at a place."""
+        tally = Tally()
+        for one in self.judged:
+            if place in one.seen:
+                tally.add(one.labelled.name, one.labelled.factors, one.seen[place].verdict)
+        return tally
+
+    def time(self, place: str) -> TimeScore:
+        """The limiting factors over time at a place."""
+        score = TimeScore()
+        for one in self.judged:
+            if place in one.seen:
+                score.add(one.seen[place].time)
+        return score
+
+
+def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool = False) -> Measured:
+    """Makes the transfers that are missing, and judges all; prints a line for each place."""
+    measured = Measured()
+    for labelled in wanted:
+        folder = out / f"{labelled.name}-seed{seed}"
+        if not (folder / "made.json").exists() and not no_runs:
+            _make(labelled, folder)
+        if not (folder / "made.json").exists():
+            measured.refused.append(labelled.name)
+            print(f"{labelled.name}: not there, or the machine was too busy", flush=True)
+            continue
+        measured.judged.append(judge(labelled, folder))
+        for place, seen in measured.judged[-1].seen.items():
+            print(_line(measured.judged[-1], place, seen), flush=True)
+    return measured
+
+
+def _make(labelled: Labelled, folder: Path) -> None:
+    made = labelled.run(folder)
+    if made is not None:
+        gap_runs.save(made, folder)
+
+
+def judge(labelled: Labelled, folder: Path) -> Judged:
+    """What vmtrace tells of the transfer in a folder."""
+    made = gap_runs.load(folder)
+    witnesses = limit_witnesses.of(folder, made)
+    known = limit_truth.known(witnesses)
+    seen = {place: _seen(made, place, witnesses, known) for place in PLACES if place in made.captures}
+    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]))
+
+
+def _triggers(folder: Path, made: Made, seen: Seen) -> limit_tables.Triggers | None:
+    """Causes of retransmissions, where the kernel's counters are known (no guest)."""
+    if not (folder / "truth.json").exists():
+        return None
+    kernel = demands.kernel_triggers(json.loads((folder / "truth.json").read_text()))
+    if not any(kernel.values()):
+        return None
+    tshark = readings.of_tshark(made.captures["sender"], made.data_sender)
+    own, other = demands.own_triggers(seen.by_trigger), demands.tshark_triggers(tshark.triggers)
+    return limit_tables.Triggers(kernel, {"vmtrace": own, "tshark": other})
+
+
+def _seen(made: Made, place: str, witnesses: Witnesses, known: list[Known]) -> Seen:
+    connection, way = direction_of(analysis(made.captures[place], None), made.data_sender)
+    # What the sender does is seen so much later.
+    later_s = {"sender": 0.0, "middle": witnesses.path.delay_s / 2, "receiver": witnesses.path.delay_s}[place]
+    told = limit_score.told_of(way, round(later_s * 1e9))
+    time = limit_score.score(known, told, round(witnesses.round_trip_s * 1e9))
+    return Seen(connection["verdict"], time, way.get("token_bucket"), way["loss"]["by_trigger"])
+
+
+def _line(judged: Judged, place: str, seen: Seen) -> str:
+    told = Tally().add(judged.labelled.name, judged.labelled.factors, seen.verdict)
+    sure = "" if seen.verdict is None else f" {seen.verdict['confidence']:.2f} {seen.verdict['sentence']}"
+    right = "-" if seen.time.share is None else f"{seen.time.share:.0%}"
+    return f"{judged.labelled.name} ({judged.labelled.crossed}) at the {place}: {told}, time right {right};{sure}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,36 +211,61 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
     parser.add_argument("--no-runs", action="store_true", help="read only what is there")
     options = parser.parse_args(arguments)
-    tallies = {place: Tally() for place in Place}
     wanted = [one for one in verdict_runs.draw(options.seed, options.each) if options.only in one.name]
-    for labelled, folder in _made(wanted, options.out, options.seed, no_runs=options.no_runs):
-        made = gap_runs.load(folder)
-        for place in Place:
-            verdict = verdict_of(analysis(made.captures[place], None), made.data_sender)
-            told = tallies[place].add(labelled.name, labelled.factors, verdict)
-            sure = "" if verdict is None else f" {verdict['confidence']:.2f} {verdict['sentence']}"
-            print(f"{labelled.name} at the {place}: {told}{sure}", flush=True)
-    for place, tally in tallies.items():
+    measured = measure(wanted, options.out, options.seed, no_runs=options.no_runs)
+    print("\n".join(sections(measured)))
+    return 1 if any(measured.tally(place).wrong_and_sure for place in PLACES) else 0
+
+
+def sections(measured: Measured) -> list[str]:
+    """The tables in Markdown, line by line."""
+    lines = []
+    for place in PLACES:
+        tally = measured.tally(place)
         if tally.score is not None:
-            print(
-                f"\nat the {place}: {tally.right} of {tally.all} right, {tally.undetermined} left open, score", end=" "
+            lines += ["", f"#### Verdicts, at the {place}", "", _story(tally), "", table(tally)]
+    for place in PLACES:
+        time = measured.time(place)
+        if time.share is not None:
+            strict = time.strictly_right_ns / time.all_ns
+            story = (
+                f"{time.share:.1%} of {time.all_ns / 1e9:.0f} s right ({strict:.1%} without the round trip's grace)."
             )
-            print(f"{tally.score:.3f}; wrong {tally.wrong}; above {_SURE} {tally.wrong_and_sure}\n\n{table(tally)}")
-    return 1 if any(tally.wrong_and_sure for tally in tallies.values()) else 0
+            lines += ["", f"#### Limiting factor over time, at the {place}", "", story, "", limit_score.table(time)]
+    found = [
+        limit_tables.Bucket(
+            one.labelled.name,
+            one.witnesses.path.token_bucket,
+            {place: one.seen[place].bucket if place in one.seen else None for place in PLACES},
+        )
+        for one in measured.judged
+    ]
+    lines += ["", "#### Token buckets", "", *limit_tables.buckets(found)]
+    triggers = [one.triggers for one in measured.judged if one.triggers]
+    lines += [
+        "",
+        "#### Causes of retransmissions",
+        "",
+        limit_tables.TRIGGERS_STORY,
+        "",
+        *limit_tables.triggers(triggers),
+    ]
+    if measured.refused:
+        lines += [
+            "",
+            f"Not judged, since there was no quiet moment to make them on this machine: {', '.join(measured.refused)}.",
+        ]
+    return lines
 
 
-def _made(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool) -> Iterable[tuple[Labelled, Path]]:
-    """Those that are there, made now if they have to be."""
-    for labelled in wanted:
-        folder = out / f"{labelled.name}-seed{seed}"
-        if not (folder / "made.json").exists() and not no_runs:
-            made = labelled.run(folder)
-            if made is None:
-                print(f"{labelled.name}: the machine was too busy", flush=True)
-                continue
-            gap_runs.save(made, folder)
-        if (folder / "made.json").exists():
-            yield labelled, folder
+def _story(tally: Tally) -> str:
+    wrong = f"; wrong: {', '.join(tally.wrong)}" if tally.wrong else ""
+    sure = (
+        f"; wrong above {_SURE}: {', '.join(tally.wrong_and_sure)}"
+        if tally.wrong_and_sure
+        else f"; none wrong above {_SURE}"
+    )
+    return f"{tally.right} of {tally.all} right, {tally.undetermined} left open, score {tally.score:.3f}{wrong}{sure}."
 
 
 if __name__ == "__main__":

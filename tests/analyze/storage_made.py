@@ -5,7 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scapy.all import DNS, DNSQR, DNSRR, IP, TCP, UDP, Ether, Packet, Raw, wrpcap
+from scapy.layers.dns import DNS, DNSQR, DNSRR
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
 
 from analyze import overhead
 from analyze.storage.measured import Connection, Lookup, MeasuredRun, MeasuredTransaction
@@ -27,26 +31,28 @@ def use(port: int, *, opened: bool = False, peer: tuple[str, int] = SERVICE) -> 
 def exchange(start_ms: float, first_ms: float, end_ms: float, *uses: Use, **given: Any) -> Exchange:
     """Times in milliseconds since the run's start."""
     start, first, end = (START_NS + round(time * MS) for time in (start_ms, first_ms, end_ms))
-    values = {"requests": 1, "retries": 0, "retry_causes": (), "status": 200} | given
+    values: dict[str, Any] = {"requests": 1, "retries": 0, "retry_causes": (), "status": 200} | given
     front_end = uses[-1].peer if uses else None
     return Exchange(start_ns=start, end_ns=end, first_byte_ns=first, front_end=front_end, connections=uses, **values)
 
 
 def stored(said: Exchange, size: int = 1000, number: int = 1, **given: Any) -> StoredObject:
-    values = {"moved_bytes": size, "outcome": "done", "error_kind": None} | given
+    values: dict[str, Any] = {"moved_bytes": size, "outcome": "done", "error_kind": None} | given
     return StoredObject(transaction=1, number=number, bytes=size, exchange=said, **values)
 
 
 def connection(port: int, start_ms: float, duration_ms: float = 100, **given: Any) -> Connection:
-    """To the service; `parts` are those of its byte ledger."""
-    parts = given.pop("parts", {})
+    """To the service; `parts` are those of its byte ledger, `carried` the bytes of payload, each once."""
+    parts, carried = given.pop("parts", {}), given.pop("carried", None)
     values: dict[str, Any] = {
         "server": SERVICE, "established": True, "syn_retransmissions": 0, "handshake_rtt_s": 0.010, "tls": True,
-        "tls_resumed": False, "tls_handshake_s": 0.020, "uploaded_bytes": 0, "downloaded_bytes": 0,
+        "tls_resumed": False, "tls_handshake_s": 0.020, "tls_records_measured": True,
+        "uploaded_bytes": 0, "downloaded_bytes": 0,
         "verdict_factor": None, "verdict_share": None, "verdict_confidence": None, "verdict_sentence": None,
     } | given  # fmt: skip
     sizes = tuple(parts.get(part, 0) for part in overhead.PARTS)
-    row = (*sizes, values["established"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443")
+    carried = sum(sizes[-3:]) if carried is None else carried
+    row = (*sizes, values["established"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443", carried, 0)
     return Connection(
         client=client(port), start_ns=START_NS + round(start_ms * MS), duration_s=duration_ms / 1e3, overhead_row=row,
         **values,
@@ -95,7 +101,7 @@ def talk(
     out = IP(src=here[0], dst=there[0]) / TCP(sport=here[1], dport=there[1], window=60000)
     back = IP(src=there[0], dst=here[0]) / TCP(sport=there[1], dport=here[1], window=60000)
     sent, received, at = 1, 1, start_ms
-    packets = []
+    packets: list[Packet] = []
 
     def send(packet: Packet, flags: str, time_ms: float, payload: int = 0) -> None:
         packet = packet.copy()
@@ -134,7 +140,7 @@ def lookup(start_ms: float, wait_ms: float, name: str = "s3.example") -> list[Pa
     answers = [DNSRR(rrname=name, type="A", rdata=SERVICE[0])]
     answer = IP(src="10.0.0.53", dst="10.0.0.1") / UDP(sport=53, dport=40000)
     answer = answer / DNS(id=9, qr=1, qd=[DNSQR(qname=name)], an=answers)
-    packets = []
+    packets: list[Packet] = []
     for packet, time_ms in ((question, start_ms), (answer, start_ms + wait_ms)):
         framed = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet
         framed.time = START_NS // 10**9 + time_ms / 1e3

@@ -1,5 +1,7 @@
 """Sums of byte ledgers: the parts add up, and ratios are of what they say."""
 
+from typing import Any
+
 import pytest
 
 from analyze.overhead import COLUMNS, PARTS, Overhead
@@ -13,10 +15,12 @@ def row(server: str = "192.0.2.1:443", **given: object) -> tuple[object, ...]:
 def test_parts_sum_to_the_wire_and_shares_to_one() -> None:
     total = Overhead()
     for number, part in enumerate(PARTS, 1):
-        total.add(row(**{f"ledger_{part}": 100 * number}))
+        given: dict[str, Any] = {f"ledger_{part}": 100 * number, "client_to_server_unique_payload_bytes": 500}
+        total.add(row(**given))
     assert total.wire_bytes == 100 * sum(range(1, len(PARTS) + 1))
     assert sum(share for _, share in total.shares()) == pytest.approx(1)
-    assert total.tcp_payload_bytes == 100 * (7 + 8 + 9)
+    assert total.tcp_payload_bytes == 500 * len(PARTS)
+    assert total.brought_by_retransmissions_bytes == 600, "no more than what was retransmitted"
     assert total.overhead_ratio == (total.wire_bytes - 900) / 900
 
 

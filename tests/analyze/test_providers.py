@@ -7,7 +7,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from scapy.all import DNS, DNSQR, DNSRR, IP, TCP, UDP, Ether, IPv6, Packet, Raw, wrpcap
+from scapy.layers.dns import DNS, DNSQR, DNSRR
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import wrpcap
 
 from analyze.providers import COLUMNS, by_provider, of_trace
 from analyze.schema import load
@@ -25,6 +30,8 @@ def row(server: str, sni: str | None, rtt_s: float | None, tls_s: float | None, 
     values |= {f"ledger_{part}": size for part, size in ledger.items()}
     values |= {"client": "10.0.0.1:40000", "server": server, "start_ns": HOUR_NS, "tls_sni": sni}
     values |= {"handshake_rtt_s": rtt_s, "tls_handshake_s": tls_s, "handshake_complete": True}
+    payload = ("application_bytes", "tls_record_bytes", "tls_handshake_bytes")
+    values |= {"client_to_server_unique_payload_bytes": sum(ledger.get(part, 0) for part in payload)}
     values |= {"tls_version": "1.3" if sni else None, "tls_resumed": False if sni else None}
     return tuple(values.get(name) for name in COLUMNS)
 
@@ -57,14 +64,13 @@ def conversation(client: str, server: str, port: int, at_s: float) -> list[Packe
     """A TCP connection with 100 bytes each way, without TLS."""
     ip = IPv6 if ":" in client else IP
     there, back = ip(src=client, dst=server), ip(src=server, dst=client)
-    to, fro = {"sport": port, "dport": 443}, {"sport": 443, "dport": port}
     packets = [
-        there / TCP(**to, flags="S", seq=0),
-        back / TCP(**fro, flags="SA", seq=0, ack=1),
-        there / TCP(**to, flags="A", seq=1, ack=1),
-        there / TCP(**to, flags="PA", seq=1, ack=1) / Raw(b"a" * 100),
-        back / TCP(**fro, flags="PA", seq=1, ack=101) / Raw(b"b" * 100),
-        there / TCP(**to, flags="A", seq=101, ack=101),
+        there / TCP(sport=port, dport=443, flags="S", seq=0),
+        back / TCP(sport=443, dport=port, flags="SA", seq=0, ack=1),
+        there / TCP(sport=port, dport=443, flags="A", seq=1, ack=1),
+        there / TCP(sport=port, dport=443, flags="PA", seq=1, ack=1) / Raw(b"a" * 100),
+        back / TCP(sport=443, dport=port, flags="PA", seq=1, ack=101) / Raw(b"b" * 100),
+        there / TCP(sport=port, dport=443, flags="A", seq=101, ack=101),
     ]
     return [timed(packet, at_s + number / 1000) for number, packet in enumerate(packets)]
 

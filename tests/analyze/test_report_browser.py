@@ -163,11 +163,11 @@ def test_a_click_on_a_retransmission_shows_its_packets(browser: Any, trace: Trac
     assert visit.page.locator("#packets-title").inner_text() == before
     body.get_by_role("button", name="copy filter").click()
     assert len(visit.shown()) == 1, "the lanes stay together"
+    visit.page.locator("#packets-close").click()
+    assert not visit.page.locator("#packets").is_visible()
     syn_s = visit.page.evaluate("page.data.plots[0].packets.time_s[1]")
     visit.page.mouse.click(*visit.place("rtt", syn_s))
     assert visit.page.locator("#packets-title").inner_text().startswith("frame 2 at ")
-    visit.page.locator("#packets-close").click()
-    assert not visit.page.locator("#packets").is_visible()
     assert visit.complaints == []
 
 
@@ -213,16 +213,16 @@ def test_light_and_dark_are_chosen_by_a_button(browser: Any, trace: Trace, tmp_p
 
 def test_paper_is_light_and_sharp_and_has_no_buttons(browser: Any, trace: Trace, tmp_path: Path) -> None:
     visit = visited(browser, trace, tmp_path / "r.html", [1], "dark")
+    on_screen = visit.page.locator("[data-lane=rtt] canvas").get_attribute("width")
     visit.page.emulate_media(media="print")
-    visit.drawn()
+    visit.page.locator(f"[data-lane=rtt] canvas[width='{3 * 760}']").wait_for()
     assert visit.background() == "rgb(255, 255, 255)"
-    assert visit.page.locator("[data-lane=rtt] canvas").get_attribute("width") == str(3 * 760)
     assert visit.colours("rtt") > 2
     for hidden in ("#bar", "#theme", "#search"):
         assert not visit.page.locator(hidden).is_visible()
     assert visit.page.locator("#verdict .sentence").is_visible()
     visit.page.emulate_media(media="screen")
-    visit.drawn()
+    visit.page.locator(f"[data-lane=rtt] canvas[width='{on_screen}']").wait_for()
     assert visit.background() == "rgb(20, 24, 29)"
     assert visit.page.pdf(format="A4").startswith(b"%PDF")
     assert visit.complaints == []

@@ -101,6 +101,8 @@ def test_few_transfers_or_a_value_that_never_changes_are_no_test() -> None:
     assert (few.z, few.reason) == (None, "values in the intervals of 4 transfers, 5 are needed")
     inside, transfer = np.array([1.0, 0.0] * 6), np.repeat(np.arange(6), 2)
     assert compared(np.full(12, 0.3), inside, 1 - inside, transfer).reason == "it never changed"
+    for size in (1e200, 1e-200):
+        assert "too large or too small" in (compared(size * np.arange(12.0), inside, 1 - inside, transfer).reason or "")
     assert "no other time" in (compared(np.arange(12.0), np.ones(12), np.zeros(12), transfer).reason or "")
     assert "none of its periods" in (compared(np.arange(12.0), np.zeros(12), np.ones(12), transfer).reason or "")
 

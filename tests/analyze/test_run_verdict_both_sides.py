@@ -103,8 +103,13 @@ def test_a_stop_that_neither_could_place_is_a_host_s_if_both_together_place_it_t
     made = put_together(near("unknown", 0.5), far("unknown", 0.5), facts)
     assert (made.factor, made.confidence, made.undetermined_between) == ("host_stall", 0.75, ())
     assert made.sentence.startswith("The sender of the data stood still for 600 ms in all")
-    on_path = put_together(near("unknown", 0.5), far("unknown", 0.5), Facts(pause_on_path_s=0.9))
-    assert on_path.is_open
+
+
+def test_a_stop_that_both_together_place_on_the_path_is_no_host_s_and_no_other_factor_s() -> None:
+    made = put_together(near("unknown", 0.5), far("unknown", 0.5), Facts(pause_on_path_s=0.9, pause_at_sender_s=0.1))
+    assert made.is_open
+    assert made.undetermined_between == ("unknown",)
+    assert made.sentence.startswith("Packets were held on the path for 900 ms in all, not at a host")
 
 
 @given(

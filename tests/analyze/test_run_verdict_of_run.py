@@ -78,7 +78,7 @@ def test_time_that_is_left_open_competes_as_a_factor_does(results: RunResults) -
     assert found.is_open
     assert found.left_open == 7
     assert found.reason == "more time is left open than any factor has"
-    assert "captured at both sides, would decide" in found.sentence
+    assert found.sentence.endswith("Captures at both sides, or longer transfers would decide.")
     assert set(found.undetermined_between) == {LOSS, "slow_start"}
 
 
@@ -127,6 +127,12 @@ def test_what_would_help_against_the_factor_comes_first_though_another_change_wo
     assert "With twice the receiver's window the run would have reached" in found.sentence
 
 
+@pytest.mark.parametrize("duration_s", [0.0, 5e-305])
+def test_a_time_that_no_bytes_fit_in_has_no_rate(results: RunResults, duration_s: float) -> None:
+    found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, duration_s=duration_s))
+    assert found.goodput_bps is None
+
+
 def test_what_was_lost_is_summed_by_factor_beside_the_verdict(results: RunResults) -> None:
     limits = {(1, "data"): {WINDOW: [1.0, 300.0], "slow_start": [1.0, 700.0], "idle": [9.0, 5000.0]}}
     found = run_verdict(with_verdicts(results, {(1, "data"): judged(WINDOW)}, limits))  # type: ignore[arg-type]
@@ -169,7 +175,7 @@ def test_the_verdict_comes_first_in_the_answer_and_in_the_page_and_json_is_as_th
     assert text.index("verdict: The receiver's window limited 8 of 8") < text.index("median RTT")
     assert "see pair 1 data (packets/sender/0001-data.pcap)" in text
     page = run_verdict_part(run)
-    assert "<strong>The receiver&#x27;s window limited 8 of 8 transfers" in page
+    assert '<p class="sentence">The receiver&#x27;s window limited 8 of 8 transfers' in page
     assert "frame.number in {3, 9}" in page
     content = json.loads(as_bytes(document([run], [run.choose(None)])))
     jsonschema.validate(content, load("vmtrace.run_report.1"))

@@ -124,6 +124,8 @@ def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path
     assert all(f"<h2>{table.title}</h2>" in page.replace("&#x27;", "'") for table in texts(reports))
     assert [chart["name"] for chart in data_of(page)["charts"]] == [chart.name for chart in charts(reports)]
     visit = Visit(browser, path)
+    visit.page.locator("#charts figure").first.scroll_into_view_if_needed()
+    visit.page.locator("#charts .main-svg").first.wait_for()
     assert visit.complaints == []
     assert visit.requests == [path.as_uri()]
 

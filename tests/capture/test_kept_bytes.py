@@ -82,9 +82,9 @@ def test_of_udp_all_headers_and_16_bytes_are_kept_but_of_tunnels_all_headers(net
 
 
 @pytest.mark.parametrize("network", [FOUR, SIX])
-@pytest.mark.parametrize("ports", [{"sport": 40000, "dport": 53}, {"sport": 53, "dport": 40000}])
-def test_name_lookups_are_kept_whole(network: Packet, ports: dict[str, int]) -> None:
-    assert ethernet(LINK / network / UDP(**ports) / Raw(TEXT)) == kept_bytes.WHOLE_PACKET_BYTES
+@pytest.mark.parametrize("transport", [UDP(sport=40000, dport=53), UDP(sport=53, dport=40000)])
+def test_name_lookups_are_kept_whole(network: Packet, transport: Packet) -> None:
+    assert ethernet(LINK / network / transport / Raw(TEXT)) == kept_bytes.WHOLE_PACKET_BYTES
 
 
 def test_192_bytes_are_enough_for_tcp_with_all_options_in_vxlan_over_ipv6() -> None:

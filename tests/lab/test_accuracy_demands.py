@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab.accuracy.demands import hidden_tails
+from lab.accuracy.demands import confused, hidden_tails
 from lab.fate_log import PacketFate
 from tests.lab.packets import fate
 
@@ -33,3 +33,14 @@ def test_a_repeat_that_is_lost_too_is_not_asked_for() -> None:
 
 def test_the_order_of_sequence_numbers_holds_across_their_wrap() -> None:
     assert hidden_tails(ipv6(fate(0, 2**32 - 50, arrives_ms=None), fate(1, 50), fate(300, 2**32 - 50))) == 0
+
+
+def test_causes_that_both_have_agree_and_what_one_has_too_many_the_other_lacks() -> None:
+    found = confused({"fast": 10, "timeout": 2, "probe": 1}, {"fast": 8, "timeout": 3, "probe": 1})
+    assert {pair: count for pair, count in found.items() if count} == {
+        ("fast", "fast"): 8,
+        ("timeout", "timeout"): 2,
+        ("probe", "probe"): 1,
+        ("fast", "timeout"): 1,
+        ("fast", "none"): 1,
+    }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.accuracy.verdict_runs import draw
-from lab.accuracy.verdicts import Tally, table, verdict_of
+from lab.accuracy.verdicts import Tally, direction_of, table
 
 
 def verdict(factor: str, confidence: float, *candidates: str) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def test_the_verdict_is_that_of_the_connection_with_most_of_the_senders_data() -
         } | {"verdict": {"factor": name}}
 
     document = {"connections": [connection("192.0.2.1:1", 5, "small"), connection("192.0.2.1:2", 500, "large")]}
-    assert verdict_of(document, "192.0.2.1") == {"factor": "large"}
-    assert verdict_of(document, "192.0.2.9") == {"factor": "small"}
+    assert direction_of(document, "192.0.2.1")[0]["verdict"] == {"factor": "large"}
+    assert direction_of(document, "192.0.2.9")[0]["verdict"] == {"factor": "small"}
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -91,7 +91,7 @@ def test_standard_input_is_read_and_kept_where_packets_are_wanted(vmtrace: Any, 
     done = vmtrace("analyze", "-", "--report", "r.html", stdin=capture.read_bytes())
     assert done.returncode == 0
     assert done.stdout.startswith("<stdin>: pcap")
-    assert '"panel":4' in (tmp_path / "r.html").read_text()
+    assert '"lane":"spacing"' in (tmp_path / "r.html").read_text()
 
 
 def test_sums_by_provider_are_in_the_table_the_json_and_the_csv(vmtrace: Any, capture: Path, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ FEWEST_TRANSFERS = 5
 """With something inside, and worth as many: fewer say nothing of their scatter."""
 NEVER_CHANGED = "it never changed"
 _ROUNDING = 1e-12
+_LARGEST = 1e100
+"""Beyond it no counter is, and squares of sums would not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,9 @@ class Compared:
 
 def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[np.int64]) -> Compared:
     """The means of `value` by the weights `inside` and `outside`; `transfer` numbers transfers in order of time."""
+    largest = float(np.abs(value).max(initial=0.0))
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        return Compared(None, None, ABSENT, reason="its values are too large or too small to compare")
     if not inside.any():
         return Compared(None, None, ABSENT, reason="none of its periods with a value meets these intervals")
     if not outside.any():

@@ -18,6 +18,8 @@ _DOUBT_LEFT = 2 / 3
 both have it."""
 _PLACED_CONFIDENCE = 0.75
 """Of a stop that one capture cannot place and both together can."""
+_OPEN_CONFIDENCE = 0.5
+"""The engine's, where packets stopped and nobody knows what limited."""
 _MOST_OF_IT = 0.5
 
 
@@ -59,22 +61,35 @@ def together(near: Judged | None, far: Judged | None, facts: Facts) -> Judged | 
 
 
 def _placed(near: Judged, far: Judged, facts: Facts) -> Judged | None:
-    """A stop that a capture alone could not place, and that was made at a host."""
+    """A stop that a capture alone could not place, and that both together can."""
     if "unknown" not in (near.factor, far.factor) or facts.pauses_s <= 0:
         return None
-    host_s = facts.pause_at_sender_s + facts.pause_at_receiver_s
-    stopped = near if near.factor == "unknown" else far
-    other = far if stopped is near else near
-    if host_s < _MOST_OF_IT * facts.pauses_s or other.factor not in ("unknown", "host_stall"):
+    stopped, other = (near, far) if near.factor == "unknown" else (far, near)
+    if other.factor not in ("unknown", "host_stall"):
         return None
-    where = "sender" if facts.pause_at_sender_s >= facts.pause_at_receiver_s else "receiver"
-    words = f"both captures together: {seconds(host_s)} of {seconds(facts.pauses_s)} of pauses were made at a host"
-    sentence = f"The {where} of the data stood still for {seconds(host_s)} in all"
-    known = replace(
-        stopped, factor="host_stall", runner_up=None, undetermined_between=(), sentence=f"{sentence} ({words})."
-    )
-    confidence = max(_PLACED_CONFIDENCE, other.confidence if other.factor == "host_stall" else 0.0)
-    return _made(known, (near, far), "agree" if other.factor == "host_stall" else "both_open", confidence, words, "")
+    host_s = facts.pause_at_sender_s + facts.pause_at_receiver_s
+    if host_s >= _MOST_OF_IT * facts.pauses_s:
+        where = "sender" if facts.pause_at_sender_s >= facts.pause_at_receiver_s else "receiver"
+        words = f"both captures together: {_of_pauses(host_s, facts)} were made at a host"
+        sentence = f"The {where} of the data stood still for {seconds(host_s)} in all ({words})."
+        known = replace(stopped, factor="host_stall", runner_up=None, undetermined_between=(), sentence=sentence)
+        said = other.factor == "host_stall"
+        confidence = max(_PLACED_CONFIDENCE, other.confidence if said else 0.0)
+        return _made(known, (near, far), "agree" if said else "both_open", confidence, words, "")
+    if other.factor == "unknown" and facts.pause_on_path_s >= _MOST_OF_IT * facts.pauses_s:
+        # There is no factor for a path that holds packets: it stays open what limited, and is told that no host did.
+        words = f"both captures together: {_of_pauses(facts.pause_on_path_s, facts)} were made on the path"
+        sentence = (
+            f"Packets were held on the path for {seconds(facts.pause_on_path_s)} in all, not at a host ({words})."
+        )
+        known = replace(stopped, runner_up=None, undetermined_between=("unknown",), sentence=sentence)
+        confidence = min(near.confidence, far.confidence, _OPEN_CONFIDENCE)
+        return _made(known, (near, far), "both_open", confidence, words, "")
+    return None
+
+
+def _of_pauses(part_s: float, facts: Facts) -> str:
+    return f"{seconds(part_s)} of {seconds(facts.pauses_s)} of pauses"
 
 
 def _contradicting(near: Judged, far: Judged, facts: Facts) -> Judged:

@@ -26,7 +26,7 @@ IN_WORDS = {
     "send_buffer": "the sender's own limit (send buffer or pacing)",
     "congestion_window": "the congestion window",
     "idle": "waiting for the other side",
-    "unknown": "a host or the path",
+    "unknown": "a stop at a host or on the path",
 }
 """Factors as nouns, for sentences; `unknown` is a stop that one capture cannot place."""
 

@@ -5,6 +5,7 @@ factor leads if it leads in most samples of the transfers drawn anew, too. What 
 it: a few transfers may have lost most.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -143,7 +144,8 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
         what_if=changes,
         reason=reason,
     )
-    return replace(made, sentence=_sentence(made))
+    both_sides = all(len(vote.found.said) > 1 for vote in votes if vote.factor == _OPEN)
+    return replace(made, sentence=_sentence(made, both_sides=both_sides))
 
 
 def _time_by_factor(votes: Sequence[_Vote]) -> dict[str, float]:
@@ -261,13 +263,15 @@ def _what_if(
 def _goodput_bps(transfers: Sequence[MeasuredTransfer], time_shares: dict[int, float]) -> float | None:
     """Bytes of all transfers over their time, of which for some only a share passes."""
     time_s = sum(one.transfer.duration_s * time_shares.get(id(one), 1.0) for one in transfers)
-    return 8 * sum(one.transfer.bytes for one in transfers) / time_s if time_s > 0 else None
+    rate_bps = 8 * sum(one.transfer.bytes for one in transfers) / time_s if time_s > 0 else math.inf
+    # A record may hold any number: a time too short for its bytes has no rate.
+    return rate_bps if math.isfinite(rate_bps) else None
 
 
 _NOUNS: dict[Scope, str] = {"all": "transfer", "probe": "probe", "data": "data transfer"}
 
 
-def _sentence(found: RunVerdict) -> str:
+def _sentence(found: RunVerdict, *, both_sides: bool) -> str:
     noun = _NOUNS[found.scope]
     if found.factor is None:
         what = f" between {in_words(found.undetermined_between)}" if found.undetermined_between else ""
@@ -278,7 +282,8 @@ def _sentence(found: RunVerdict) -> str:
     )
     said += f" ({share(own.verdict_time_share)} of their time)"
     if found.is_open:
-        return f"Undetermined: {in_words(found.undetermined_between)}; {said}, and {found.reason}. {_decides(found)}."
+        said = f"{in_words(found.undetermined_between)}; {said}, and {found.reason}"
+        return f"Undetermined: {said}. {_decides(found, both_sides)}."
     return " ".join([f"{said[0].upper()}{said[1:]}.", *_more(found)])
 
 
@@ -302,9 +307,10 @@ def _more(found: RunVerdict) -> list[str]:
     return lines
 
 
-def _decides(found: RunVerdict) -> str:
+def _decides(found: RunVerdict, both_sides: bool) -> str:
+    """What would; `both_sides` if what is left open was captured at both already."""
     if 2 * found.judged < found.transfers:
         return "Captures of all transfers, long enough to judge, would decide"
     if found.reason == _MUCH_OPEN:
-        return "Longer transfers, captured at both sides, would decide"
+        return f"{'Longer' if both_sides else 'Captures at both sides, or longer'} transfers would decide"
     return "More pairs would decide"

@@ -58,10 +58,10 @@ pub struct Packet {
     pub acknowledgement: u32,
     /// Timestamp value, if `options & TIMESTAMPS`.
     pub tsval: u32,
-    /// Timestamp echo reply, if `options & TIMESTAMPS`.
-    pub tsecr: u32,
     /// TCP payload bytes on the wire, by the IP length.
     pub payload_length: u32,
+    /// Timestamp echo reply, if `options & TIMESTAMPS`.
+    pub tsecr: u32,
     /// Where the payload starts in the chunk's bytes.
     pub payload_offset: u32,
     /// How many payload bytes were captured (0 ..= payload_length).

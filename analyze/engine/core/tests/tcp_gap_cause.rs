@@ -112,6 +112,19 @@ fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_
 }
 
 #[test]
+fn so_are_part_of_them_if_that_is_more_than_the_path_carries() {
+    // First the acknowledgement that was delayed when it stopped, a tick later one for half of what had come.
+    let probed = running().client(498.0, segment(399));
+    let delayed = answer(probed, 650.0, 430, 639.0);
+    let talk = burst(answer(delayed, 660.0, 449, 649.0), 660.2, 450);
+    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::HostOrPath; 2]);
+    let probed = running().client(498.0, segment(399));
+    let delayed = answer(probed, 650.0, 430, 639.0);
+    let talk = burst(answer(delayed, 651.0, 445, 640.0), 651.2, 450);
+    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::RemoteHostStall; 2]);
+}
+
+#[test]
 fn new_acknowledgements_at_the_paths_own_rate_could_be_either() {
     let probed = running().client(498.0, segment(399));
     let late = (430..450).fold(probed, |talk, n| {
@@ -245,12 +258,19 @@ fn keep_alives_are_the_applications_pause() {
     assert_eq!(only_cause(&talk), Cause::SenderApplication);
 }
 
-/// Beside the receiver: full segments each millisecond, sent (by their timestamps) 10 ms before, each acknowledged at once.
+/// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
+/// acknowledged at once.
+fn arrives(talk: Talk, n: i32, at: f64, made: f64, heard: f64) -> Talk {
+    let sent = segment(i64::from(n) - 50).tsval(1_000_000 + made as u32).tsecr(2_000_000 + heard as u32);
+    talk.client(at, sent).server(at + 0.05, ack((i64::from(n) - 49) * 1000))
+}
+
+/// Full segments each millisecond, sent 10 ms before by a sender that has heard what was acknowledged 20 ms before; those
+/// acknowledgements waited for it as long as the data is late.
 fn arriving(talk: Talk, from: i32, to: i32, shift: f64) -> Talk {
     (from..to).fold(talk, |talk, n| {
-        let at = f64::from(n) + shift;
-        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + (f64::from(n) + shift) as u32 - 10);
-        talk.client(at, sent).server(at + 0.05, ack((i64::from(n) - 49) * 1000))
+        let due = f64::from(n);
+        arrives(talk, n, due + shift, due + shift - 10.0, due - 20.0)
     })
 }
 
@@ -271,13 +291,110 @@ fn beside_the_receiver_the_end_of_a_write_is_the_senders_application() {
 }
 
 #[test]
-fn beside_the_receiver_data_that_was_sent_before_was_held_by_path_or_host() {
-    let talk = (450..500).fold(beside_receiver(), |talk, n| {
-        let at = 650.0 + f64::from(n - 450) * 0.02;
-        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10);
-        talk.client(at, sent).server(at + 0.01, ack((i64::from(n) - 49) * 1000))
+fn beside_the_receiver_a_sender_that_had_taken_in_all_acknowledgements_did_not_stand_still() {
+    // The same, but what it sends echoes the last acknowledgement: it was there to hear it.
+    let ran = (450..500).fold(beside_receiver(), |talk, n| {
+        let at = f64::from(n) + 200.0;
+        arrives(talk, n, at, at - 10.0, f64::from(n.min(449)))
     });
-    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 201)]);
+    assert_eq!(gaps(&ran), [(Cause::HostOrPath, 201)]);
+}
+
+/// The segments that were under way are held, and come `apart` milliseconds after one another from 650 on.
+fn held(talk: Talk, apart: f64) -> Talk {
+    (450..500).fold(talk, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 650.0 + f64::from(n - 450) * apart, due - 10.0, due - 20.0)
+    })
+}
+
+#[test]
+fn beside_the_receiver_data_that_was_held_and_comes_at_the_paths_rate_may_be_held_by_path_or_host() {
+    assert_eq!(gaps(&held(beside_receiver(), 1.0)), [(Cause::HostOrPath, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries_it_waited_before_this_host() {
+    assert_eq!(gaps(&held(beside_receiver(), 0.06)), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
+    let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
+    let talk = (451..500).fold(first, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_a_backlog_that_came_before_a_probe_was_due_may_be_the_paths() {
+    let talk = (450..500).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 485.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 36)]);
+}
+
+#[test]
+fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_that_this_one_did_not_run() {
+    let unacknowledged = |until: f64| {
+        let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+        let talk = beside_receiver().client(450.0, sent).server(until - 0.1, ack(401_000));
+        (451..500).fold(talk, |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, until + f64::from(n - 451), due - 10.0, due - 20.0)
+        })
+    };
+    assert_eq!(gaps(&unacknowledged(690.0)), [(Cause::LocalHostStall, 240)]);
+    // Half a second of delay is allowed, 200 ms are usual.
+    assert_eq!(gaps(&unacknowledged(600.0)), [(Cause::HostOrPath, 150)]);
+}
+
+#[test]
+fn beside_the_receiver_even_a_short_flow_that_goes_on_without_having_heard_anything_stood_still() {
+    // Not long after another pause, and the last segment ends a write: an application could pause here, but would have heard.
+    let paused = arriving(beside_receiver(), 450, 480, 25.0).client(505.0, data(430_000, 1000).tsval(1_000_495));
+    let talk = paused.server(505.1, ack(431_000));
+    let again = |heard: f64| {
+        (481..530).fold(talk.clone(), |talk, n| {
+            let at = f64::from(n) + 225.0;
+            arrives(talk, n, at, at - 10.0, heard + f64::from(n - 481))
+        })
+    };
+    assert_eq!(gaps(&again(485.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+    assert_ne!(gaps(&again(505.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_still() {
+    // 450 is lost: what follows is acknowledged selectively.
+    let recovering = (451..470).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+        talk.client(due, sent).server(due + 0.05, ack(400_000).sack(401_000, (i64::from(n) - 49) * 1000))
+    });
+    let goes_on = |at: f64| {
+        [470, 471, 472].into_iter().fold(recovering.clone(), |talk, n| {
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_451);
+            talk.client(at + f64::from(n - 450) * 0.02, sent)
+        })
+    };
+    assert_eq!(gaps(&goes_on(969.0)), [(Cause::RemoteHostStall, 500)]);
+    assert_ne!(gaps(&goes_on(509.0))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_is_one_of_a_sender_that_stood_still() {
+    let probed = |at: f64, heard: u32| {
+        let probe = segment(399).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
+        let talk = beside_receiver().client(at, probe).server(at + 0.05, ack(400_000).sack(399_000, 400_000));
+        arriving(talk, 450, 500, at + 1.0 - 450.0)
+    };
+    assert_eq!(gaps(&probed(560.0, 430))[0], (Cause::RemoteHostStall, 111));
+    assert_eq!(gaps(&probed(500.0, 430))[0], (Cause::TailProbe, 51));
+    assert_ne!(gaps(&probed(560.0, 449))[0].0, Cause::RemoteHostStall);
 }
 
 #[test]

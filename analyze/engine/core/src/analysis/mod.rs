@@ -172,7 +172,7 @@ pub fn analyze_source(
     let (connections, environment, lookups) = gather(shards, lookups);
     let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
-        input_summary(index, facts, &tally, &connections, &environment.clock_steps)
+        input_summary(index, facts, &tally, &environment)
     });
     Ok(Analysis {
         interrupted: intake.interrupted,
@@ -202,6 +202,7 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>, mut lookups: Lookups) -> (Summa
         all.extend(summaries);
         together.openings.merge(environment.openings);
         together.clock_steps.extend(environment.clock_steps);
+        together.faults.merge(&environment.faults);
     }
     // Each summary is somewhere else in memory: looked at once.
     all.sort_by_cached_key(|summary| summary.order);
@@ -214,28 +215,17 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>, mut lookups: Lookups) -> (Summa
     (all, together, lookups)
 }
 
-fn input_summary(
-    index: usize,
-    facts: InputFacts,
-    tally: &InputTally,
-    connections: &Summaries,
-    steps: &[ClockStep],
-) -> InputSummary {
-    let mut summary = InputSummary {
+fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, environment: &Environment) -> InputSummary {
+    let faults = environment.faults.of(index);
+    InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
-        clock_steps: facts.clock_steps_back.max(distinct_steps(steps, index)),
+        clock_steps: facts.clock_steps_back.max(distinct_steps(&environment.clock_steps, index)),
         facts,
-        ..InputSummary::default()
-    };
-    for connection in connections.iter().filter(|connection| usize::from(connection.input) == index) {
-        for direction in &connection.directions {
-            summary.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
-            summary.duplicates += u64::from(direction.loss.capture_duplicates);
-            summary.reordered += u64::from(direction.loss.capture_reordered);
-        }
+        unseen_acked_bytes: faults.unseen_acked_bytes,
+        duplicates: faults.duplicates,
+        reordered: faults.reordered,
     }
-    summary
 }
 
 /// One step shows in every connection that is open: those within a second are the same.

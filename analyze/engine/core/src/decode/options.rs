@@ -42,6 +42,16 @@ impl SackBlocks {
         sack
     }
 
+    /// The blocks of a packet, none if it has none; `bytes` are those of its chunk.
+    #[must_use]
+    pub fn of_packet(packet: &Packet, bytes: &[u8]) -> Self {
+        let options = TcpOptions::of_packet(packet, bytes);
+        match behind_timestamps(options.data) {
+            Some((_, blocks)) if options.uncaptured == 0 => Self::of(blocks),
+            _ => Options::collect(options).sack,
+        }
+    }
+
     /// The blocks, as they stand in the segment.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
@@ -254,11 +264,52 @@ pub(super) fn note(captured: &[u8], area_length: usize) -> Noted {
         let (tsval, tsecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
         return Noted { bits: option_bits::TIMESTAMPS, tsval, tsecr };
     }
+    if area_length == captured.len()
+        && let Some(([a, b, c, d, e, f, g, h], _)) = behind_timestamps(captured)
+    {
+        let (tsval, tsecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+        return Noted { bits: option_bits::TIMESTAMPS | option_bits::OTHERS, tsval, tsecr };
+    }
     if area_length == 0 { Noted::default() } else { scan(captured, area_length) }
+}
+
+/// Timestamps and SACK blocks of an area that holds these two as nearly every stack writes them, and nothing else.
+fn behind_timestamps(area: &[u8]) -> Option<([u8; 8], &[u8])> {
+    let (&[1, 1, TIMESTAMPS, 10, a, b, c, d, e, f, g, h, 1, 1, SACK, length], blocks) =
+        area.split_first_chunk::<16>()?
+    else {
+        return None;
+    };
+    let whole = !blocks.is_empty() && blocks.len() % 8 == 0 && usize::from(length) == 2 + blocks.len();
+    whole.then_some(([a, b, c, d, e, f, g, h], blocks))
 }
 
 #[inline(never)]
 fn scan(captured: &[u8], area_length: usize) -> Noted {
+    let mut noted = Noted::default();
+    let mut rest = captured;
+    // Nearly all areas are whole and well-formed.
+    while area_length == captured.len() {
+        rest = match *rest {
+            [] | [END, ..] => return noted,
+            [NO_OPERATION, ref rest @ ..] => rest,
+            [TIMESTAMPS, 10, a, b, c, d, e, f, g, h, ref rest @ ..] => {
+                noted.bits |= option_bits::TIMESTAMPS;
+                (noted.tsval, noted.tsecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+                rest
+            }
+            [_, length, ..] if length >= 2 && usize::from(length) <= rest.len() => {
+                noted.bits |= option_bits::OTHERS;
+                rest.get(usize::from(length)..).unwrap_or_default()
+            }
+            _ => break,
+        };
+    }
+    scan_any(captured, area_length)
+}
+
+#[cold]
+fn scan_any(captured: &[u8], area_length: usize) -> Noted {
     let mut noted = Noted::default();
     let mut options = TcpOptions::new(captured, area_length);
     for option in &mut options {

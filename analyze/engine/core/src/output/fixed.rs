@@ -78,22 +78,22 @@ pub fn push_fixed<const DECIMALS: u32>(out: &mut Vec<u8>, value: i64, end: u8) {
         out.push(b'-');
     }
     let magnitude = value.unsigned_abs();
-    push_unsigned(out, magnitude / scale, b'.');
-    match magnitude % scale {
-        0 => out.extend_from_slice(&[b'0', end]),
-        fraction => push_billionths(out, fraction * const { 10u64.pow(9 - DECIMALS) }, end),
+    let whole = magnitude / scale;
+    let billionths = (magnitude % scale) * const { 10u64.pow(9 - DECIMALS) };
+    let first_decimal = b'0' + (billionths / EIGHT_DIGITS) as u8;
+    if whole < 10 {
+        out.extend_from_slice(&[b'0' + whole as u8, b'.', first_decimal]);
+    } else {
+        push_digits(out, whole, b'.');
+        out.push(first_decimal);
     }
-}
-
-/// Appends what follows the decimal point, for a fraction above zero.
-#[inline]
-fn push_billionths(out: &mut Vec<u8>, fraction: u64, end: u8) {
-    let digits = u128::from(eight_digits(fraction / 10)) | (u128::from(fraction % 10) << 64);
-    let keep = 16 - digits.leading_zeros() / 8;
-    // The first character that is cut is a zero: it becomes the end.
-    let zeros = (u128::from(ZEROS) << 64) | u128::from(ZEROS);
-    let text = (digits | zeros) ^ (u128::from(end ^ b'0') << (8 * keep));
-    push_some(out, text.to_le_bytes(), keep as usize + 1);
+    let others = billionths % EIGHT_DIGITS;
+    if others > 0 {
+        let digits = eight_digits(others);
+        let keep = 8 - digits.leading_zeros() / 8;
+        push_some(out, (digits | ZEROS).to_le_bytes(), keep as usize);
+    }
+    out.push(end);
 }
 
 /// Appends a float and the character `end`: nine decimals below 1, six below a thousand, three below a million, one zero above,

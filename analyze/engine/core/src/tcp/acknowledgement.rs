@@ -8,9 +8,9 @@ use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::loss::LossCounters;
 use super::rtt::Rejected;
-use super::segments::Acknowledged;
+use super::segments::{Acknowledged, Sampled, Unmarked};
 use super::sequence::{serial_difference, unwrap};
-use crate::decode::options::Options;
+use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
@@ -62,7 +62,10 @@ impl Half {
         }
         let mut answer = Answer::default();
         if position > self.una {
-            answer.round_trip = self.advance(packet, position, unseen, reported_before, terms);
+            answer.round_trip = match self.advance_in_order(packet, position, terms) {
+                Some(sample) => sample,
+                None => self.advance(packet, position, unseen, reported_before, terms),
+            };
         } else if position == self.una {
             self.repeated(packet, terms);
         }
@@ -87,7 +90,29 @@ impl Half {
         self.max = position;
     }
 
-    #[inline]
+    /// Most often nothing is missing and nothing was sent twice: the same as [`Self::advance`], whose rules need not be asked
+    /// then. None if it is otherwise, or may be; then nothing has changed.
+    #[inline(always)]
+    fn advance_in_order(&mut self, packet: &Packet, position: u64, terms: Terms) -> Option<Option<(u64, u32)>> {
+        let live = self.live.as_deref_mut().filter(|live| live.is_in_order(terms)).filter(|_| self.fin.is_none())?;
+        let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
+        self.una = position;
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        live.duplicate_acknowledgements = 0;
+        live.probe_outstanding = false;
+        live.last_advance_ns = Some(packet.time_ns);
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        if newest.time_ns < latest_time_ns {
+            live.round_trips.reject(Rejected::LaterCovered, wire_segments);
+        } else if packet.time_ns < newest.time_ns {
+            live.round_trips.reject(Rejected::BeforeData, wire_segments);
+        } else {
+            return Some(Some(live.clean_sample(packet, newest, wire_segments, terms)));
+        }
+        Some(None)
+    }
+
+    #[inline(never)]
     fn advance(
         &mut self,
         packet: &Packet,
@@ -152,8 +177,8 @@ impl Half {
 
     #[cold]
     fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
-        let options = Options::of_packet(packet, bytes);
-        let blocks = options.sack.as_slice();
+        let sack = SackBlocks::of_packet(packet, bytes);
+        let blocks = sack.as_slice();
         if blocks.is_empty() {
             return;
         }
@@ -198,7 +223,7 @@ impl Half {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_window(&mut self, packet: &Packet, position: u64, window_shift: Option<u8>, answer: &mut Answer) {
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return;
@@ -254,6 +279,12 @@ impl Live {
             self.round_trips.reject(reason, segments);
             return None;
         }
+        Some(self.clean_sample(packet, newest, segments, terms))
+    }
+
+    /// Takes the round trip of the newest of the wire segments that an acknowledgement covers.
+    #[inline(always)]
+    fn clean_sample(&mut self, packet: &Packet, newest: Sampled, segments: u32, terms: Terms) -> (u64, u32) {
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
         self.rates.receiver_loop(rtt_ns);
@@ -263,7 +294,16 @@ impl Live {
         if segments > 1 {
             self.round_trips.reject(Rejected::LaterCovered, segments - 1);
         }
-        Some((rtt_ns, newest.frame))
+        (rtt_ns, newest.frame)
+    }
+
+    /// Nothing is missing and no acknowledgement says so, as far as records tell that are kept beside the segments.
+    #[inline(always)]
+    fn is_in_order(&self, terms: Terms) -> bool {
+        self.holes.is_empty()
+            && self.scoreboard.is_empty()
+            && !self.recovering.is_running()
+            && (terms.sack || self.duplicate_acknowledgements == 0)
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).

@@ -208,11 +208,13 @@ impl Connection {
 
     /// Takes a packet without SYN, FIN and RST while the connection [`Self::is_steady`]. The two kinds that bulk transfers
     /// are made of, next data and acknowledgements of more data, go a short way to the same result.
-    #[inline]
-    pub fn steady_packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
-        let side = usize::from(!from_client);
+    ///
+    /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
+    #[inline(always)]
+    pub fn steady_packet<const SIDE: usize>(&mut self, packet: &Packet, bytes: &[u8], environment: &mut Environment) {
+        let side = SIDE;
         if self.is_watched(packet, side, self.end_ns, shortest_gap_ns(environment.fixed_spacing_limit_ns)) {
-            return self.packet(packet, bytes, from_client, environment);
+            return self.packet(packet, bytes, side == 0, environment);
         }
         let beside_sender = self.beside[side];
         let [client, server] = &mut self.halves;
@@ -222,7 +224,7 @@ impl Connection {
         } else {
             half.news_for(packet, bytes, peer)
         };
-        let Some(ahead_ns) = taken else { return self.packet(packet, bytes, from_client, environment) };
+        let Some(ahead_ns) = taken else { return self.packet(packet, bytes, side == 0, environment) };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, side, ahead_ns, environment);
@@ -235,6 +237,7 @@ impl Connection {
     }
 
     /// Takes a packet of this connection.
+    #[inline(never)]
     pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
         let side = usize::from(!from_client);
         let before_ns = self.end_ns;

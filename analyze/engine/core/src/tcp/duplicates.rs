@@ -14,7 +14,7 @@ pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
 pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
 const REMEMBERED: usize = 16;
 
-/// What makes a packet that packet, and when it passed.
+/// What makes a packet that packet, and when it passed. In the order of [`Packet`], so that neighbours are copied together.
 #[derive(Debug, Default, Clone, Copy)]
 struct Passed {
     time_ns: i64,
@@ -23,33 +23,37 @@ struct Passed {
     /// TSval and whatever else the options say.
     options: u32,
     payload_length: u32,
+    window: u16,
     ip_id: u16,
     checksum: u16,
-    window: u16,
     flags: u16,
 }
 
 impl Passed {
     #[inline]
     fn of(packet: &Packet, bytes: &[u8]) -> Self {
-        let others = packet.options & option_bits::OTHERS != 0;
-        Self {
+        let mut passed = Self {
             time_ns: packet.time_ns,
             sequence: packet.sequence,
             acknowledgement: packet.acknowledgement,
-            options: if others { packet.tsval ^ options_digest(packet, bytes) } else { packet.tsval },
+            options: packet.tsval,
             payload_length: packet.payload_length,
+            window: packet.window,
             ip_id: packet.ip_id,
             checksum: packet.checksum,
-            window: packet.window,
             flags: packet.flags,
+        };
+        if packet.options & option_bits::OTHERS != 0 {
+            passed.options ^= options_digest(packet, bytes);
         }
+        passed
     }
 
     fn is_same_packet(&self, other: &Self) -> bool {
-        self.sequence == other.sequence
+        // First what most often differs.
+        self.ip_id == other.ip_id
+            && self.sequence == other.sequence
             && self.acknowledgement == other.acknowledgement
-            && self.ip_id == other.ip_id
             // Routers that translate addresses change the checksum: it counts only where there is no identification.
             && (self.ip_id != 0 || self.checksum == other.checksum)
             && self.payload_length == other.payload_length
@@ -72,7 +76,11 @@ pub struct RecentPackets {
 fn options_digest(packet: &Packet, bytes: &[u8]) -> u32 {
     let options = bytes.get(packet.options_offset as usize..).unwrap_or_default();
     let options = options.get(..usize::from(packet.options_captured)).unwrap_or_default();
-    options.iter().fold(0, |digest: u32, &byte| (digest.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b9))
+    let mix = |digest: u32, word: u32| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9);
+    // The area is a multiple of four bytes long, if it was captured whole.
+    let (words, rest) = options.as_chunks::<4>();
+    let digest = words.iter().fold(0, |digest, word| mix(digest, u32::from_le_bytes(*word)));
+    rest.iter().fold(digest, |digest, &byte| mix(digest, u32::from(byte)))
 }
 
 impl RecentPackets {

@@ -133,10 +133,12 @@ pub struct Return {
     pub burst: Burst,
     /// Not acknowledged before it.
     pub outstanding_bytes: u64,
-    /// How much of that it acknowledged, with what came within 20 ms after it, until that was most of it.
+    /// How much of that it acknowledged, with what came within 40 ms after it, until that was most of it.
     pub acknowledged_bytes: u64,
-    /// And how long that took.
-    pub acknowledged_ns: i64,
+    /// And that was more than the path can have carried since the first of it.
+    pub beyond_path: bool,
+    /// It echoes a timestamp that the capture has not seen the sender send: it missed packets of it.
+    pub echoes_unseen: bool,
     /// How many packets within 2 ms acknowledged more than the one before.
     pub advances: u32,
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
@@ -199,6 +201,11 @@ pub struct GapEvidence {
     pub bytes_since_gap: u64,
     /// So many gaps in a row before this one were about as long.
     pub similar_before: u32,
+    /// Away from the sender: the data that ended the gap echoes a timestamp by so much older than the receiver's last before
+    /// the gap. None without timestamps.
+    pub echo_behind_ns: Option<i64>,
+    /// Beside the receiver: what came with the end of the gap is more than the path can have carried since.
+    pub data_beyond_path: bool,
 }
 
 /// Capture and kernel do not stamp at the same instant.
@@ -219,13 +226,15 @@ const PROBE_TICKS_NS: i64 = 8_000_000;
 const LONGEST_SEGMENT_NS: i64 = 25_000_000;
 /// Longest delayed acknowledgement of two full segments in common stacks.
 const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
-/// A host acknowledges its backlog so many times faster than the path carries data.
-const FASTER_THAN_USUAL: f64 = 3.0;
+/// Longest delayed acknowledgement of any segment in common stacks (Linux `TCP_DELACK_MAX`; RFC 9293 allows 500 ms).
+const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
+/// A sender that takes in what it gets echoes it but for the packets on the way; ticks of a slow clock do not count.
+const STALE_ECHO_NS: i64 = 5_000_000;
 /// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
 /// frame with it.
 const BULK_BYTES: u64 = 65_536;
-/// What takes no longer happens at once.
-const AT_ONCE_NS: i64 = 2_000_000;
+/// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
+const FLOW_SEGMENTS: u64 = 10;
 /// Packets that make a backlog (methods, section 6.7).
 const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
@@ -238,11 +247,13 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 14] = [
+    const RULES: [Rule; 16] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
         held_back_data,
+        late_probe,
+        deaf_sender,
         held_back_answer,
         unanswered,
         timer,
@@ -267,8 +278,32 @@ impl GapEvidence {
         self.sender_clock_ns.map(|elapsed| self.gap_ns - elapsed)
     }
 
-    fn data_was_held(&self) -> bool {
+    /// The data that ended the gap was under way for much longer than what came before it.
+    pub fn data_was_held(&self) -> bool {
         self.data_waited_ns().is_some_and(|waited| is_held(waited, self.gap_ns))
+    }
+
+    /// Beside the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
+    fn owes_acknowledgement(&self) -> bool {
+        self.outstanding_bytes > 0
+            && !self.recovering
+            && self.silence_ns > LONGEST_DELAYED_ACKNOWLEDGEMENT_NS + TIMER_TICKS_NS
+    }
+
+    /// Away from the sender: when it sent the data that ended the gap, the sender had not taken in acknowledgements that it
+    /// must have got long before. None without timestamps.
+    fn echo_is_stale(&self) -> Option<bool> {
+        // Not to have heard one that the receiver delayed is not to have heard anything late.
+        self.echo_behind_ns.map(|behind| behind.saturating_sub(self.before_silence_ns) >= STALE_ECHO_NS)
+    }
+
+    /// Away from the sender: in the middle of a flow it took in no acknowledgements, and let its timer pass.
+    fn was_deaf(&self) -> bool {
+        // Of a single segment the acknowledgement may be delayed: the probe waits longer.
+        let in_a_flow = self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
+        in_a_flow
+            && self.echo_is_stale() == Some(true)
+            && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
     }
 
     fn two_segments_outstanding(&self) -> bool {
@@ -277,7 +312,10 @@ impl GapEvidence {
 
     /// When the sender's next timer is due, from the last packet on; none if that is not known.
     pub fn timer_due_ns(&self) -> Option<i64> {
-        let round_trip = self.round_trip_ns?;
+        // Acknowledgements that it has not taken in were on the way when it last sent: that, too, is a round trip, with all
+        // queues.
+        let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
+        let round_trip = self.round_trip_ns?.max(on_the_way);
         let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
         if !self.sack || self.recovering || self.timers_before > 0 {
             // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
@@ -422,13 +460,49 @@ fn probe_of_the_receiver(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
 }
 
-/// Away from the sender: the data had been sent earlier. If the receiver's host spoke meanwhile, it ran.
+/// Away from the sender: the data had been sent earlier. If the receiver's host spoke meanwhile, it ran. If it did not
+/// even send the acknowledgement that it had delayed, it did not. Beyond that only the speed tells at which the data comes in
+/// the end: a path releases what it held at its own rate, a host that wakes takes in what has come before its door.
 fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.beside_sender() || !evidence.data_was_held() {
         return None;
     }
-    let receiver_ran = evidence.place == Place::Receiver && evidence.before_silence_ns * 2 >= evidence.gap_ns;
-    Some(if receiver_ran { (Cause::PathHold, 0.8) } else { (Cause::HostOrPath, 0.6) })
+    if evidence.place != Place::Receiver {
+        return Some((Cause::HostOrPath, 0.6));
+    }
+    let receiver_ran = evidence.before_silence_ns * 2 >= evidence.gap_ns;
+    // A shorter one no timer of either side would have shown.
+    let past_probe = evidence.round_trip_ns.is_some_and(|round_trip| evidence.silence_ns > 2 * round_trip);
+    Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
+        _ if receiver_ran => (Cause::PathHold, 0.8),
+        (true, true) => (Cause::LocalHostStall, 0.9),
+        // Only with what came meanwhile: a host that sleeps beside the capture owes an answer, too.
+        (true, false) if evidence.ending == Ending::NewData && evidence.data_burst.packets >= 3 => {
+            (Cause::LocalHostStall, 0.75)
+        }
+        (false, true) => (Cause::LocalHostStall, 0.65),
+        _ => (Cause::HostOrPath, 0.6),
+    })
+}
+
+/// Away from the sender: a probe of what had been acknowledged long since, sent later than it was due, by a sender that had
+/// not taken in any of those acknowledgements and had more to send: its timers did not run on time either.
+fn late_probe(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let late = !evidence.beside_sender()
+        && evidence.ending == Ending::TailProbe
+        && evidence.outstanding_bytes == 0
+        && evidence.timers_before == 0
+        && evidence.was_deaf();
+    late.then_some((Cause::RemoteHostStall, 0.7))
+}
+
+/// Away from the sender: it goes on with data that answers old acknowledgements, though newer ones must have reached it
+/// long before, and no timer of its fired meanwhile. On waking, a kernel takes in what waits for it in order, and sends with
+/// the first of it. Acknowledgements that are lost or held on the way cost a live sender a probe or a timeout.
+fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let went_on = matches!(evidence.ending, Ending::NewData | Ending::LossSigns) && evidence.data_burst.packets >= 3;
+    let deaf = !evidence.beside_sender() && went_on && !evidence.data_was_held() && evidence.was_deaf();
+    deaf.then_some((Cause::RemoteHostStall, if evidence.recovering { 0.75 } else { 0.85 }))
 }
 
 /// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
@@ -473,9 +547,15 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
     let longest_usual = round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
     let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
-    let usual_bytes = evidence.usual_bytes_in_2_ms as f64 * answer.acknowledged_ns.max(AT_ONCE_NS) as f64 / 2e6;
-    let at_once = answer.acknowledges_most() && answer.acknowledged_bytes as f64 >= FASTER_THAN_USUAL * usual_bytes;
-    Some(if long_enough && at_once && probed { (Cause::RemoteHostStall, 0.85) } else { (Cause::HostOrPath, 0.4) })
+    // In recovery there is no probe, and the timeout may be farther away than we know.
+    let past_probe = evidence.timer_due_ns().is_some_and(|due| evidence.silence_ns > due);
+    Some(match (long_enough && answer.beyond_path, probed) {
+        (true, true) => (Cause::RemoteHostStall, 0.85),
+        (true, false) if past_probe && answer.was_held().is_some() && !answer.echoes_unseen => {
+            (Cause::RemoteHostStall, 0.65)
+        }
+        _ => (Cause::HostOrPath, 0.4),
+    })
 }
 
 fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
@@ -539,16 +619,20 @@ fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return None;
     }
     let went_on_at_once = evidence.data_burst.packets >= 3;
-    // What the receiver acknowledged late was the only thing the sender may have waited for.
-    let waited_for =
-        |elapsed: i64| if evidence.before_silence_ns > PROBE_TICKS_NS { evidence.silence_ns } else { elapsed };
+    // What the receiver acknowledged late may have been the only thing the sender waited for; not in the middle of a flow,
+    // where what was acknowledged before it makes room as well.
+    let in_the_middle = evidence.bytes_since_gap >= BULK_BYTES;
+    let only_late = evidence.before_silence_ns > PROBE_TICKS_NS && !in_the_middle;
+    let waited_for = |elapsed: i64| if only_late { evidence.silence_ns } else { elapsed };
     let silent_too_long = evidence.sender_clock_ns.is_some_and(|clock| evidence.is_past_timer(waited_for(clock)));
     let all_arrived = evidence.outstanding_bytes == 0;
-    let had_more = !evidence.last_push || evidence.bytes_since_gap >= BULK_BYTES;
-    Some(if silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == Ending::NewData {
-        (Cause::RemoteHostStall, if evidence.last_push { 0.65 } else { 0.8 })
-    } else {
-        (Cause::HostOrPath, 0.4)
+    let had_more = !evidence.last_push || in_the_middle;
+    let idle = silent_too_long && went_on_at_once && all_arrived && had_more && evidence.ending == Ending::NewData;
+    Some(match (idle, evidence.echo_is_stale()) {
+        // It had taken in all of them and sent nothing: its kernel ran, its program gave it nothing.
+        (true, Some(false)) if evidence.last_push => (Cause::SenderApplication, 0.5),
+        (true, None) => (Cause::RemoteHostStall, if evidence.last_push { 0.65 } else { 0.8 }),
+        _ => (Cause::HostOrPath, 0.4),
     })
 }
 

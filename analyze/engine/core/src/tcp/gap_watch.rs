@@ -16,10 +16,12 @@
 
 use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
 use super::connection::Connection;
+use super::gap_backlog::{LEAST_BYTES, PathRate};
 use super::gap_cause::{Burst, Ending, GapEvidence, Place, Return, cause};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
+use super::rate_series::Bin;
 use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
 use crate::decode::options::Options;
@@ -31,8 +33,11 @@ const PAUSE_NS: i64 = 2_000_000;
 const SILENCE_NS: i64 = 8_000_000;
 /// Packets that come within this time after a silence come with the first one.
 const TOGETHER_NS: i64 = 2_000_000;
-/// A host that has stood still acknowledges its backlog within this time.
-const ANSWER_NS: i64 = 20_000_000;
+/// A host that has stood still acknowledges its backlog within this time. Its first acknowledgement may be one that was
+/// delayed when it stopped, a tick or two before it looks at what has come meanwhile.
+const ANSWER_NS: i64 = 40_000_000;
+/// Silences that may be more than a round trip: after those the path's rate is asked for.
+const LONG_SILENCE_NS: i64 = 30_000_000;
 /// A gap is judged so long after its end.
 const LOOK_AHEAD_NS: i64 = 5_000_000;
 /// Answers inside a gap are counted up to this; more tell nothing more.
@@ -86,6 +91,7 @@ struct Heard {
     /// What the sender knew before it: round trip, deviation, timers that had fired.
     round_trip: (Option<i64>, i64),
     timers: u32,
+    path: Option<PathRate>,
 }
 
 /// A gap that is over and not judged.
@@ -97,6 +103,10 @@ struct Pending {
     evidence: GapEvidence,
     /// Judged only when the receiver is heard.
     awaits_answer: bool,
+    /// What the path has carried before, asked for where the data may have been held back.
+    path: Option<PathRate>,
+    /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
+    data_bytes: u64,
 }
 
 /// See the module.
@@ -207,20 +217,29 @@ impl Connection {
                     _ => live.last_acknowledgement_ns,
                 };
                 let probed = watch.timers > 0 && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns);
+                let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
+                let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
+                let path = (silence_ns > long_ns && max - una >= LEAST_BYTES)
+                    .then(|| path_rate(live, |bin| bin.acknowledged_bytes))
+                    .flatten();
+                let acknowledged_bytes = unwrap(una, packet.acknowledgement).saturating_sub(una);
                 watch.heard = Some(Heard {
                     time_ns: packet.time_ns,
                     first_tsval: packet.tsval,
                     acknowledged_before: una,
                     round_trip,
                     timers: if probed { watch.timers } else { 0 },
+                    path,
                     answer: Return {
-                        silence_ns: last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last)),
+                        silence_ns,
                         timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
                         burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
-                        acknowledged_bytes: unwrap(una, packet.acknowledgement).saturating_sub(una),
-                        acknowledged_ns: 0,
+                        acknowledged_bytes,
+                        beyond_path: path.is_some_and(|path| path.cannot_carry(acknowledged_bytes, 0)),
                         outstanding_bytes: max - una,
-                        advances: u32::from(unwrap(una, packet.acknowledgement) > una),
+                        advances: u32::from(acknowledged_bytes > 0),
+                        echoes_unseen: tsval.is_some()
+                            && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
                         older_than_probe: watch
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
@@ -253,7 +272,14 @@ impl Connection {
         let Some(watch) = live.watch.as_deref_mut() else { return };
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         for pending in &mut watch.pending {
-            if packet.time_ns.saturating_sub(pending.end_ns) > LOOK_AHEAD_NS {
+            let within_ns = packet.time_ns.saturating_sub(pending.end_ns);
+            if within_ns > pending.look_ahead_ns() {
+                continue;
+            }
+            pending.data_bytes += u64::from(packet.payload_length);
+            pending.evidence.data_beyond_path |=
+                pending.path.is_some_and(|path| path.cannot_carry(pending.data_bytes, within_ns));
+            if within_ns > LOOK_AHEAD_NS {
                 continue;
             }
             let burst = &mut pending.evidence.data_burst;
@@ -295,6 +321,7 @@ impl Connection {
         let place = self.place(side);
         let round_trip = self.senders_round_trip(side);
         let sack = self.sack;
+        let echo_behind_ns = if place == Place::Sender { None } else { echo_behind_ns(&self.halves[1 - side], packet) };
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
         let full = u64::from(half.largest_payload.min(u32::from(half.segment_size(packet))));
@@ -364,6 +391,8 @@ impl Connection {
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
             similar_before: watch.similar,
+            echo_behind_ns,
+            data_beyond_path: false,
         }
     }
 
@@ -404,13 +433,18 @@ impl Connection {
             && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_due_ns().unwrap_or(i64::MAX) as f64;
         let by_timer = matches!(evidence.ending, Ending::Timeout | Ending::TailProbe)
             || (may_be_probe && evidence.outstanding_bytes > 0);
-        let Some(watch) = self.halves[side].live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else {
-            return;
-        };
+        let Some(live) = self.halves[side].live.as_deref_mut() else { return };
+        // Of the burst that begins here nothing is in the bins that are over.
+        let path = (evidence.place == Place::Receiver && evidence.data_was_held())
+            .then(|| path_rate(live, |bin| bin.arrived_bytes))
+            .flatten();
+        let Some(watch) = live.watch.as_deref_mut() else { return };
         if by_timer && evidence.place == Place::Sender {
             watch.fired(packet);
         }
         let pending = Pending {
+            path,
+            data_bytes: u64::from(packet.payload_length),
             gap,
             end_ns: packet.time_ns,
             end_tsval: packet.tsval,
@@ -495,12 +529,19 @@ impl Heard {
         if acknowledged > self.answer.acknowledged_bytes && !self.answer.acknowledges_most() {
             self.answer.advances += u32::from(packet.time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS);
             self.answer.acknowledged_bytes = acknowledged;
-            self.answer.acknowledged_ns = packet.time_ns.saturating_sub(self.time_ns);
+            self.answer.beyond_path |= self
+                .path
+                .is_some_and(|path| path.cannot_carry(acknowledged, packet.time_ns.saturating_sub(self.time_ns)));
         }
     }
 }
 
 impl Pending {
+    /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
+    fn look_ahead_ns(&self) -> i64 {
+        if self.path.is_some() && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
+    }
+
     fn answered_by(&self, heard: &Heard) -> bool {
         self.evidence.answer.is_some_and(|answer| {
             answer.silence_ns == heard.answer.silence_ns && answer.timestamps_ns == heard.answer.timestamps_ns
@@ -508,7 +549,7 @@ impl Pending {
     }
 
     fn is_due(&self, time_ns: i64, heard_ns: i64) -> bool {
-        let over = time_ns.saturating_sub(self.end_ns) > LOOK_AHEAD_NS;
+        let over = time_ns.saturating_sub(self.end_ns) > self.look_ahead_ns();
         let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
         match self.evidence.answer {
             Some(answer) => {
@@ -535,6 +576,21 @@ fn is_plain(evidence: &GapEvidence) -> bool {
                 && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
         }
     }
+}
+
+/// By how much older than the receiver's last timestamp the one is that this packet of the sender echoes. None without, and
+/// while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
+fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
+    let clock = &receiver.live.as_deref()?.clock;
+    let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
+    let misses_nothing = receiver.una >= receiver.max;
+    if echoes && misses_nothing { clock.since_newest_ns(packet.tsecr).map(i64::saturating_neg) } else { None }
+}
+
+/// The fastest that a direction's data has been carried so far.
+fn path_rate(live: &Live, bytes: impl Fn(&Bin) -> u32) -> Option<PathRate> {
+    let (bins, bin_ns) = live.rates.so_far()?;
+    PathRate::of(bins, bin_ns, bytes)
 }
 
 /// It has SACK blocks.

@@ -66,7 +66,8 @@ impl Half {
         let (totals, bytes) = (self.rate_totals(), self.data_wire_bytes());
         let Some(live) = self.live.as_deref_mut() else { return (None, None) };
         let last_frame = live.spacing.last().map(|(_, frame)| frame).unwrap_or(0);
-        let peaks = (totals.data_packets >= FEWEST_DATA_PACKETS).then_some(live.peaks);
+        // Most directions have too little: theirs are not copied.
+        let peaks = Some(&live.peaks).filter(|_| totals.data_packets >= FEWEST_DATA_PACKETS).copied();
         let series = std::mem::take(&mut live.rates).finish(&totals);
         (peaks.and_then(|peaks| peaks.finish(bytes, last_frame)).map(Box::new), series)
     }

@@ -69,11 +69,14 @@ pub struct Handshake {
     pub complete: bool,
     /// When that passed.
     pub completed_ns: Option<i64>,
+    /// Frames of the first SYN-ACK and of that acknowledgement.
+    frames: [u32; 2],
 }
 
 impl Handshake {
     /// The SYN-ACK passed (for the first time).
     pub fn answered(&mut self, syn_ack: &Packet) {
+        self.frames[0] = syn_ack.frame;
         if self.syn.count > 0 && self.server_loop_ns.is_none() {
             self.server_loop_ns =
                 self.syn.answered_by(syn_ack).map(|sent| syn_ack.time_ns - sent).filter(|rtt| *rtt >= 0);
@@ -84,8 +87,19 @@ impl Handshake {
     pub fn completed(&mut self, packet: &Packet) {
         self.complete = true;
         self.completed_ns = Some(packet.time_ns);
+        self.frames[1] = packet.frame;
         self.client_loop_ns =
             self.syn_ack.answered_by(packet).map(|sent| packet.time_ns - sent).filter(|rtt| *rtt >= 0);
+    }
+
+    /// When SYN, SYN-ACK and the acknowledgement of it passed first, with their frames; `first` is that of the connection.
+    pub fn steps(&self, first: u32) -> [Option<(i64, u32)>; 3] {
+        let seen = |openings: &Openings, frame: u32| (openings.count > 0).then_some((openings.first_ns, frame));
+        [
+            seen(&self.syn, first),
+            seen(&self.syn_ack, self.frames[0]).filter(|(_, frame)| *frame > 0),
+            self.completed_ns.map(|time_ns| (time_ns, self.frames[1])),
+        ]
     }
 
     /// The whole round trip between client and server, wherever the capture stands.

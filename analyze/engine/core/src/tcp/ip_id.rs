@@ -22,27 +22,39 @@ pub struct IpIdentifications {
     compared: u32,
     consecutive: u32,
     last_next: u64,
+    /// The last of them came one after the other: so many are not in `seen` and the counters yet, and of those so many with
+    /// contiguous data.
+    run: u64,
+    run_contiguous: u32,
 }
 
 impl IpIdentifications {
     /// Takes a packet that stands for `segments` identifications from `ip_id` on; `contiguous` says that its data
     /// directly follows the data packet before it.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
-        if segments == 1 && ip_id == self.next as u16 && self.next != 0 {
-            let id = self.next;
-            self.compared += u32::from(contiguous);
-            self.consecutive += u32::from(contiguous && id == self.last_next);
-            self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64);
-            self.distinct += 1;
-            self.next = id + 1;
-            self.last_next = id + 1;
+        if segments == 1 && ip_id == self.next as u16 && self.next == self.last_next && self.next != 0 {
+            self.next += 1;
+            self.last_next = self.next;
+            self.run += 1;
+            self.run_contiguous += u32::from(contiguous);
         } else {
             self.add_any(ip_id, segments, contiguous);
         }
     }
 
+    fn settle_run(&mut self) {
+        self.compared += self.run_contiguous;
+        self.consecutive += self.run_contiguous;
+        self.distinct += self.run;
+        (self.next - self.run.min(WINDOW)..self.next)
+            .for_each(|id| self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64));
+        (self.run, self.run_contiguous) = (0, 0);
+    }
+
+    #[inline(never)]
     fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
+        self.settle_run();
         if self.next == 0 {
             self.first = (1 << 32) + u64::from(ip_id);
             self.next = self.first;
@@ -96,14 +108,20 @@ impl IpIdentifications {
 
     /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
     pub fn missing(&self) -> Option<u64> {
-        let proven =
-            self.compared >= FEWEST_COMPARED && u64::from(self.consecutive) * 100 >= u64::from(self.compared) * 95;
-        proven.then(|| (self.next - self.first).saturating_sub(self.distinct))
+        let [compared, consecutive] = self.proof();
+        let proven = compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * 95;
+        proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run))
     }
 
     /// True if so far the numbering looks consecutive, with little to go by.
     pub fn looks_consecutive(&self) -> bool {
-        self.compared >= 2 && self.consecutive * 10 >= self.compared * 8
+        let [compared, consecutive] = self.proof();
+        compared >= 2 && consecutive * 10 >= compared * 8
+    }
+
+    /// Packets compared, and how many of them had consecutive identifications.
+    fn proof(&self) -> [u32; 2] {
+        [self.compared + self.run_contiguous, self.consecutive + self.run_contiguous]
     }
 }
 

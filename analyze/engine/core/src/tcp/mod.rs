@@ -15,8 +15,10 @@
 
 pub mod acknowledgement;
 pub mod arrival;
+pub mod capture_faults;
 pub mod connection;
 pub mod duplicates;
+mod gap_backlog;
 pub mod gap_cause;
 pub mod gap_period;
 mod gap_watch;

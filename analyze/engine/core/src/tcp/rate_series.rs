@@ -176,6 +176,11 @@ impl RateSeries {
         }
     }
 
+    /// The bins that are over, and their length; none without enough data.
+    pub fn so_far(&self) -> Option<(&[Bin], i64)> {
+        self.making.as_deref().map(|making| (making.closed.as_slice(), making.bin_ns))
+    }
+
     /// The series, if there was enough for one.
     pub fn finish(mut self, totals: &Totals) -> Option<Series> {
         self.put_loop();

@@ -24,7 +24,7 @@ pub enum Rejected {
 }
 
 /// Samples of one direction, and the smoothed estimate of RFC 6298.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RoundTrips {
     /// Mean, extremes, deviation of clean samples.
     pub moments: Moments,
@@ -32,8 +32,23 @@ pub struct RoundTrips {
     pub sketch: DurationSketch,
     /// Wire segments without a sample, by [`Rejected`].
     pub rejected: [u64; 5],
+    /// Shortest clean sample since it was asked for last, `u64::MAX` without one.
+    least_lately_ns: u64,
     srtt_ns: f64,
     rttvar_ns: f64,
+}
+
+impl Default for RoundTrips {
+    fn default() -> Self {
+        Self {
+            moments: Moments::default(),
+            sketch: DurationSketch::default(),
+            rejected: [0; 5],
+            least_lately_ns: u64::MAX,
+            srtt_ns: 0.0,
+            rttvar_ns: 0.0,
+        }
+    }
 }
 
 /// Least retransmission timeout of common stacks (Linux `TCP_RTO_MIN`).
@@ -45,7 +60,13 @@ impl RoundTrips {
     pub fn add(&mut self, rtt_ns: u64) {
         self.moments.add(rtt_ns);
         self.sketch.add(rtt_ns);
+        self.least_lately_ns = self.least_lately_ns.min(rtt_ns);
         self.smooth(rtt_ns as f64);
+    }
+
+    /// The shortest clean sample since this was asked last; none without one.
+    pub fn take_least(&mut self) -> Option<u64> {
+        Some(std::mem::replace(&mut self.least_lately_ns, u64::MAX)).filter(|least_ns| *least_ns < u64::MAX)
     }
 
     /// RFC 6298 section 2.2 and 2.3.

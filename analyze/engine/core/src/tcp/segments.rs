@@ -99,6 +99,17 @@ pub struct Acknowledged {
     pub partial: bool,
 }
 
+/// What an acknowledgement took off the queue that covers whole segments, none of them marked in any way.
+#[derive(Debug, Clone, Copy)]
+pub struct Unmarked {
+    /// The last of all that are covered.
+    pub newest: Sampled,
+    /// Wire segments covered, at least one.
+    pub wire_segments: u32,
+    /// Latest transmission time among them.
+    pub latest_time_ns: i64,
+}
+
 /// What was known of a stretch before it was retransmitted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Retransmitted {
@@ -120,6 +131,8 @@ pub struct SegmentQueue {
     lost_below: u64,
 }
 
+/// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
+const FIRST_ROOM: usize = 16;
 /// Records kept when no acknowledgement is ever seen; the oldest go first.
 const MOST_SEGMENTS: usize = 1 << 17;
 
@@ -135,6 +148,9 @@ impl SegmentQueue {
 
     #[cold]
     fn make_room(&mut self) {
+        if self.list.is_empty() {
+            self.list.reserve_exact(FIRST_ROOM);
+        }
         if self.open().len() >= MOST_SEGMENTS {
             for _ in 0..MOST_SEGMENTS / 2 {
                 let oldest = self.list[self.front];
@@ -177,8 +193,37 @@ impl SegmentQueue {
         }
     }
 
-    /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
+    /// As [`Self::acknowledge`] where nothing had been reported before. None if it covers nothing, or anything but unmarked
+    /// segments; then nothing has changed.
+    #[inline(always)]
+    pub fn acknowledge_unmarked(&mut self, position: u64) -> Option<Unmarked> {
+        let (mut newest, mut covered) = (None, 0);
+        let (mut wire_segments, mut latest_time_ns) = (0, i64::MIN);
+        for segment in self.open().iter().take_while(|segment| segment.start < position) {
+            if segment.end() > position || segment.state != 0 {
+                return None;
+            }
+            wire_segments += segment.wire_segments();
+            latest_time_ns = latest_time_ns.max(segment.time_ns);
+            newest = Some(segment);
+            covered += 1;
+        }
+        let newest = Sampled::of(newest?);
+        self.take_off(covered);
+        Some(Unmarked { newest, wire_segments, latest_time_ns })
+    }
+
+    /// The next `count` segments are done with.
     #[inline]
+    fn take_off(&mut self, count: usize) {
+        self.front += count;
+        // Whether any is left hangs on the path, not on a habit: worth no branch.
+        let kept = if self.front == self.list.len() { 0 } else { self.list.len() };
+        self.front = self.front.min(kept);
+        self.list.truncate(kept);
+    }
+
+    /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
     pub fn acknowledge(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
         let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
         let before = self.front;
@@ -199,10 +244,7 @@ impl SegmentQueue {
         if self.front > before && result.newest.is_none() {
             result.newest = self.list.get(self.front - 1).map(Sampled::of);
         }
-        if self.front == self.list.len() {
-            self.list.clear();
-            self.front = 0;
-        }
+        self.take_off(0);
         result
     }
 

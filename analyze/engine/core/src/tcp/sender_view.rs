@@ -40,6 +40,8 @@ pub struct SenderView {
     loop_ns: i64,
     /// The loop as the last echo showed it.
     recent_loop_ns: i64,
+    /// TSval of the acknowledgement that the sender heard last.
+    echoed: Option<u32>,
     begun: bool,
     waiting: VecDeque<Waiting>,
     /// Highest position sent, acknowledged, and allowed by the window.
@@ -94,6 +96,7 @@ impl Default for SenderView {
         Self {
             loop_ns: 0,
             recent_loop_ns: 0,
+            echoed: None,
             begun: false,
             waiting: VecDeque::new(),
             sent: 0,
@@ -151,7 +154,14 @@ impl SenderView {
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
             self.waiting.pop_front();
-            self.recent_loop_ns = time_ns.saturating_sub(waiting.passed_ns).max(self.loop_ns);
+            let taken_ns = time_ns.saturating_sub(waiting.passed_ns);
+            if self.echoed != waiting.tsval {
+                // No echo of a tick comes sooner than a loop after the first acknowledgement that carried it: where the handshake
+                // took longer, something held it up.
+                self.echoed = waiting.tsval;
+                self.loop_ns = self.loop_ns.min(taken_ns.max(SHORTEST_LOOP_NS));
+            }
+            self.recent_loop_ns = taken_ns.max(self.loop_ns);
             self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
@@ -196,7 +206,7 @@ impl SenderView {
     }
 
     /// An acknowledgement passed. `relief` as in the struct, known beside the sender only.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(
         &mut self,
         time_ns: i64,
@@ -265,6 +275,7 @@ impl SenderView {
                 return;
             }
             self.waiting.pop_front();
+            self.echoed = waiting.tsval;
             self.accumulate(due_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
         }
@@ -274,7 +285,8 @@ impl SenderView {
     fn accumulate(&mut self, time_ns: i64) {
         // Times lie within 2^62 of zero.
         let elapsed = time_ns.wrapping_sub(self.updated_ns);
-        if elapsed <= 0 {
+        // Packets of one moment are frequent and no exception: nothing is added for them.
+        if elapsed < 0 {
             if self.updated_ns == Self::NEVER {
                 self.updated_ns = time_ns;
             }
@@ -460,6 +472,21 @@ mod tests {
         view.sent(220 * MILLISECOND, 10_000, 12_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
+    }
+
+    #[test]
+    fn a_handshake_that_was_held_up_does_not_lengthen_the_loop_for_good() {
+        let mut view = SenderView::default();
+        view.set_loop(300 * MILLISECOND);
+        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
+        view.heard(40 * MILLISECOND, 1);
+        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
+        // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
+        view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
+        view.acknowledged(89 * MILLISECOND, Some(51), 6000, Some(20_000), 0);
+        view.heard(90 * MILLISECOND, 51);
+        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
+use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
 use super::duplicates::signature;
 use super::openings::OpeningSeries;
@@ -41,6 +42,8 @@ pub struct Environment {
     pub rows: Rows,
     /// Clock steps, as connections see them.
     pub clock_steps: Vec<ClockStep>,
+    /// What finished connections show of the captures.
+    pub faults: CaptureFaults,
 }
 
 enum State {
@@ -91,12 +94,12 @@ impl Slot {
     }
 }
 
+/// Without a branch on the side, which nobody can predict where connections take turns.
 #[inline]
 fn sent_by_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
-    if packet.address_key == address_key && packet.ports == ports {
-        return Some(true);
-    }
-    (packet.address_key == address_key.rotate_left(32) && packet.ports == ports.rotate_left(16)).then_some(false)
+    let by_client = (packet.address_key == address_key) & (packet.ports == ports);
+    let by_server = (packet.address_key == address_key.rotate_left(32)) & (packet.ports == ports.rotate_left(16));
+    (by_client | by_server).then_some(by_client)
 }
 
 /// The packets of one connection within a chunk.
@@ -298,7 +301,10 @@ impl Shard {
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                     && connection.is_within_life(packet)
                 {
-                    connection.steady_packet(packet, bytes, link.is_from_client(), &mut self.environment);
+                    match link.is_from_client() {
+                        true => connection.steady_packet::<0>(packet, bytes, &mut self.environment),
+                        false => connection.steady_packet::<1>(packet, bytes, &mut self.environment),
+                    }
                     link = next(link);
                 }
             }
@@ -320,7 +326,7 @@ impl Shard {
                     return self.replace(index, packet, bytes, order);
                 }
                 if connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN) {
-                    finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+                    finish(&mut self.slots, index, &mut self.environment);
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
@@ -333,7 +339,7 @@ impl Shard {
                     if connection.is_cut_short() {
                         self.reset.push_back((order, index));
                     } else if !connection.detailed {
-                        finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+                        finish(&mut self.slots, index, &mut self.environment);
                         self.slots[index as usize].remember_last(packet, bytes);
                     }
                 }
@@ -345,7 +351,9 @@ impl Shard {
                 if packet.has(tcp_flags::RST) {
                     self.environment.openings.reset(packet);
                 }
-                summary.add_straggler(packet, bytes, usize::from(!from_client));
+                if summary.add_straggler(packet, bytes, usize::from(!from_client)) {
+                    self.environment.faults.at(summary.input).duplicates += 1;
+                }
             }
         }
         index
@@ -407,7 +415,7 @@ impl Shard {
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
         }
-        finish(&mut self.slots, old, self.environment.fixed_spacing_limit_ns);
+        finish(&mut self.slots, old, &mut self.environment);
         self.slots[old as usize].successor = index;
         let recent = self.nearby.place(packet.flow_hash);
         if recent.slot == old {
@@ -422,28 +430,29 @@ impl Shard {
             && order.saturating_sub(since) > STRAGGLERS_WITHIN
         {
             self.reset.pop_front();
-            finish(&mut self.slots, index, self.environment.fixed_spacing_limit_ns);
+            finish(&mut self.slots, index, &mut self.environment);
         }
     }
 
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
     #[allow(clippy::vec_box)]
     pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
-        let limit = self.environment.fixed_spacing_limit_ns;
-        let summaries = self.slots.drain(..).map(|slot| match slot.state {
-            State::Live(mut connection) => Box::new(ConnectionSummary::of(&mut connection, limit)),
-            State::Done(summary) => summary,
+        (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
+        let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
+            State::Done(summary) => Some(summary),
+            State::Live(_) => None,
         });
         (summaries.collect(), self.environment)
     }
 }
 
 /// Leaves only the summary of a connection.
-fn finish(slots: &mut [Slot], index: u32, fixed_limit_ns: Option<u64>) {
+fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = Box::new(ConnectionSummary::of(connection, fixed_limit_ns));
+        let summary = Box::new(ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns));
+        environment.faults.count(&summary);
         slot.state = State::Done(summary);
     }
 }

@@ -24,6 +24,8 @@ pub struct Spacing {
     /// Quantiles.
     pub sketch: DurationSketch,
     previous: Option<(i64, u32)>,
+    /// The longest gap since it was asked for last.
+    longest_lately_ns: u64,
 }
 
 impl Spacing {
@@ -36,7 +38,13 @@ impl Spacing {
         let gap_ns = u64::try_from(time_ns.checked_sub(previous_ns)?).ok()?;
         self.moments.add(gap_ns);
         self.sketch.add(gap_ns);
+        self.longest_lately_ns = self.longest_lately_ns.max(gap_ns);
         Some(gap_ns)
+    }
+
+    /// The longest gap that ended since this was asked last, nanoseconds; 0 without any.
+    pub fn take_longest(&mut self) -> u64 {
+        std::mem::take(&mut self.longest_lately_ns)
     }
 
     /// Time of the last data packet.

@@ -13,7 +13,7 @@ impl Half {
     /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
     /// [`Self::data`] and what goes before it in [`super::connection`]. None if it is something else; then nothing has
     /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
-    #[inline]
+    #[inline(always)]
     pub fn next_data(&mut self, packet: &Packet, bytes: &[u8], peer_max: u64, beside_sender: bool) -> Option<i64> {
         let segment_size = self.segment_size(packet);
         let start = self.max;
@@ -68,7 +68,7 @@ impl Half {
     }
 
     /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
-    #[inline]
+    #[inline(always)]
     pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<i64> {
         let live = self.live.as_deref_mut()?;
         if packet.sequence != self.max as u32

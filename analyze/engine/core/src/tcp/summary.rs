@@ -386,8 +386,8 @@ impl ConnectionSummary {
         Some(client? + server?)
     }
 
-    /// A packet that came after the connection had been put away.
-    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
+    /// A packet that came after the connection had been put away. True if it was captured twice.
+    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
         let direction = &mut self.directions[side];
         let signature = signature(packet, bytes);
         let (known, time_ns) = self.ended_by;
@@ -399,7 +399,7 @@ impl ConnectionSummary {
             .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
         if repeats_the_last || repeats_another {
             direction.loss.capture_duplicates += 1;
-            return;
+            return true;
         }
         self.ended_by = (signature, packet.time_ns);
         if let Some(recent) = &mut self.recent {
@@ -428,6 +428,7 @@ impl ConnectionSummary {
             direction.ledger.add_retransmission(packet, 0);
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
+        false
     }
 
     /// Bytes on the wire, both directions.
@@ -534,28 +535,31 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&m
 }
 
 fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
-    let (threshold_ns, oversize) = match fixed_limit_ns {
+    let threshold_ns = match fixed_limit_ns {
         Some(limit_ns) => {
             live.spacing.sketch.settle();
-            (limit_ns, live.gaps.above_fixed(limit_ns))
+            limit_ns
         }
-        None => {
-            let from_ns = live.spacing.oversize_from_ns(min_rtt_ns);
-            (from_ns, live.gaps.from_border(from_ns))
-        }
+        None => live.spacing.oversize_from_ns(min_rtt_ns),
     };
-    let spacing = &live.spacing;
-    let total = oversize.total();
-    let by_cause = oversize.by_cause;
-    let causes = || Box::new(GapCauses { gaps: oversize.gaps.into(), oversize: by_cause, stalls: live.gaps.stalls() });
-    SpacingSummary {
-        durations: Durations::of(&spacing.moments, &spacing.sketch, [0.5, 0.99]),
-        oversize: total.count,
-        oversize_time_ns: total.time_ns,
+    let mut summary = SpacingSummary {
+        durations: Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]),
         oversize_threshold_ns: threshold_ns,
         fixed_threshold: fixed_limit_ns.is_some(),
-        causes: (!live.gaps.is_empty()).then(causes),
+        ..SpacingSummary::default()
+    };
+    if live.gaps.is_empty() {
+        return summary;
     }
+    let oversize = match fixed_limit_ns {
+        Some(limit_ns) => live.gaps.above_fixed(limit_ns),
+        None => live.gaps.from_border(threshold_ns),
+    };
+    let total = oversize.total();
+    (summary.oversize, summary.oversize_time_ns) = (total.count, total.time_ns);
+    let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
+    summary.causes = Some(Box::new(GapCauses { gaps, oversize, stalls: live.gaps.stalls() }));
+    summary
 }
 
 /// Looks for a token bucket in what the direction delivered.

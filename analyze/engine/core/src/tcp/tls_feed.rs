@@ -16,9 +16,16 @@ const HOLE_PATIENCE_NS: i64 = 5_000_000;
 impl Connection {
     #[inline(never)]
     pub(super) fn feed_next_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize) {
-        let end = self.halves[side].max;
-        let delivered = Delivered::Range((end - u64::from(packet.payload_length), end, false));
-        self.feed_tls(packet, bytes, side, &delivered);
+        let half = &self.halves[side];
+        let end = half.max;
+        let start = end - u64::from(packet.payload_length);
+        let passed = self.tls.as_mut().is_some_and(|tracker| {
+            let (offset, length) = (half.stream_offset(start), packet.payload_length);
+            tracker.pass(direction_of(side), offset, captured_payload(packet, bytes), length, packet.time_ns)
+        });
+        if !passed {
+            self.feed_tls(packet, bytes, side, &Delivered::Range((start, end, false)));
+        }
     }
 
     pub(super) fn feed_tls(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
@@ -27,9 +34,8 @@ impl Connection {
         }
         let half = &self.halves[side];
         let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
-        let offset = packet.payload_offset as usize;
-        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
-        let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+        let captured = captured_payload(packet, bytes);
+        let direction = direction_of(side);
         let tracker = self.tls.get_or_insert_with(|| Box::new(TlsTracker::new()));
         for &(from, to, again) in delivered.ranges() {
             let skip = from.saturating_sub(first) as usize;
@@ -50,8 +56,7 @@ impl Connection {
     fn feed_dns(&mut self, packet: &Packet, bytes: &[u8], side: usize, delivered: &Delivered) {
         let half = &self.halves[side];
         let first = unwrap(half.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
-        let offset = packet.payload_offset as usize;
-        let captured = bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default();
+        let captured = captured_payload(packet, bytes);
         let exchange = self.exchange(packet, side);
         let streams = self.dns.get_or_insert_default();
         for &(from, to, _) in delivered.ranges() {
@@ -87,8 +92,19 @@ impl Connection {
         if let Some(end) = live.holes.last_end_below(half.una, old)
             && let Some(tracker) = &mut self.tls
         {
-            let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
-            tracker.skip_hole(direction, half.stream_offset(end));
+            tracker.skip_hole(direction_of(side), half.stream_offset(end));
         }
     }
+}
+
+#[inline]
+fn direction_of(side: usize) -> Direction {
+    if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient }
+}
+
+/// What of the payload was captured.
+#[inline]
+fn captured_payload<'a>(packet: &Packet, bytes: &'a [u8]) -> &'a [u8] {
+    let offset = packet.payload_offset as usize;
+    bytes.get(offset..offset + packet.payload_captured as usize).unwrap_or_default()
 }

@@ -113,6 +113,16 @@ impl Search {
         found
     }
 
+    /// True if these bytes, without any kept, would leave the search as it is and let it go on.
+    #[inline]
+    pub(super) fn finds_nothing(&self, offset: u64, bytes: &[u8]) -> bool {
+        let may_start = bytes.first().is_some_and(|byte| matches!(byte, 0x14..=0x17 | 0x80..=0xff));
+        (TEXT_SAMPLE..=MAX_OFFSET).contains(&offset)
+            && self.kept.length == 0
+            && !may_start
+            && self.next_possible_start(offset, bytes, 1) == bytes.len()
+    }
+
     fn sample(&mut self, offset: u64, bytes: &[u8]) {
         if offset < TEXT_SAMPLE {
             let sample = bytes.iter().take((TEXT_SAMPLE - offset) as usize);
@@ -149,7 +159,7 @@ impl Search {
     fn next_possible_start(&self, offset: u64, bytes: &[u8], from: usize) -> usize {
         let scan_end = if self.binary { MAX_BINARY_SCAN } else { MAX_TEXT_SCAN };
         let end = scan_end.saturating_sub(offset).min(bytes.len() as u64) as usize;
-        let next = bytes.get(from..end).and_then(|rest| rest.iter().position(|byte| matches!(byte, 0x14..=0x17)));
+        let next = bytes.get(from..end).and_then(first_content_type);
         next.map_or(bytes.len(), |distance| from + distance)
     }
 
@@ -167,6 +177,20 @@ impl Search {
         }
         probe(bytes.get(..have + added).unwrap_or_default())
     }
+}
+
+/// Index of the first byte that may be a record's content type. Eight bytes at a time, which nearly always hold none.
+fn first_content_type(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, _) = bytes.as_chunks::<8>();
+    let without = words.iter().take_while(|word| {
+        // The four types differ in two bits: without these, each becomes zero, and below zero some bit is borrowed.
+        let rest = (u64::from_le_bytes(**word) & (0xfc * ONES)) ^ (0x14 * ONES);
+        rest.wrapping_sub(ONES) & !rest & (0x80 * ONES) == 0
+    });
+    let passed = 8 * without.count();
+    let rest = bytes.get(passed..)?;
+    rest.iter().position(|byte| matches!(byte, 0x14..=0x17)).map(|distance| passed + distance)
 }
 
 /// Whether `bytes` begin with a record.
@@ -197,5 +221,20 @@ fn probe_v2(bytes: &[u8], rest: &[u8]) -> Probe {
         [_, _, major, ..] if *major != 3 => Probe::No,
         _ if bytes.len() < PROBE_BYTES => Probe::NeedMore,
         _ => record::v2_client_hello(bytes).map_or(Probe::No, |length| Probe::Yes(Candidate::V2Hello(length))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_content_type_is_where_one_byte_after_the_other_finds_it(bytes in prop::collection::vec(0x10u8..0x1c, 0..40), other: u8) {
+            let bytes: Vec<u8> = bytes.into_iter().map(|byte| if byte < 0x17 { other } else { byte }).collect();
+            let expected = bytes.iter().position(|byte| matches!(byte, 0x14..=0x17));
+            prop_assert_eq!(first_content_type(&bytes), expected);
+        }
     }
 }

@@ -87,6 +87,17 @@ impl InOrder {
         }
     }
 
+    /// Passes over the next bytes of the stream, which nobody wants; false if others are awaited or these are not the next.
+    #[inline]
+    pub(super) fn pass(&mut self, offset: u64, length: u64, time_ns: i64) -> bool {
+        let next = offset == self.next_offset && length > 0 && self.held.is_none();
+        if next {
+            self.clock_ns = self.clock_ns.max(time_ns);
+            self.next_offset = self.next_offset.saturating_add(length);
+        }
+        next
+    }
+
     /// Gives up waiting for any byte before `offset`.
     pub(crate) fn skip(&mut self, offset: u64, mut deliver: impl FnMut(u64, Piece<'_>)) {
         while self.next_offset < offset {

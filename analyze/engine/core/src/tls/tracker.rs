@@ -75,6 +75,27 @@ impl TlsTracker {
         self.after_change(direction);
     }
 
+    /// Takes the next bytes of a direction, in a first transmission, where the search for TLS goes on behind them with nothing
+    /// found: most bytes of what is no TLS. False if that is not so; then they are still to be given to [`Self::segment`].
+    #[inline]
+    pub fn pass(
+        &mut self,
+        direction: Direction,
+        stream_offset: u64,
+        captured: &[u8],
+        length: u32,
+        time_ns: i64,
+    ) -> bool {
+        let lane = self.lane_mut(direction);
+        let bytes = captured.get(..length as usize).unwrap_or(captured);
+        let nothing = matches!(&lane.state, State::Searching(search) if search.finds_nothing(stream_offset, bytes));
+        let passed = nothing && lane.order.pass(stream_offset, u64::from(length), time_ns);
+        if passed {
+            lane.count(u64::from(length), false);
+        }
+        passed
+    }
+
     /// False once neither direction can tell anything more; all bytes from then on are application data.
     pub fn is_watching(&self) -> bool {
         self.lanes.iter().any(|lane| !matches!(lane.state, State::Plain))
@@ -272,6 +293,46 @@ impl State {
                     *self = if side.is_refuted() { Self::Searching(Search::default()) } else { Self::Tls(side) };
                 }
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Text, and now and then what may be the beginning of a record.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![20 => b' '..=b'~', 2 => 0x14u8..=0x17, 1 => Just(3u8), 1 => 0u8..=4, 1 => 0x80u8..];
+        prop::collection::vec(byte, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_are_passed_are_as_if_they_had_been_taken(bytes in stream(), lengths in prop::collection::vec((1usize..40, 0u32..30, 0u8..2), 1..20)) {
+            let (mut taking, mut passing) = (TlsTracker::new(), TlsTracker::new());
+            let mut offsets = [0, 0];
+            for (time_ns, &(captured, cut, side)) in (0..).zip(&lengths) {
+                let direction = if side == 0 { Direction::ClientToServer } else { Direction::ServerToClient };
+                let offset = offsets[usize::from(side)];
+                let piece = bytes.iter().cycle().skip(offset).take(captured.min(bytes.len())).copied().collect::<Vec<u8>>();
+                let length = captured as u32 + cut;
+                let at = offset as u64;
+                taking.segment(direction, at, &piece, length, time_ns, 7, false);
+                if !passing.pass(direction, at, &piece, length, time_ns) {
+                    passing.segment(direction, at, &piece, length, time_ns, 7, false);
+                }
+                offsets[usize::from(side)] += length as usize;
+                prop_assert_eq!(taking.is_watching(), passing.is_watching());
+            }
+            prop_assert_eq!(format!("{:?}", taking.facts()), format!("{:?}", passing.facts()));
+            for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+                prop_assert_eq!(
+                    format!("{:?}", taking.stream_bytes(direction)),
+                    format!("{:?}", passing.stream_bytes(direction))
+                );
+            }
         }
     }
 }

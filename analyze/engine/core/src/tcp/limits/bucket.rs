@@ -51,6 +51,11 @@ impl LimitsSummary {
             runs.push(Run { factor: Factor::TokenBucket, ..after });
         }
         self.runs = runs.into_list();
+        for mark in self.marks.iter_mut().filter(|mark| mark.time_ns > switch_ns) {
+            if Factor::ALL.into_iter().any(|factor| network_sets_the_rate(factor) && mark.shows(factor)) {
+                mark.add(Factor::TokenBucket);
+            }
+        }
         for (factor, share) in Factor::ALL.into_iter().zip(taken) {
             let moved = self.shares[factor as usize].take(share);
             self.shares[Factor::TokenBucket as usize].add(moved);

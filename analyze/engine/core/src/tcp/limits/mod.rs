@@ -5,6 +5,7 @@
 //!         a gap has a cause ─┐          │
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
 //!                                          runs   one factor after another, for the report
+//!                                          marks  frames along it, for evidence
 //! bucket  what a token bucket had to do with it, known at the end
 //! ```
 //!
@@ -13,6 +14,7 @@
 
 mod bucket;
 pub mod factor;
+pub mod marks;
 mod rates;
 pub mod round;
 pub mod rules;
@@ -21,11 +23,13 @@ mod watch;
 
 pub use bucket::network_shares;
 pub use factor::Factor;
+pub use marks::Mark;
 pub use runs::Run;
 pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
 
+use marks::Marks;
 use rates::Rates;
-use round::{Meter, Round};
+use round::{Meter, Round, Seen};
 use rules::{Background, REACH, SlowStart};
 use runs::Runs;
 
@@ -89,6 +93,8 @@ pub struct Limits {
     shares: Shares,
     underlying: Shares,
     runs: Runs,
+    timed_rounds: u64,
+    marks: Marks,
     rates: Rates,
 }
 
@@ -105,6 +111,10 @@ pub struct LimitsSummary {
     pub runs: Vec<Run>,
     /// Rounds judged.
     pub rounds: u64,
+    /// Those of them in which the round trip was seen.
+    pub timed_rounds: u64,
+    /// Frames along it, in time order.
+    pub marks: Vec<Mark>,
 }
 
 impl Limits {
@@ -124,8 +134,8 @@ impl Limits {
     }
 
     /// The round in progress is over.
-    pub fn close_round(&mut self, meter: Meter, max_flight: u64, near_loop_ns: Option<u64>) {
-        let round = Round::between(&self.meter, &meter, max_flight, near_loop_ns);
+    pub fn close_round(&mut self, meter: Meter, seen: &Seen) {
+        let round = Round::between(&self.meter, &meter, seen);
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
@@ -155,22 +165,40 @@ impl Limits {
         let index = self.settled;
         self.settled += 1;
         let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
+        self.mark_disturbed(index);
         let cuts = self.take_cuts(index);
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
         let [factor, underlying] = rules::factors(&self.rounds, index, &background);
         let round = self.rounds[index];
         self.loss_seen |= round.retransmitted > 0;
+        self.timed_rounds += u64::from(round.rtt_ns.is_some());
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
         }
+        let factors = parts.list().map(|(factor, _)| factor).chain(cuts.iter().map(|gap| gap.factor));
+        self.marks.push(end_ns, round.frames[1], factors);
         let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
         self.underlying[underlying as usize].add(whole);
         if round.duration_ns() > 0 {
             let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
-            self.rates.add(&round, factor.shows_capacity() && steady);
+            self.rates.add(&round, factor.shows_capacity() && steady && !round.disturbed);
         }
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// Marks the rounds that a gap known by now lies in, as far as the rules look ahead of `index`.
+    fn mark_disturbed(&mut self, index: usize) {
+        let end = self.rounds.len().min(index + REACH + 1);
+        for gap in &self.gaps {
+            // What waited behind the gap comes together in the round after it.
+            let mut just_before = false;
+            for round in &mut self.rounds[index..end] {
+                let within = gap.start_ns < round.end_ns && gap.end_ns > round.start_ns;
+                round.disturbed |= within || just_before;
+                just_before = within;
+            }
+        }
     }
 
     /// Takes what the gaps cut out of a round out of it, and counts it for them.
@@ -229,6 +257,8 @@ impl Limits {
             reference_bytes_s: self.rates.reference_bytes_s(),
             runs: self.runs.into_list(),
             rounds,
+            timed_rounds: self.timed_rounds,
+            marks: self.marks.into_list(),
         };
         summary.take_opening(opening);
         summary
@@ -290,6 +320,8 @@ pub struct Opening {
     pub end_ns: i64,
     /// What the time between the end of the opening and the first data was.
     pub wait: Factor,
+    /// SYN, SYN-ACK and the acknowledgement of that, as far as they were seen: when, and the frame.
+    pub handshake: [Option<(i64, u32)>; 3],
     /// First frame of the connection.
     pub frame: u32,
 }
@@ -324,6 +356,10 @@ impl LimitsSummary {
         };
         push(opening.start_ns, before_data_ns, Factor::Setup);
         push(before_data_ns, data_ns, opening.wait);
+        let mut marks = Marks::default();
+        let handshake = opening.handshake.into_iter().flatten();
+        handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
+        self.marks.splice(0..0, marks.into_list());
         let mut runs = Runs::default();
         first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
         self.runs = runs.into_list();

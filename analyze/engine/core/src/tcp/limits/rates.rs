@@ -27,7 +27,10 @@ impl Rates {
     /// Adds a round; `shows_capacity` if nothing but path and congestion control limited it.
     pub fn add(&mut self, round: &Round, shows_capacity: bool) {
         self.count += 1;
-        self.list.push(Rate { bytes: round.delivered_bytes, time_ns: round.duration_ns(), shows_capacity });
+        // What is delivered in a round that a gap cuts was sent in the time of the gap, too.
+        let cut_ns = if round.disturbed { round.cut_ns } else { 0 };
+        let time_ns = round.duration_ns().saturating_add(cut_ns);
+        self.list.push(Rate { bytes: round.delivered_bytes, time_ns, shows_capacity });
         if self.list.len() >= MOST_RATES {
             self.halve();
         }

@@ -38,6 +38,19 @@ pub struct Meter {
     pub peer_bytes: u64,
 }
 
+/// What a round has that is no difference of counters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    /// Largest flight, bytes.
+    pub max_flight: u64,
+    /// Round trip between the capture and the sender; none if nothing told it.
+    pub near_loop_ns: Option<u64>,
+    /// Shortest clean round-trip sample.
+    pub least_sample_ns: Option<u64>,
+    /// Longest time between two of its data packets; none beside the sender, where it says nothing of the path.
+    pub longest_gap_ns: Option<u64>,
+}
+
 /// See the module.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Round {
@@ -61,6 +74,10 @@ pub struct Round {
     pub max_flight: u64,
     /// Round trip: mean of the samples, with the way between the capture and the sender.
     pub rtt_ns: Option<u64>,
+    /// The shortest of them: what a queue that stands adds to every packet, a burst's own queue does not add to its first.
+    pub least_rtt_ns: Option<u64>,
+    /// Longest time without data away from the sender, where a path that is full brings data all the time.
+    pub longest_gap_ns: u64,
     /// Data packets, and those that were no full segments.
     pub data_packets: u32,
     /// See above.
@@ -75,13 +92,16 @@ pub struct Round {
     pub peer_spoke: bool,
     /// Time that a gap with a cause of its own takes out of it.
     pub cut_ns: u64,
+    /// A host or the path stood still in it or right before: what is delivered then was sent at another time.
+    pub disturbed: bool,
     /// The flight was growing as in slow start.
     pub slow_start: bool,
 }
 
 impl Round {
     /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
-    pub fn between(from: &Meter, to: &Meter, max_flight: u64, near_loop_ns: Option<u64>) -> Self {
+    pub fn between(from: &Meter, to: &Meter, seen: &Seen) -> Self {
+        let &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns } = seen;
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
@@ -98,6 +118,8 @@ impl Round {
             rtt_ns: near_loop_ns
                 .filter(|_| samples > 0)
                 .map(|near_ns| (to.rtt_sum_ns.saturating_sub(from.rtt_sum_ns)) / samples + near_ns),
+            least_rtt_ns: least_sample_ns.zip(near_loop_ns).map(|(far_ns, near_ns)| far_ns + near_ns),
+            longest_gap_ns: longest_gap_ns.unwrap_or(0),
             data_packets: u32::try_from(to.data_packets.saturating_sub(from.data_packets)).unwrap_or(u32::MAX),
             short_packets: to.short_packets.saturating_sub(from.short_packets),
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
@@ -105,6 +127,7 @@ impl Round {
             segment_size: to.segment_size,
             peer_spoke: to.peer_bytes > from.peer_bytes,
             cut_ns: 0,
+            disturbed: false,
             slow_start: false,
         }
     }
@@ -117,6 +140,12 @@ impl Round {
             (rate > 0.0 && self.mean_flight > 0.0).then(|| (self.mean_flight / rate * 1e9) as u64)
         };
         self.rtt_ns.or_else(by_flight)
+    }
+
+    /// Data segments of it: packets, or with offload what the bytes delivered come to.
+    pub fn segments(&self) -> u64 {
+        let by_bytes = self.delivered_bytes / u64::from(self.segment_size.max(1));
+        by_bytes.max(u64::from(self.data_packets))
     }
 
     /// How long it lasted, without what gaps took out of it.

@@ -7,9 +7,12 @@ use super::round::Round;
 /// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
 /// window; here full means that not even the next send fits, which each acknowledgement ends for a moment.
 const WINDOW_SHARE: f64 = 0.5;
-/// A queue shows when the round trip is so many times its minimum, and longer by so much.
+/// A queue shows when the round trip is so many times its minimum, and longer by so much. It stands when even the shortest
+/// round trip of a round is longer than the minimum: the queue that a burst makes for itself is gone before the next
+/// (RFC 8289 section 3 tells good queues from bad ones in that way).
 const QUEUE_RATIO: f64 = 1.25;
 const QUEUE_NS: f64 = 500e3;
+const STANDING_RATIO: f64 = 1.05;
 /// Growth for each round that slow start shows at least, and rounds without it that end it (BBR's full pipe).
 const GROWTH: f64 = 1.25;
 const ROUNDS_WITHOUT_GROWTH: u8 = 3;
@@ -19,12 +22,21 @@ pub const REACH: usize = 8;
 const BOTTLENECK_ROUNDS: usize = 4;
 /// What counts as the same rate.
 const SAME_RATE: f64 = 0.85;
+/// Rounds on either side that a rate is taken over.
+const SMOOTHED: usize = 2;
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
 const ROUNDS_WITH_LOSS: usize = 3;
 /// How much larger the flight and how much longer the round trip are in a round that probes.
 const PROBE_FLIGHT: f64 = 1.15;
 const PROBE_ROUND_TRIP: f64 = 1.1;
+/// Share of its largest flight that a round keeps in flight on average where data comes without a pause.
+const WITHOUT_PAUSE: f64 = 0.85;
+/// Share of a round from which on it was idle, and share up to which it still tells a rate.
+const IDLE_SHARE: f64 = 0.05;
+const MOST_IDLE: f64 = 0.25;
+/// Share of a round without data from which on the path was not busy in it.
+const LONG_PAUSE: f64 = 0.25;
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
 /// Rounds with one flight that show a limit of the sender's own (of short transfers), and how far their flights may lie
@@ -36,8 +48,10 @@ const SAME_FLIGHT: f64 = 0.15;
 const SAME_SEGMENTS: f64 = 1.5;
 /// A sender's own limit leaves the path without a queue.
 const NO_QUEUE_RATIO: f64 = 1.15;
-/// Data packets of which one is short in an application that writes piece by piece.
+/// Data segments of which one is short in an application that writes piece by piece.
 const PACKETS_FOR_A_SHORT_ONE: u32 = 64;
+/// Rounds, one after another, that end in a short segment and a wait.
+const WRITING_ROUNDS: usize = 3;
 
 /// What holds for the whole direction so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,7 +68,7 @@ pub fn factors(rounds: &[Round], index: usize, background: &Background) -> [Fact
     if is_window_limited(round) {
         return [Factor::ReceiverWindow; 2];
     }
-    if is_application_limited(rounds, index) {
+    if is_application_limited(rounds, index, background) {
         return [Factor::Application; 2];
     }
     let underlying = if is_bottleneck_limited(rounds, index, background) {
@@ -75,35 +89,89 @@ pub fn is_window_limited(round: &Round) -> bool {
 
 /// Rule 6, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited). A
 /// bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
-pub fn is_application_limited(rounds: &[Round], index: usize) -> bool {
+pub fn is_application_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
     let writes = |round: &Round| {
-        round.short_packets > 0 && round.short_packets.saturating_mul(PACKETS_FOR_A_SHORT_ONE) >= round.data_packets
+        round.short_packets > 0
+            && u64::from(round.short_packets.saturating_mul(PACKETS_FOR_A_SHORT_ONE)) >= round.segments()
     };
     let Some(round) = rounds.get(index) else { return false };
     let idle_most = round.idle_ns * 2 > round.duration_ns();
     let beside = |other: Option<usize>| other.and_then(|other| rounds.get(other)).is_some_and(writes);
-    idle_most || (writes(round) && (round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1))))
+    idle_most
+        || (writes(round) && (round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1))))
+        || writes_and_waits(rounds, index, background)
+}
+
+/// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away
+/// from the sender that shows as a round trip with a delay that no queue can have made, since no data came all the time.
+fn writes_and_waits(rounds: &[Round], index: usize, background: &Background) -> bool {
+    let waits = |round: &Round| {
+        let delayed = round
+            .least_rtt_ns
+            .zip(background.min_rtt_ns)
+            .is_some_and(|(least, min)| least as f64 >= (QUEUE_RATIO * min as f64).max(min as f64 + QUEUE_NS));
+        round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64 || (delayed && pauses(round))
+    };
+    let all_wait = |together: &[Round]| together.iter().all(|round| round.short_packets > 0 && waits(round));
+    let first = index.saturating_sub(WRITING_ROUNDS - 1);
+    (first..=index).any(|start| rounds.get(start..start + WRITING_ROUNDS).is_some_and(all_wait))
+}
+
+/// No data came for a good part of the round: its path was not busy.
+fn pauses(round: &Round) -> bool {
+    round.longest_gap_ns as f64 >= LONG_PAUSE * round.duration_ns() as f64
+}
+
+/// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
+fn tells_rate(round: &Round) -> bool {
+    !round.disturbed && round.idle_ns as f64 <= MOST_IDLE * round.duration_ns() as f64
 }
 
 /// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
 pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let around = neighbours(rounds, index, REACH);
-    if around.len() < BOTTLENECK_ROUNDS {
+    if around.iter().filter(|round| tells_rate(round)).count() < BOTTLENECK_ROUNDS {
         return false;
     }
+    let stands = |round: &Round| round.least_rtt_ns.is_none_or(|least| least as f64 >= STANDING_RATIO * min_rtt_ns);
     let queued = |round: &Round| {
-        round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
+        let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+        stands(round) && !pauses(round) && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
-    (standing || is_probed_in_vain(around) || holds_through_loss(neighbours(rounds, index, NEAR))) && {
-        let highest = (0..rounds.len())
-            .filter(|&other| other.abs_diff(index) <= REACH)
-            .map(|other| smoothed_rate(rounds, other))
-            .fold(0.0, f64::max);
-        smoothed_rate(rounds, index) >= SAME_RATE * highest
-    }
+    let losing = holds_through_loss(neighbours(rounds, index, NEAR));
+    let full = standing || is_probed_in_vain(around) || losing || arrives_without_pause(nearest);
+    // A queue that never empties keeps the path busy, whatever it carried at other times.
+    let never_empty = nearest.len() >= BOTTLENECK_ROUNDS
+        && nearest.iter().all(|round| {
+            queued(round) && round.least_rtt_ns.is_some_and(|least| least as f64 >= QUEUE_RATIO * min_rtt_ns)
+        })
+        && evenness(nearest.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
+    never_empty
+        || full && {
+            let highest = (0..rounds.len())
+                .filter(|&other| other.abs_diff(index) <= REACH && tells_rate(&rounds[other]))
+                .map(|other| smoothed_rate(rounds, other))
+                .fold(0.0, f64::max);
+            smoothed_rate(rounds, index) >= SAME_RATE * highest
+        }
+}
+
+/// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
+/// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
+fn arrives_without_pause(around: &[Round]) -> bool {
+    around.len() >= BOTTLENECK_ROUNDS
+        && around.iter().all(|round| {
+            let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
+            let away_from_sender = round.longest_gap_ns > 0;
+            round.rtt_ns.is_none()
+                && away_from_sender
+                && !pauses(round)
+                && round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
+        })
+        && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
 /// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more.
@@ -111,11 +179,12 @@ fn is_probed_in_vain(around: &[Round]) -> bool {
     let extremes = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
     };
-    let (least_flight, most_flight) = extremes(&mut around.iter().map(|round| round.max_flight as f64));
-    let (least_rtt, most_rtt) = extremes(&mut around.iter().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
+    let around = around.iter().filter(|round| tells_rate(round));
+    let (least_flight, most_flight) = extremes(&mut around.clone().map(|round| round.max_flight as f64));
+    let (least_rtt, most_rtt) = extremes(&mut around.clone().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
     most_flight >= PROBE_FLIGHT * least_flight
         && most_rtt >= PROBE_ROUND_TRIP * least_rtt
-        && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
+        && evenness(around.map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
 /// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
@@ -138,7 +207,7 @@ pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Backg
                 round.retransmitted == 0
                     && !is_window_limited(round)
                     && round
-                        .rtt_ns
+                        .least_rtt_ns
                         .is_none_or(|rtt| (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
             })
     };
@@ -161,11 +230,11 @@ fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {
     rounds.get(index.saturating_sub(reach)..end).unwrap_or_default()
 }
 
-/// Rate of three rounds, which evens out how acknowledgements fall into one or the next.
+/// Rate of five rounds, which evens out how acknowledgements fall into one or the next.
 fn smoothed_rate(rounds: &[Round], index: usize) -> f64 {
-    let near = neighbours(rounds, index, 1);
-    let bytes: u64 = near.iter().map(|round| round.delivered_bytes).sum();
-    let time_ns: u64 = near.iter().map(Round::duration_ns).sum();
+    let near = neighbours(rounds, index, SMOOTHED).iter().filter(|round| tells_rate(round));
+    let bytes: u64 = near.clone().map(|round| round.delivered_bytes).sum();
+    let time_ns: u64 = near.map(Round::duration_ns).sum();
     bytes as f64 * 1e9 / time_ns.max(1) as f64
 }
 

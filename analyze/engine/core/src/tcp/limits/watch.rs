@@ -1,6 +1,6 @@
 //! When a round is over, and what the direction has counted by then.
 
-use super::round::Meter;
+use super::round::{Meter, Seen};
 use super::{CutGap, Factor, Limits, LimitsSummary, Opening};
 use crate::packet::Packet;
 use crate::tcp::connection::Connection;
@@ -37,6 +37,12 @@ impl Connection {
     /// What was in flight when the round of `side`'s data began is acknowledged.
     #[cold]
     pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[side];
+        if half.data_packets_so_far() < FEWEST_DATA_PACKETS
+            && let Some(live) = half.live.as_deref_mut()
+        {
+            return live.view.begin_round(false);
+        }
         let around = self.around(side);
         self.halves[side].close_round(packet.time_ns, packet.frame, &around);
     }
@@ -73,6 +79,7 @@ impl Connection {
                 Some(peer_ns) if peer_ns < first_data_ns => Factor::Idle,
                 _ => Factor::Application,
             },
+            handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
         };
         let last_ns = half.last_data_ns;
@@ -141,7 +148,10 @@ impl Half {
             peer_bytes: around.peer_bytes,
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
-        limits.close_round(meter, live.view.round_max_flight(), near_loop_ns);
+        let least_sample_ns = live.round_trips.take_least();
+        let longest_gap_ns = Some(live.spacing.take_longest()).filter(|_| !around.beside_sender);
+        let max_flight = live.view.round_max_flight();
+        limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns });
         live.view.begin_round(true);
     }
 }

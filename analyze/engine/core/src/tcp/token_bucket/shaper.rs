@@ -5,6 +5,8 @@ use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
 
 /// Either rate varies less than this.
 const MOST_VARIATION: f64 = 0.05;
+/// At most so many times that, for a step so many times the least.
+const MOST_STEPS: f64 = 3.0;
 /// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
 const LEAST_EVIDENCE: f64 = 10.0;
 /// The round trip grows by this factor (methods 6.8).
@@ -46,7 +48,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         return None;
     }
     let after = second(stretch, split * cell)?;
-    let before = first(stretch, split * cell)?;
+    let before = first(stretch, split * cell, after.rate)?;
     if before.rate < LEAST_RATIO * after.rate {
         return None;
     }
@@ -72,7 +74,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
 }
 
 /// The even rate before `split`, without the transfer's start and the cell of the switch itself.
-fn first(stretch: &Stretch, split: usize) -> Option<Plateau> {
+fn first(stretch: &Stretch, split: usize, after: f64) -> Option<Plateau> {
     let rough = stretch.windows(0, split, stretch.window(f64::INFINITY));
     let window = stretch.window(quantile(&rough, 0.75)?);
     let end = split.saturating_sub(window / 2);
@@ -80,7 +82,13 @@ fn first(stretch: &Stretch, split: usize) -> Option<Plateau> {
     let rate = quantile(&windows, 0.75)?;
     let start = (0..end.saturating_sub(window))
         .find(|&at| stretch.delivered[at..at + window].iter().sum::<f64>() >= AT_RATE * rate * window as f64)?;
-    plateau(stretch, start, end, window)
+    plateau(stretch, start, end, window, MOST_VARIATION * step_against_least(rate / after))
+}
+
+/// How much larger than the least step a step is. A large one shows above the unevenness that repairs of losses give to what
+/// is acknowledged.
+fn step_against_least(ratio: f64) -> f64 {
+    ((ratio - 1.0) / (LEAST_RATIO - 1.0)).clamp(1.0, MOST_STEPS)
 }
 
 /// The even rate from shortly after `split` to the end.
@@ -88,7 +96,7 @@ fn second(stretch: &Stretch, split: usize) -> Option<Plateau> {
     let rough = stretch.delivered.get(split..).and_then(median_of_bins)?;
     let window = stretch.window(rough);
     let start = split + (2 * window).min((stretch.len() - split) / 4);
-    plateau(stretch, start, stretch.len().saturating_sub(window / 2), window)
+    plateau(stretch, start, stretch.len().saturating_sub(window / 2), window, MOST_VARIATION)
 }
 
 fn median_of_bins(bins: &[f64]) -> Option<f64> {
@@ -97,7 +105,7 @@ fn median_of_bins(bins: &[f64]) -> Option<f64> {
     median(bins).map(|middle| if middle > 0.0 { middle } else { mean })
 }
 
-fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize) -> Option<Plateau> {
+fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize, most_variation: f64) -> Option<Plateau> {
     let rtt: Vec<f64> = stretch.rtt_ns.get(start..end)?.iter().flatten().copied().collect();
     let by_rtt = (median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize;
     let by_length = ((end - start) / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
@@ -106,8 +114,8 @@ fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize) -> Opti
     let variation = variation(&windows)?;
     let lasts = stretch.round_trips(windows.len() * window) >= LEAST_ROUND_TRIPS && windows.len() >= FEWEST_WINDOWS;
     let rate = median(&windows)?;
-    let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * MOST_VARIATION).count() * 10;
-    (lasts && variation < MOST_VARIATION && mostly_there >= windows.len() * 9).then_some(Plateau {
+    let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
+    (lasts && variation < most_variation && mostly_there >= windows.len() * 9).then_some(Plateau {
         start,
         end,
         rate,

@@ -13,6 +13,10 @@ const HIGHEST_CONFIDENCE: f64 = 0.95;
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
+/// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
+const UNTIMED_CONFIDENCE: f64 = 0.75;
+/// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
+const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
@@ -127,6 +131,17 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             UNKNOWN_WINDOW_CONFIDENCE,
             window_unknown && (factor.shows_capacity() || factor == Factor::Application),
             Some("a capture with the handshake, which tells the window scale"),
+        ),
+        (
+            UNTIMED_CONFIDENCE,
+            2 * case.limits.timed_rounds < case.limits.rounds
+                && (factor.shows_capacity() || factor == Factor::LossRecovery),
+            Some("a capture beside the sender, or one with timestamps"),
+        ),
+        (
+            BY_EXCLUSION_CONFIDENCE,
+            factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
+            Some("TCP_INFO of the sender"),
         ),
         (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (

@@ -1,35 +1,101 @@
-//! The frames that prove a verdict: the ends of the longest intervals of its factor.
+//! The frames that prove a verdict: the ends of the longest intervals of its factor and frames within them, three to ten in all;
+//! where an interval has fewer, those before and after it, beside which it shows.
 
 use super::{Case, Decision, Evidence};
-use crate::tcp::limits::{Factor, Run};
+use crate::tcp::limits::{Factor, LimitsSummary, Run};
 use crate::tcp::verdict::sentence::in_words;
 
 /// Intervals named for a factor; two frames each.
 const MOST_INTERVALS: usize = 5;
+/// Frames of a piece of evidence (methods, section 6.6).
+const FEWEST_FRAMES: usize = 3;
+const MOST_FRAMES: usize = 10;
 
 /// Evidence for the factor, and for the runner-up.
 pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
-    decision.candidates().into_iter().filter_map(|factor| of_factor(case, factor)).collect()
+    decision.candidates().into_iter().filter_map(|factor| of_factor(case.limits, factor)).collect()
 }
 
-fn of_factor(case: &Case, factor: Factor) -> Option<Evidence> {
-    let mut runs: Vec<&Run> = case.limits.runs.iter().filter(|run| run.factor == factor).collect();
-    let (number, longest_ns) = (runs.len(), runs.iter().map(|run| run.duration_ns()).max()?);
+fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
+    let share = &limits.shares[factor as usize];
+    let mut runs: Vec<Run> = limits.runs.iter().filter(|run| run.factor == factor).copied().collect();
+    let number = runs.len();
     runs.sort_by_key(|run| std::cmp::Reverse(run.duration_ns()));
     runs.truncate(MOST_INTERVALS);
-    let mut frames: Vec<u32> = runs.iter().flat_map(|run| run.frames).filter(|frame| *frame > 0).collect();
-    frames.sort_unstable();
-    frames.dedup();
-    let share = &case.limits.shares[factor as usize];
+    let frames = frames(limits, factor, &runs);
+    if frames.is_empty() {
+        return None;
+    }
     let text = format!(
-        "{}: {} {} of {:.3} s in all, the longest {:.3} s",
+        "{}: {}{}",
         in_words(factor),
-        number,
-        if number == 1 { "interval" } else { "intervals" },
-        share.time_ns as f64 / 1e9,
-        longest_ns as f64 / 1e9,
+        match runs.first() {
+            Some(longest) => format!(
+                "{number} {} of {:.3} s in all, the longest {:.3} s",
+                if number == 1 { "interval" } else { "intervals" },
+                share.time_ns as f64 / 1e9,
+                longest.duration_ns() as f64 / 1e9,
+            ),
+            None => format!("{:.3} s in all, between longer times of other limits", share.time_ns as f64 / 1e9),
+        },
+        if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );
     let list = frames.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let display_filter = format!("frame.number in {{{list}}}");
     Some(Evidence { text, frames, display_filter })
+}
+
+/// Three to ten frames in the order of the capture; fewer where there are no more.
+fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<u32> {
+    let mut frames = Frames::default();
+    runs.iter().flat_map(|run| run.frames).for_each(|frame| frames.add(frame));
+    let within = |time_ns: i64| runs.iter().any(|run| run.start_ns <= time_ns && time_ns <= run.end_ns);
+    let showing = |any_time: bool| {
+        let marks = limits.marks.iter().filter(move |mark| mark.shows(factor) && (any_time || within(mark.time_ns)));
+        marks.map(|mark| mark.frame).collect::<Vec<u32>>()
+    };
+    frames.add_evenly(&showing(false), MOST_FRAMES);
+    frames.add_evenly(&showing(true), FEWEST_FRAMES);
+    if let Some(longest) = runs.first() {
+        frames.add_around(limits, longest);
+    }
+    frames.sorted()
+}
+
+#[derive(Default)]
+struct Frames(Vec<u32>);
+
+impl Frames {
+    fn add(&mut self, frame: u32) {
+        if frame > 0 && self.0.len() < MOST_FRAMES && !self.0.contains(&frame) {
+            self.0.push(frame);
+        }
+    }
+
+    /// Adds frames that lie evenly among the candidates until there are `wanted`.
+    fn add_evenly(&mut self, candidates: &[u32], wanted: usize) {
+        let new: Vec<u32> = candidates.iter().copied().filter(|frame| !self.0.contains(frame)).collect();
+        let room = wanted.saturating_sub(self.0.len()).min(new.len());
+        for place in 0..room {
+            self.add(new[(2 * place + 1) * new.len() / (2 * room)]);
+        }
+    }
+
+    /// Adds what passed before and after an interval, from the nearest on, until there are enough.
+    fn add_around(&mut self, limits: &LimitsSummary, run: &Run) {
+        let mut before = limits.marks.iter().rev().filter(|mark| mark.time_ns < run.start_ns);
+        let mut after = limits.marks.iter().filter(|mark| mark.time_ns > run.end_ns);
+        while self.0.len() < FEWEST_FRAMES {
+            let nearest = [before.next(), after.next()];
+            if nearest.iter().all(Option::is_none) {
+                return;
+            }
+            nearest.into_iter().flatten().for_each(|mark| self.add(mark.frame));
+        }
+    }
+
+    fn sorted(mut self) -> Vec<u32> {
+        self.0.sort_unstable();
+        self.0
+    }
 }

@@ -1,0 +1,119 @@
+"""`python -m lab.accuracy.gap_stalls --out DIR --seed N`: precision and recall for stalls longer than a probe.
+
+Runs what is missing in the folder (root, user-mode-linux), then reads every transfer that is there, so that it can be
+repeated with another engine. Each miss and each false alarm is listed. Another `--seed` draws other parameters: those
+of the rules' making are no measure of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab import tcp_info
+from lab.accuracy import gap_runs, gap_stall_runs
+from lab.accuracy.gap_runs import Made
+from lab.accuracy.gap_stall_score import FalseAlarm, SenderState, StallTally, states, table
+from lab.accuracy.gap_truth import HOSTS, STALLS, Gap, Place, gaps_of
+
+_LIMIT_MS = 10.0
+"""Gaps longer than this are listed; the engine judges no shorter ones."""
+
+
+def analysis(capture: Path) -> Mapping[str, Any]:
+    """What `vmtrace analyze` says of a capture, gaps of 10 ms and more listed."""
+    command = [sys.executable, "-m", "vmtrace", "analyze", str(capture), "--json", "-", "--oversize-abs"]
+    command.append(str(_LIMIT_MS))
+    document: Mapping[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return document
+
+
+def directions(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Address of the sender, and the direction, of every connection."""
+    for connection in document["connections"]:
+        for end, way in (("client", "client_to_server"), ("server", "server_to_client")):
+            yield connection[end].rpartition(":")[0], connection[way]
+
+
+def sender_states(made: Made, folder: Path) -> list[SenderState]:
+    """What the kernel of the data's sender knew, from its samples of TCP_INFO."""
+    role = "sender" if made.data_sender == "198.18.1.1" else "receiver"
+    return states(tcp_info.read_table(folder / f"tcp_info.{role}.csv"))
+
+
+def add_transfer(tallies: dict[str, StallTally], folder: Path) -> None:
+    """Count one transfer: its stalls, if it has any, else whatever is told as one."""
+    made = gap_runs.load(folder)
+    hosts = {event.truth for event in made.events} & HOSTS
+    if hosts and (stood_ns := gap_runs.longest_standstill_ns(folder)) > gap_runs.LONGEST_STANDSTILL_NS:
+        print(f"{folder.name} is left out: the emulator stood still for {stood_ns / 1e6:.0f} ms", flush=True)
+        return
+    events = [*made.events, *gap_runs.unplanned_stalls(made, folder)]
+    known = sender_states(made, folder) if hosts else []
+    kind = f"{next(iter(hosts))}" if hosts else "no stall"
+    for place in Place:
+        tally = tallies.setdefault(f"{kind}, at the {place}", StallTally())
+        for sender, direction in directions(analysis(made.captures[place])):
+            gaps = gaps_of(direction)
+            _check_listed(gaps, direction)
+            if sender == made.data_sender:
+                tally.add(folder.name, place, gaps, events, known)
+            else:
+                false = [gap for gap in gaps if gap.cause in STALLS]
+                tally.told += len(false)
+                tally.false_alarms += [FalseAlarm(folder.name, gap) for gap in false]
+
+
+def _check_listed(gaps: list[Gap], direction: Mapping[str, Any]) -> None:
+    told, summed = sum(gap.cause in STALLS for gap in gaps), direction["spacing"].get("stalls") or 0
+    if told != summed:
+        raise RuntimeError(
+            f"{summed} stalls are counted and {told} listed: the transfer has too many gaps for the list"
+        )
+
+
+def _make(options: argparse.Namespace) -> None:
+    for name, run in gap_stall_runs.draw(options.seed, options.each).items():
+        folder = options.out / f"{name}-seed{options.seed}"
+        if options.only not in name or (folder / "made.json").exists():
+            continue
+        made = run(folder)
+        if made is None:
+            print(f"{name}: the machine was too busy", flush=True)
+            continue
+        gap_runs.save(made, folder)
+        print(f"{name}: made", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Makes the transfers that are missing, and prints table and lists; 1 if a stall is told where none was."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.accuracy.gap_stalls", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of the transfers")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", type=int, default=2, help="transfers of every kind")
+    parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
+    parser.add_argument("--no-runs", action="store_true", help="read only what is there")
+    options = parser.parse_args(arguments)
+    if not options.no_runs:
+        _make(options)
+    tallies: dict[str, StallTally] = {}
+    transfers = [path.parent for path in sorted(options.out.glob("*/made.json")) if options.only in path.parent.name]
+    for folder in transfers:
+        add_transfer(tallies, folder)
+    for name, tally in sorted(tallies.items()):
+        lines = [str(each) for each in (*tally.missed, *tally.false_alarms)]
+        if lines:
+            print("\n  ".join((f"{name}:", *lines)))
+    print(f"\n{len(transfers)} transfers\n\n{table(dict(sorted(tallies.items())))}")
+    return 1 if any(tally.false_alarms for name, tally in tallies.items() if name.startswith("no stall")) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Precision and recall for stalls that outlast the sender's probe, counted as the demand says."""
+
+from __future__ import annotations
+
+from lab.accuracy.gap_stall_score import SenderState, StallTally, state_before, states, table
+from lab.accuracy.gap_truth import Event, Gap, Place, Truth
+
+MS = 1_000_000
+SECOND = 1000 * MS
+KNOWN = [SenderState(0, 40 * MS, 20, 4 * MS), SenderState(10 * SECOND, 40 * MS, 20, 4 * MS)]
+
+
+def stall(start_ms: int, end_ms: int, truth: Truth = Truth.SENDER_HOST) -> Event:
+    return Event(start_ms * MS, end_ms * MS, truth)
+
+
+def gap(start_ms: int, end_ms: int, cause: str) -> Gap:
+    return Gap(start_ms * MS, end_ms * MS, cause, 0.9, (7, 8))
+
+
+def counted(gaps: list[Gap], events: list[Event], place: Place = Place.SENDER) -> StallTally:
+    tally = StallTally()
+    tally.add("transfer", place, gaps, events, KNOWN)
+    return tally
+
+
+def test_the_probe_timeout_is_that_of_rfc_8985_by_the_senders_own_round_trip() -> None:
+    rows = [
+        {"time_ns": 5, "rtt_us": 30_000, "unacked_segments": 9, "rto_us": 210_000},
+        {"time_ns": 9, "rtt_us": 50_000, "unacked_segments": 1, "rto_us": 260_000},
+    ]
+    known = states(rows)
+    assert [state.probe_timeout_ns for state in known] == [60 * MS, 300 * MS]
+    assert known[0].probe_timer_ns == 90 * MS  # three ticks of 10 ms
+    assert state_before(known, 8) is known[0]
+    assert state_before(known, 4) is None
+
+
+def test_only_a_stall_that_outlasts_the_probe_must_be_told() -> None:
+    told = counted([gap(99, 301, "local_host_stall")], [stall(100, 300), stall(1000, 1079)])
+    assert (told.real, told.found, told.shorter, told.recall, told.precision) == (1, 1, 1, 1.0, 1.0)
+    missed = counted([gap(99, 301, "host_or_path")], [stall(100, 300)])
+    assert (missed.recall, missed.precision) == (0.0, None)
+    assert "stood still for 200 ms" in str(missed.missed[0])
+    assert "host_or_path 202 ms at frames (7, 8)" in str(missed.missed[0])
+
+
+def test_a_stall_that_the_kernels_timer_outlasted_is_counted_apart() -> None:
+    tally = counted([gap(999, 1201, "local_host_stall")], [stall(100, 190), stall(1000, 1200)])
+    assert (tally.real, tally.found, tally.past_timer, tally.past_timer_found) == (2, 1, 1, 1)
+    assert (tally.recall, tally.past_timer_recall) == (0.5, 1.0)
+
+
+def test_the_other_hosts_stall_is_neither_right_nor_found() -> None:
+    tally = counted([gap(100, 300, "remote_host_stall")], [stall(100, 300)])
+    assert (tally.found, tally.right, len(tally.false_alarms)) == (0, 0, 1)
+    assert "false: transfer, remote_host_stall 200 ms" in str(tally.false_alarms[0])
+
+
+def test_away_from_the_host_its_stall_shows_up_to_a_round_trip_later() -> None:
+    for start_ms, right in ((135, 1), (260, 0)):
+        tally = counted([gap(start_ms, start_ms + 190, "remote_host_stall")], [stall(100, 300)], Place.RECEIVER)
+        assert (tally.right, tally.found) == (right, right)
+
+
+def test_what_was_no_part_of_the_transfer_is_not_counted() -> None:
+    assert counted([], [stall(11_000, 12_000)]).real == 0
+
+
+def test_the_table_has_a_row_for_each_place_and_no_share_of_nothing() -> None:
+    text = table(
+        {"no stall, at the sender": StallTally(), "sender host, at the sender": counted([], [stall(100, 300)])}
+    )
+    assert "| no stall, at the sender | 0 | 0 |  | 0 | 0 |  | 0 | 0 |  | 0 |" in text
+    assert "| sender host, at the sender | 1 | 0 | 0.000 |" in text

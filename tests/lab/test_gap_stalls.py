@@ -1,0 +1,57 @@
+"""Transfers for the score of stalls, and what is read of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab.accuracy import gap_runs, gap_stalls
+from lab.accuracy.gap_runs import Made
+from lab.accuracy.gap_stall_runs import draw
+
+
+def document(cause: str, side: str) -> dict[str, object]:
+    gap = {"start_ns": 5, "gap_s": 0.2, "cause": cause, "confidence": 0.9, "frames": [3, 4]}
+    quiet: dict[str, object] = {"spacing": {"anomalies": [], "stalls": None}}
+    silent = {"spacing": {"anomalies": [gap], "stalls": 1 if "stall" in cause else None}}
+    ways = {"client_to_server": quiet, "server_to_client": quiet, side: silent}
+    return {"connections": [{"client": "198.18.1.1:4", "server": "198.18.2.1:5", **ways}]}
+
+
+@pytest.mark.parametrize(
+    ("cause", "side", "status"),
+    [
+        ("host_or_path", "client_to_server", 0),
+        ("remote_host_stall", "client_to_server", 1),
+        ("local_host_stall", "server_to_client", 1),
+    ],
+)
+def test_a_stall_told_in_either_direction_of_a_transfer_without_one_is_false(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str, side: str, status: int
+) -> None:
+    captures = {"sender": tmp_path / "s.pcap", "receiver": tmp_path / "r.pcap"}
+    (tmp_path / "quiet").mkdir()
+    gap_runs.save(Made("quiet", captures, "198.18.1.1", []), tmp_path / "quiet")
+    monkeypatch.setattr(gap_stalls, "analysis", lambda _: document(cause, side))
+    assert gap_stalls.main(["--out", str(tmp_path), "--no-runs"]) == status
+
+
+def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = document("local_host_stall", "client_to_server")
+    hidden = json.loads(json.dumps(told).replace('"stalls": 1', '"stalls": 2'))
+    (tmp_path / "quiet").mkdir()
+    gap_runs.save(Made("quiet", {"sender": tmp_path, "receiver": tmp_path}, "198.18.1.1", []), tmp_path / "quiet")
+    monkeypatch.setattr(gap_stalls, "analysis", lambda _: hidden)
+    with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):
+        gap_stalls.main(["--out", str(tmp_path), "--no-runs"])
+
+
+def test_the_transfers_cover_both_ends_of_a_guest_and_many_kinds_without_stall() -> None:
+    names = list(draw(1, 2))
+    assert sum(name.startswith("guest-") for name in names) == 4
+    for part in ("pauses", "turns", "short", "window", "bbr", "policer", "bloated", "losses", "held", "black"):
+        assert any(part in name for name in names), part
