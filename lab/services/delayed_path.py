@@ -32,6 +32,8 @@ HOST_NAMES = {
 }
 _ADDRESSES = {name: f"198.18.2.{number}" for number, name in enumerate(HOST_NAMES, 11)}
 _NAME_SERVER = "198.18.2.53"
+# A window of at most some 1 MB: a queue of the demo's size is never filled, and nothing is lost there.
+_WINDOW = {"net.ipv4.tcp_rmem": "4096 131072 1048576"}
 _RESOLVER_FILES = Path("/etc/netns")  # `ip netns exec` mounts what is in here over /etc
 
 
@@ -56,7 +58,7 @@ def joined(folder: Path, rtt_s: float, rate_bps: float = 0.0, queue_bytes: int =
     Raises `namespaces.LabUnavailableError` where namespaces cannot be made.
     """
     direction = Impairments(delay_s=rtt_s / 2, rate_bps=rate_bps, queue_bytes=queue_bytes)
-    plain = HostSettings(segmentation_offload=False, receive_offload=False)
+    plain = HostSettings(segmentation_offload=False, receive_offload=False, sysctls=_WINDOW)
     settings = {"sender": plain, "receiver": plain}
     emulator = EmulatorSettings(forward=direction, reverse=direction, seed=1)
     with ExitStack() as stack:
