@@ -29,6 +29,8 @@ struct Transfer {
     /// The application gives so many segments and a short one at a time, and so often.
     writes: Option<(usize, f64)>,
     beside_sender: bool,
+    /// The sender's host stands still: when, and for how long.
+    stalls_ms: &'static [(f64, f64)],
 }
 
 impl Default for Transfer {
@@ -41,6 +43,7 @@ impl Default for Transfer {
             advertised: 5000,
             writes: None,
             beside_sender: true,
+            stalls_ms: &[],
         }
     }
 }
@@ -92,7 +95,17 @@ impl Transfer {
         lines.sort_by(|one, other| one.0.total_cmp(&other.0));
         let beside_server = if self.beside_sender { (self.rtt_ms, 0.05) } else { (0.05, self.rtt_ms) };
         let open = Talk::new().with_timestamps().open(beside_server.0, beside_server.1);
-        lines.into_iter().fold(open, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment))
+        lines.into_iter().fold(open, |talk, (time_ms, side, mut segment)| {
+            // What was under way when the host stopped had been stamped by then.
+            let late_ticks = self.late_ms(time_ms - self.rtt_ms) as u32;
+            segment.tsval = segment.tsval.map(|tsval| tsval + late_ticks);
+            talk.line(side, time_ms + self.late_ms(time_ms), segment)
+        })
+    }
+
+    /// How much later than without stalls it is.
+    fn late_ms(&self, time_ms: f64) -> f64 {
+        self.stalls_ms.iter().filter(|(at_ms, _)| *at_ms < time_ms).map(|(_, for_ms)| for_ms).sum()
     }
 
     /// Stream position of a segment: those that end a write are half as long.
@@ -269,6 +282,17 @@ fn runs_follow_one_another_without_gap_or_overlap() {
         assert!(!runs.is_empty());
         assert!(runs.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns && pair[0].factor != pair[1].factor));
     }
+}
+
+#[test]
+fn a_host_that_stood_still_is_no_surer_than_the_pauses_that_say_so() {
+    let stalls_ms: &[(f64, f64)] = &[(400.0, 400.0), (800.0, 500.0), (1200.0, 400.0)];
+    let summary = Transfer { stalls_ms, ..window_limited() }.summary();
+    let verdict = summary.verdict().expect("long enough");
+    assert_eq!(verdict.factor, Factor::HostStall);
+    let gaps = summary.directions[CLIENT].spacing.gaps();
+    let surest = gaps.iter().filter(|gap| gap.cause.is_host_stall()).map(|gap| gap.confidence).reduce(f64::max);
+    assert!(surest.is_some_and(|surest| verdict.confidence <= surest), "{surest:?} {}", verdict.confidence);
 }
 
 #[test]

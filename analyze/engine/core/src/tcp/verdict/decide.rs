@@ -143,6 +143,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
             Some("TCP_INFO of the sender"),
         ),
+        (stall_confidence(case), factor == Factor::HostStall, Some("a capture at the other end of the path")),
         (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (
             CAPTURE_LOSS_CONFIDENCE,
@@ -152,6 +153,17 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
     ];
     let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// A host that stood still is no surer than the pauses that say so, each by its length: what misleads about one of them, the
+/// path, misleads about all.
+fn stall_confidence(case: &Case) -> f64 {
+    let stalls = case.direction.spacing.gaps().iter().filter(|gap| gap.cause.is_host_stall());
+    let (all_ns, sure_ns) = stalls.fold((0.0, 0.0), |(all, sure), gap| {
+        let length_ns = gap.gap_ns as f64;
+        (all + length_ns, sure + gap.confidence * length_ns)
+    });
+    if all_ns > 0.0 { sure_ns / all_ns } else { HIGHEST_CONFIDENCE }
 }
 
 /// A vantage point that is known at all costs no more confidence than this.
