@@ -6,6 +6,7 @@ What a file says is its writer's business. A failure is an OSError that names th
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +35,19 @@ def write_aside(path: Path, data: bytes) -> None:
                 aside.unlink()
             raise
         _sync_folder(path.parent)
+
+
+def hold_folder(path: Path) -> int:
+    """A descriptor that keeps others from holding the folder until it is closed; `BlockingIOError` while they do."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:
+        pass  # a file system without locks (some network mounts): there, taking care is the user's
+    return descriptor
 
 
 def append_line(path: Path, text: str) -> None:

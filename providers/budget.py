@@ -7,10 +7,10 @@ and, for charges, all requests. Removing is never refused: what was created cost
 import threading
 from dataclasses import dataclass, replace
 
+from capture.quantities import shown_decimal_bytes
 from providers.errors import BudgetError
 from providers.plan import Workload
 from providers.prices import Prices, Usage
-from providers.quantities import shown_bytes
 
 _WRITING = frozenset({"PUT", "POST", "PATCH"})
 # What an SDK may cut a large object into at the least (Azure's blocks), for what a transfer may need at the most.
@@ -90,8 +90,8 @@ class Budget:
         moved_bytes = used.uploaded_bytes + used.downloaded_bytes
         if limits.max_bytes is not None and moved_bytes > limits.max_bytes:
             raise BudgetError(
-                f"--max-bytes {shown_bytes(limits.max_bytes)} leaves no room for more "
-                f"({shown_bytes(self._used.uploaded_bytes + self._used.downloaded_bytes)} used)"
+                f"--max-bytes {shown_decimal_bytes(limits.max_bytes)} leaves no room for more "
+                f"({shown_decimal_bytes(self._used.uploaded_bytes + self._used.downloaded_bytes)} used)"
             )
         if limits.max_cost is not None and self._prices is not None and self._prices.charge(used) > limits.max_cost:
             raise BudgetError(

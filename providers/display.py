@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
 from providers.plan import Plan
-from providers.quantities import shown_bytes, shown_rate, shown_s
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -190,7 +190,7 @@ def started_text(plan: Plan, folder: Path, endpoint: str, charge: float | None, 
     """What is about to happen, in one line."""
     cost = "charges unknown (no --prices)" if charge is None else f"charges at most {charge:.4f} {currency}"
     return (
-        f"{plan.name}: {plan.transactions} transactions with {endpoint}, {shown_bytes(plan.bytes)}, "
+        f"{plan.name}: {plan.transactions} transactions with {endpoint}, {shown_decimal_bytes(plan.bytes)}, "
         f"pauses of {shown_s(plan.pause_s)}, {cost}; into {folder}"
     )
 

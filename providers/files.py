@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from capture.quantities import shown_decimal_bytes
 from providers.errors import ProvidersError
 from providers.plan import Workload
-from providers.quantities import shown_bytes
 from providers.service import LocalFile
 
 _BLOCK_BYTES = 1 << 20
@@ -27,7 +27,8 @@ def craft(
         free_bytes = shutil.disk_usage(folder).free
         if free_bytes < workload.bytes + _SPARE_BYTES:
             raise ProvidersError(
-                f"{folder}: {shown_bytes(workload.bytes)} of files do not fit ({shown_bytes(free_bytes)} free): "
+                f"{folder}: {shown_decimal_bytes(workload.bytes)} of files do not fit"
+                f" ({shown_decimal_bytes(free_bytes)} free): "
                 "choose another --out or a smaller --scale"
             )
         return [

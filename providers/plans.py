@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from capture.quantities import duration_s, size_bytes
 from providers.errors import UsageError
 from providers.plan import Plan, Workload
-from providers.quantities import duration_s, size_bytes
 
 BOCCHI2014 = Plan(
     name="bocchi2014",

@@ -4,16 +4,14 @@ Lines are appended by one write each and synced when a transaction is over; `run
 folder is locked while it is written.
 """
 
-import fcntl
 import json
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from capture.durable import append_whole, make_folder, open_to_append, write_aside
+from capture.durable import append_whole, hold_folder, make_folder, open_to_append, write_aside
 from providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
@@ -99,13 +97,7 @@ def lock_run(path: Path) -> int:
 
 
 def _lock(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return hold_folder(path)
     except BlockingIOError:
-        os.close(descriptor)
         raise ProvidersError(f"{path}: another vmtrace is writing to this run: wait for its end") from None
-    except OSError:
-        with suppress(OSError):  # a file system without locks: there, taking care is the user's
-            os.set_inheritable(descriptor, False)
-    return descriptor

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Callable
 
+from capture.quantities import duration_s, size_bytes
 from capture.settings import LARGEST_BUFFER_BYTES
 from sender.display import choose_display
 from sender.errors import SenderError, UsageError
@@ -19,7 +20,6 @@ from sender.plan_file import load_plan
 from sender.plan_record import LONGEST_S, plan_from_record, plan_record
 from sender.plan_view import plan_document, plan_table
 from sender.plans import BUILT_IN
-from sender.quantities import duration_s, size_bytes
 from sender.run_folder import RunFolder
 from sender.session import Order, send
 from sender.settings import Settings

@@ -7,10 +7,10 @@ import time
 from contextlib import suppress
 from typing import Any, Callable, TextIO
 
+from capture.quantities import shown_s
 from sender.display import RunEnd, RunView
 from sender.display_words import LineDisplay, moving_words, pair_words, troubled
 from sender.live import Moving
-from sender.quantities import shown_s
 
 Record = dict[str, Any]
 _REWRITTEN_S = 1.0

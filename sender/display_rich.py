@@ -9,11 +9,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from capture.quantities import shown_s
 from sender.display import RunEnd, RunView
 from sender.display_words import LineDisplay, moving_words, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
-from sender.quantities import shown_s
 
 Record = dict[str, Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Callable
 
+from capture.quantities import shown_bytes, shown_rate, shown_s
 from sender.display import Display, Pace, RunView
 from sender.live import Moving
 from sender.plan import Step, TransferPlan
-from sender.quantities import shown_bytes, shown_rate, shown_s
 
 Record = dict[str, Any]
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable, TypeVar
 
+from capture.quantities import duration_s, size_bytes
 from sender.errors import SenderError
 from sender.plan import Entry, Plan, TransferPlan
-from sender.quantities import duration_s, size_bytes
 from sender.wire.records import DIRECTIONS, SocketOptions
 
 _Value = TypeVar("_Value")

@@ -7,7 +7,6 @@ state. A folder is locked while it is written, so that two senders never share o
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import json
 import os
 import time
@@ -16,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from capture.durable import append_line, make_folder, repair_tail, write_aside
+from capture.durable import append_line, hold_folder, make_folder, repair_tail, write_aside
 from capture.provenance import vmtrace_version
 from sender.errors import SenderError
 from sender.plan import Plan
@@ -285,15 +284,10 @@ def _refuse_what_is_there(path: Path) -> None:
 
 
 def _lock(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return hold_folder(path)
     except BlockingIOError:
-        os.close(descriptor)
         raise SenderError(f"{path}: another vmtrace is writing to this run") from None
-    except OSError:
-        pass  # a file system without locks (some network mounts): there, taking care is the user's
-    return descriptor
 
 
 def _line(record: Record) -> str:

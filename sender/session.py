@@ -18,6 +18,7 @@ from capture.errors import CaptureError
 from capture.host_record import HostRecord
 from capture.interfaces import interface_towards
 from capture.provenance import vmtrace_version
+from capture.quantities import shown_bytes
 from capture.settings import CaptureSettings
 from sender.baseline import baseline_of
 from sender.campaign import Campaign, Ended
@@ -29,7 +30,6 @@ from sender.instruments import Instruments, RealInstruments
 from sender.interruption import Interruption
 from sender.link import Link
 from sender.plan import Plan, TransferPlan
-from sender.quantities import shown_bytes
 from sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
 from sender.run_folder import COMPLETE, RunFolder, pair_records
 from sender.settings import Settings

@@ -6,8 +6,8 @@ import statistics
 from array import array
 from typing import Any
 
+from capture.quantities import shown_bytes, shown_rate, shown_s
 from sender.plan import Plan
-from sender.quantities import shown_bytes, shown_rate, shown_s
 
 Record = dict[str, Any]
 PARTS = ("probe", "data")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture.durable import append_line, make_folder, read_lines, repair_tail, write_aside
+from capture.durable import append_line, hold_folder, make_folder, read_lines, repair_tail, write_aside
 
 # A process whose files may not grow beyond 4096 bytes meets EFBIG, as it would meet ENOSPC on a full disk.
 LIMITED = """
@@ -128,3 +128,11 @@ def test_lines_come_back_as_they_were_whatever_was_torn(
     assert read_lines(path) == lines
     repair_tail(path)
     assert path.read_bytes() == "".join(line + "\n" for line in lines).encode()
+
+
+def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    held = hold_folder(tmp_path)
+    with pytest.raises(BlockingIOError):
+        hold_folder(tmp_path)
+    os.close(held)
+    os.close(hold_folder(tmp_path))

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from providers.round_trips import ICMP, TCP, addresses_of, echoes, icmp_rtt_s, internet_checksum, tcp_rtt_s
+from providers.round_trips import ICMP, TCP, addresses_of, echoes, icmp_rtt_s, tcp_rtt_s
 
 
 def test_a_handshake_takes_a_moment_and_one_that_is_refused_takes_none() -> None:
@@ -45,8 +45,3 @@ def test_one_that_does_not_answer_is_asked_once() -> None:
 def test_names_have_addresses_or_none() -> None:
     assert addresses_of("127.0.0.1", 443) == ["127.0.0.1"]
     assert addresses_of("nowhere.invalid", 443) == []
-
-
-def test_the_checksum_is_that_of_rfc_1071() -> None:
-    assert internet_checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0x220D
-    assert internet_checksum(b"\x01") == 0xFEFF

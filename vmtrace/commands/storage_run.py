@@ -109,11 +109,12 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
 
 def summary(end: "End", out: Path) -> str:
     """What was done, in one or two lines."""
-    from providers.quantities import shown_bytes
+    from capture.quantities import shown_decimal_bytes
 
     state, used = end.state, end.state["used"] or {}
     done = f"{state['transactions_finished']} of {state['transactions_planned']} transactions"
-    moved = f"{shown_bytes(used.get('uploaded_bytes', 0))} up, {shown_bytes(used.get('downloaded_bytes', 0))} down"
+    up, down = (shown_decimal_bytes(used.get(which, 0)) for which in ("uploaded_bytes", "downloaded_bytes"))
+    moved = f"{up} up, {down} down"
     cost = used.get("cost")
     prices = state["prices"] or {}
     charged = (
@@ -123,13 +124,13 @@ def summary(end: "End", out: Path) -> str:
 
 
 def _order(arguments: argparse.Namespace) -> "Order":
+    from capture.quantities import duration_s, size_bytes
     from providers import errors
     from providers.budget import Limits
     from providers.campaign import command_line
     from providers.options import parsed_options
     from providers.order import Order
     from providers.prices import load_prices
-    from providers.quantities import duration_s, size_bytes
 
     if arguments.create_bucket and arguments.bucket is None:
         raise errors.UsageError("--create-bucket: goes with --bucket")

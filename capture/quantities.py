@@ -1,4 +1,7 @@
-"""Sizes and durations as people write them: `16 KiB`, `8 MB`, `2s`, `18h`. Raises `ValueError` with the reason."""
+"""Sizes and durations as people write them in plans and options: `16 KiB`, `8 MB`, `2s`, `18h`; and as they are told.
+
+What cannot be read raises `ValueError` with the reason.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,16 @@ def shown_bytes(count: float) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
+
+
+def shown_decimal_bytes(count: float) -> str:
+    """A size in the units that services charge by: `1 MB`, `37.5 kB`."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.4g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
 
 
 def shown_rate(rate_bps: float) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sender.quantities import duration_s, shown_bytes, shown_rate, shown_s, size_bytes
+from capture.quantities import duration_s, shown_bytes, shown_decimal_bytes, shown_rate, shown_s, size_bytes
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,9 @@ def test_numbers_for_a_person() -> None:
         "3 min 20 s",
         "18 h 4 min",
     ]
+
+
+def test_sizes_as_services_charge_for_them() -> None:
+    assert [shown_decimal_bytes(count) for count in (0, 999, 37_500, 10**6, 44_680 * 10**6)] == [
+        "0 B", "999 B", "37.5 kB", "1 MB", "44.68 GB",
+    ]  # fmt: skip
