@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from analyze.run.results import RunResults
 from analyze.run.variation.intervals import IntervalFinding, interval_findings
-from analyze.run.variation.words import level, metric_names
+from analyze.run.variation.words import doubts, level, metric_names
 from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import run_verdict
 from analyze.side.overlap import ENOUGH
-from analyze.units import plural, printable, seconds, share
+from analyze.units import plural, printable, seconds
 
+_HOLDER, _COMES_AFTER = ("the intervals", "the intervals are"), "what it would explain"
 _TOLD = ("varies_with", "consistent_with")
 
 
@@ -29,7 +30,7 @@ def interval_sentence(one: IntervalFinding) -> str:
     if one.judgement == "varies_with":
         return f"{said}: it goes with it{_lag(one)}"
     if one.judgement == "consistent_with":
-        return f"{said}{_lag(one)}: consistent with it, no more ({_why_no_more(one)})"
+        return f"{said}{_lag(one)}: consistent with it, no more ({doubts(one, _HOLDER, _COMES_AFTER)})"
     if one.judgement == "rises_with":
         return f"{said}: on the harmless side"
     return f"{said}: no relation shown"
@@ -86,16 +87,3 @@ def _lag(one: IntervalFinding) -> str:
     if not lag_s:
         return ""
     return f", {seconds(abs(lag_s))} {'before' if lag_s > 0 else 'after'}"
-
-
-def _why_no_more(one: IntervalFinding) -> str:
-    reasons = []
-    if one.weight is not None and one.weight < ENOUGH:
-        reasons.append(
-            f"its values are means over {seconds(one.period_s)}, of which the intervals are {share(one.weight)}"
-        )
-    if one.coverage is not None and one.coverage < ENOUGH:
-        reasons.append(f"only {share(one.coverage)} of the intervals has values")
-    if one.lag_s is not None and one.lag_s < 0:
-        reasons.append("it comes after what it would explain")
-    return " and ".join(reasons)

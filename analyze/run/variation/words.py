@@ -1,6 +1,7 @@
 """What was found of a run's throughput, in sentences."""
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from analyze.run.records import Role
 from analyze.run.statistics import Estimate
@@ -184,15 +185,42 @@ def _lag(found: Finding) -> str:
 
 
 def _why_no_more(found: Finding) -> str:
+    return doubts(found, ("a transfer", "a transfer is"), "the transfers that it would explain")
+
+
+class Joined(Protocol):
+    """How well a metric's values cover what they were joined to; see `Finding`."""
+
+    @property
+    def period_s(self) -> float | None:
+        """Between two values."""
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the time that has values."""
+
+    @property
+    def weight(self) -> float | None:
+        """Share of the values' time that lies in it."""
+
+    @property
+    def lag_s(self) -> float | None:
+        """By how much the metric came before."""
+
+
+def doubts(found: Joined, of: tuple[str, str], comes_after: str) -> str:
+    """What keeps a relation from being more than consistent: means over too long a time, too few values, the order.
+
+    `of` is what the metric was joined to, in the singular or plural that "has values" and "... is" want.
+    """
+    holder, holds = of
     reasons = []
     if found.weight is not None and found.weight < ENOUGH:
-        reasons.append(
-            f"its values are means over {seconds(found.period_s)}, of which a transfer is {share(found.weight)}"
-        )
+        reasons.append(f"its values are means over {seconds(found.period_s)}, of which {holds} {share(found.weight)}")
     if found.coverage is not None and found.coverage < ENOUGH:
-        reasons.append(f"only {share(found.coverage)} of a transfer has values")
+        reasons.append(f"only {share(found.coverage)} of {holder} has values")
     if found.lag_s is not None and found.lag_s < 0:
-        reasons.append("it comes after the transfers that it would explain")
+        reasons.append(f"it comes after {comes_after}")
     return " and ".join(reasons)
 
 
