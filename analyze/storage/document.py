@@ -81,6 +81,7 @@ def _run(report: Report) -> Record:
         "left_behind": run.left_behind,
         "dropped_packets": report.dropped,
         "problems": list(report.run.problems),
+        "overhead_left_out": [asdict(row) for row in report.overhead_left_out],
         "interface_agreement": as_record(report.agreement) if report.agreement is not None else None,
         **tables(report),
         "transactions": [asdict(row) for row in transaction_rows(report.run)],

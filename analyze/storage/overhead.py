@@ -4,6 +4,7 @@ Every byte of the connections to the service is in one part, so the parts sum to
 were captured without drops and whose objects were all transferred.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,7 +70,7 @@ def overhead_rows(run: MeasuredRun) -> list[OverheadRow]:
     """A row for each workload and direction of which something can be counted."""
     rows = []
     for (workload, direction), found in run.kinds().items():
-        counted = [one for one in found if _counts(one)]
+        counted = [one for one in found if _why_not(one) is None]
         if counted:
             rows.append(_row(workload, direction, counted, len(found) - len(counted)))
     return rows
@@ -99,10 +100,42 @@ def agreement(run: MeasuredRun) -> AgreementRow | None:
     )
 
 
-def _counts(one: MeasuredTransaction) -> bool:
-    lossless = one.captured and not one.transaction.capture_dropped
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Transactions of one workload and direction of which no overhead can be told."""
+
+    workload: str
+    direction: str
+    transactions: int
+    of: int
+    reason: str
+
+
+def left_out(run: MeasuredRun) -> list[LeftOut]:
+    """Why overhead is told of fewer transactions than there are: a row for each workload, direction and reason."""
+    return [
+        LeftOut(workload, direction, transactions, len(found), reason)
+        for (workload, direction), found in run.kinds().items()
+        for reason, transactions in Counter(map(_why_not, found)).items()
+        if reason is not None
+    ]
+
+
+def _why_not(one: MeasuredTransaction) -> str | None:
+    """What keeps a transaction's bytes from being told apart; None if nothing does."""
+    if not one.captured:
+        return "not captured"
+    if one.transaction.capture_dropped:
+        return "packets dropped while capturing"
+    if not one.whole:
+        return "not all objects were transferred"
     # What the capture missed of the workload would be taken off the requests.
-    return lossless and one.whole and _application_bytes(one.overhead()) >= _workload_bytes(one)
+    if _application_bytes(one.overhead()) < _workload_bytes(one):
+        return (
+            "TLS records that could not be followed, after loss or beyond the snap length"
+            " (--snaplen 65535 keeps packets whole)"
+        )
+    return None
 
 
 def _application_bytes(total: Overhead) -> int:

@@ -9,7 +9,7 @@ from analyze.storage.connections import ConnectionRow, connection_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
 from analyze.storage.measured import MeasuredRun
-from analyze.storage.overhead import AgreementRow, OverheadRow, agreement, overhead_rows
+from analyze.storage.overhead import AgreementRow, LeftOut, OverheadRow, agreement, left_out, overhead_rows
 from analyze.storage.round_trips import RoundTripRow, round_trip_rows
 from analyze.storage.throughput import ThroughputRow, throughput_rows
 from analyze.storage.time_ledger import TimeRow, time_rows
@@ -46,6 +46,11 @@ class Report:
     def overhead(self) -> list[OverheadRow]:
         """Fig. 6b."""
         return overhead_rows(self.run)
+
+    @cached_property
+    def overhead_left_out(self) -> list[LeftOut]:
+        """What Fig. 6b does not have, and why."""
+        return left_out(self.run)
 
     @cached_property
     def times(self) -> list[TimeRow]:

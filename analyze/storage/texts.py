@@ -49,7 +49,12 @@ def trouble(report: Report) -> Iterator[str]:
     if run.left_behind:
         yield f"{plural(run.left_behind, 'object')} could not be removed from the service (vmtrace storage clean)"
     if report.dropped:
-        yield f"{plural(report.dropped, 'packet')} dropped while capturing: overhead is told without those transactions"
+        yield f"{plural(report.dropped, 'packet')} dropped while capturing"
+    for one in report.overhead_left_out:
+        yield (
+            f"{one.workload} {one.direction}: overhead is told without {one.transactions} of"
+            f" {plural(one.of, 'transaction')}: {one.reason}"
+        )
     without = sum(not one.captured for one in report.run.transactions)
     if without:
         yield f"{plural(without, 'transaction')} without a capture: throughput and errors are those of the log alone"

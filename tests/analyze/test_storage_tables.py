@@ -7,9 +7,11 @@ from analyze.storage.connections import connection_rows, most_at_once
 from analyze.storage.groups import block_pairs
 from analyze.storage.limits import limit_rows
 from analyze.storage.measured import Lookup, MeasuredTransaction
-from analyze.storage.overhead import SPLIT, agreement, overhead_rows
+from analyze.storage.overhead import SPLIT, agreement, left_out, overhead_rows
 from analyze.storage.records import Counters
 from analyze.storage.round_trips import round_trip_rows
+from analyze.storage.tables import Report
+from analyze.storage.texts import trouble
 from analyze.storage.throughput import throughput_rows
 from analyze.storage.time_ledger import login_times, object_times, time_rows
 from analyze.storage.transaction_rows import transaction_rows
@@ -130,6 +132,11 @@ def test_transactions_that_a_capture_missed_something_of_have_no_overhead() -> N
     )
     (row,) = overhead_rows(runs)
     assert (row.transactions, row.left_out) == (1, 4)
+    assert [(one.transactions, one.of, one.reason.split()[0]) for one in left_out(runs)] == [
+        (1, 5, "packets"), (1, 5, "not"), (1, 5, "TLS"), (1, 5, "not"),
+    ]  # fmt: skip
+    (said,) = (line for line in trouble(Report(runs)) if "could not be followed" in line)
+    assert "overhead is told without 1 of 5 transactions" in said
 
 
 def test_captures_are_compared_with_the_counters_of_a_quiet_interface() -> None:
