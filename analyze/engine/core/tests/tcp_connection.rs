@@ -249,20 +249,17 @@ fn ports_and_addresses_tell_connections_apart_over_both_protocols() {
 }
 
 #[test]
-fn a_time_years_away_begins_another_connection_and_overflows_nothing() {
+fn times_years_apart_are_one_connection_and_overflow_nothing() {
     let year_ms = 365.25 * 86_400e3;
-    for away_ms in [-20.0 * year_ms, 20.0 * year_ms] {
+    for away_ms in [-40.0 * year_ms, 200.0 * year_ms] {
         let talk = Talk::seen_at_client(40.0)
             .client(50.0, data(0, 1000))
-            .server(90.0, ack(1000))
-            .client(100.0, data(1000, 1000))
             .server(away_ms, ack(1000))
-            .client(away_ms + 1.0, data(2000, 1000))
-            .server(away_ms + 41.0, ack(3000));
+            .client(away_ms + 1.0, data(1000, 1000))
+            .server(100.0, ack(2000))
+            .client(away_ms + 41.0, data(2000, 1000));
         let analysis = talk.analysis();
         check_consistency(&analysis);
-        let packets = analysis.connections.iter().map(|c| c.directions.iter().map(|d| d.packets).sum::<u64>());
-        assert_eq!(packets.collect::<Vec<_>>(), [6, 3], "{away_ms}");
-        assert!(analysis.connections.iter().all(|connection| connection.end_ns - connection.start_ns < ms(1000.0)));
+        assert_eq!(analysis.connections.len(), 1, "{away_ms}");
     }
 }

@@ -30,8 +30,6 @@ pub enum Close {
 
 /// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
 const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
-/// A packet this far from the first of a connection is not of it: more than four years.
-const LONGEST_LIFE_NS: u64 = 1 << 57;
 
 /// A connection in progress.
 pub struct Connection {
@@ -170,13 +168,6 @@ impl Connection {
     /// It was reset while data passed, of which more may be under way.
     pub fn is_cut_short(&self) -> bool {
         self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
-    }
-
-    /// Is the packet near enough in time to be of this connection? Damaged and invented times are years away: taken as
-    /// another connection's, they leave every duration small enough to be added and multiplied without overflow.
-    #[inline(always)]
-    pub fn is_within_life(&self, packet: &Packet) -> bool {
-        packet.time_ns.abs_diff(self.start_ns) <= LONGEST_LIFE_NS
     }
 
     /// Does this SYN open another connection with the same addresses and ports?

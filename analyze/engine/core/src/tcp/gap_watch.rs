@@ -29,6 +29,8 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Data this long after other data, with nothing in between, may be a timer's.
 const PAUSE_NS: i64 = 2_000_000;
+/// A hundred days.
+const LONGEST_ROUND_TRIP_NS: i64 = 1 << 53;
 /// So long without any packet of the connection is a silence of its own.
 const SILENCE_NS: i64 = 8_000_000;
 /// Packets that come within this time after a silence come with the first one.
@@ -403,11 +405,11 @@ impl Connection {
         let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
         let deviation = trips.map_or(0, |trips| trips.deviation_ns() as i64);
         if self.beside[side] {
-            return (smoothed.or(self.handshake_rtt_ns), deviation);
+            return bounded(smoothed.or(self.handshake_rtt_ns), deviation);
         }
         let loop_ns = live.map_or(0, |live| live.view.recent_loop_ns()).max(self.loops_ns[side].unwrap_or(0));
         let both = (loop_ns > 0).then(|| loop_ns.saturating_add(smoothed.or(self.loops_ns[1 - side]).unwrap_or(0)));
-        (both.max(self.handshake_rtt_ns), deviation)
+        bounded(both.max(self.handshake_rtt_ns), deviation)
     }
 
     /// The data packet of which [`Self::watch`] gave the evidence has been taken: the gap is over.
@@ -585,6 +587,11 @@ fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
     let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
     let misses_nothing = receiver.una >= receiver.max;
     if echoes && misses_nothing { clock.since_newest_ns(packet.tsecr).map(i64::saturating_neg) } else { None }
+}
+
+/// Times that a file makes up may be centuries apart: round trips are kept small enough to be added and multiplied.
+fn bounded(round_trip_ns: Option<i64>, deviation_ns: i64) -> (Option<i64>, i64) {
+    (round_trip_ns.map(|time_ns| time_ns.min(LONGEST_ROUND_TRIP_NS)), deviation_ns.min(LONGEST_ROUND_TRIP_NS))
 }
 
 /// The fastest that a direction's data has been carried so far.

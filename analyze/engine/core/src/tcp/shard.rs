@@ -299,7 +299,6 @@ impl Shard {
             {
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
-                    && connection.is_within_life(packet)
                 {
                     match link.is_from_client() {
                         true => connection.steady_packet::<0>(packet, bytes, &mut self.environment),
@@ -322,7 +321,7 @@ impl Shard {
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
         match &mut slot.state {
             State::Live(connection) => {
-                if !connection.is_within_life(packet) || connection.is_followed_by(packet, from_client) {
+                if connection.is_followed_by(packet, from_client) {
                     return self.replace(index, packet, bytes, order);
                 }
                 if connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN) {
