@@ -34,6 +34,9 @@ _OWN_COLUMNS = (
     "verdict_share",
     "verdict_confidence",
     "verdict_sentence",
+    "handshake_server_loop_s",
+    "server_to_client_packets",
+    "reset_by",
 )
 _COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS)
 
@@ -47,6 +50,8 @@ class Connection:
     start_ns: int
     duration_s: float
     established: bool
+    answered: bool
+    """No handshake was seen, but something of the server that refuses none: the end of what was opened before."""
     syn_retransmissions: int
     handshake_rtt_s: float | None
     tls: bool
@@ -64,8 +69,8 @@ class Connection:
 
     @property
     def opened(self) -> bool:
-        """It began within the capture: one that only goes on there carries data without a handshake."""
-        return self.established or not (self.uploaded_bytes or self.downloaded_bytes)
+        """It began within the capture: one that only goes on there has data, or is answered, without a handshake."""
+        return self.established or not (self.answered or self.uploaded_bytes or self.downloaded_bytes)
 
     @property
     def end_ns(self) -> int:
@@ -231,6 +236,7 @@ def _connection(row: tuple[Any, ...]) -> Connection:
         start_ns=row[2],
         duration_s=row[3] or 0.0,
         established=complete is True,
+        answered=not complete and row[11] is None and bool(row[12]) and row[13] != "server",
         syn_retransmissions=syn_retransmissions or 0,
         handshake_rtt_s=row[4],
         tls=version is not None,

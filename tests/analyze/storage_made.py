@@ -45,8 +45,8 @@ def connection(port: int, start_ms: float, duration_ms: float = 100, **given: An
     """To the service; `parts` are those of its byte ledger, `carried` the bytes of payload, each once."""
     parts, carried = given.pop("parts", {}), given.pop("carried", None)
     values: dict[str, Any] = {
-        "server": SERVICE, "established": True, "syn_retransmissions": 0, "handshake_rtt_s": 0.010, "tls": True,
-        "tls_resumed": False, "tls_handshake_s": 0.020, "tls_records_measured": True,
+        "server": SERVICE, "established": True, "answered": False, "syn_retransmissions": 0, "handshake_rtt_s": 0.010,
+        "tls": True, "tls_resumed": False, "tls_handshake_s": 0.020, "tls_records_measured": True,
         "uploaded_bytes": 0, "downloaded_bytes": 0,
         "verdict_factor": None, "verdict_share": None, "verdict_confidence": None, "verdict_sentence": None,
     } | given  # fmt: skip

@@ -73,6 +73,16 @@ def test_packets_and_log_are_joined(tmp_path: Path) -> None:
     assert sum(share or 0 for share in times.shares.values()) == pytest.approx(1)
 
 
+def test_the_end_of_an_earlier_connection_was_not_opened_but_a_refused_one_was(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    end_of_earlier = talk(1004, 1, [(100, 1200)])[-2:]
+    syn, refusal = talk(1005, 5, [])[:2]
+    refusal["TCP"].flags = "RA"
+    run.capture(2, [*talk(1002, 1, [(100, 1200)]), *end_of_earlier, syn, refusal, *talk(1006, 9, [])[:1]])
+    opened = {one.client[1]: one.opened for one in measured(run).transactions[1].connections if one.client}
+    assert opened == {1002: True, 1004: False, 1005: True, 1006: True}
+
+
 def test_the_document_keeps_its_contract_and_everything_in_it_is_described(tmp_path: Path) -> None:
     schema = load("vmtrace.storage_report.1")
     content = document(reports_of([measured(made(tmp_path / name)) for name in ("one", "other")]))
