@@ -185,7 +185,7 @@ def _round_trips(rows: Sequence[Row]) -> list[str]:
     story = (
         "At the sender, milliseconds; truth, then each tool's distance from it. The emulator's samples lack the host's "
         "20 to 100 microseconds. tshark takes every acknowledgement, with held-back ones; tcptrace rounds to 0.1 ms. "
-        "Handshake: vmtrace's shortest one, distance from the emulator's."
+        "Handshake: vmtrace's shortest one, distance from what the emulator knows of it (0: within)."
     )
     return _table("Round trips", story, columns, lines)
 
@@ -195,9 +195,9 @@ def _error_ms(value: float | None, truth: float) -> str:
 
 
 def _handshake(row: Row, side: str) -> str:
-    known = row.judged.handshakes_s.get(side)
+    known = row.judged.handshakes.get(side)
     measured = [rtt for rtt in row.read["vmtrace", side].handshake_rtt_s if rtt is not None]
-    return "-" if known is None or not measured else _error_ms(min(measured), known)
+    return "-" if known is None or not measured else f"{known.error_s(min(measured)) * 1e3:+.3f}"
 
 
 def _confused_causes(rows: Sequence[Row]) -> list[str]:

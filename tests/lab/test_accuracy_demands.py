@@ -2,9 +2,14 @@
 
 from dataclasses import replace
 
-from lab.accuracy.demands import confused, hidden_tails
+import pytest
+
+from lab.accuracy.demands import HandshakeTruth, confused, handshakes, hidden_tails
 from lab.fate_log import PacketFate
+from lab.transfer import PORT
 from tests.lab.packets import fate
+
+CLIENT = 40_000
 
 
 def ipv6(*packets: PacketFate) -> list[PacketFate]:
@@ -44,3 +49,35 @@ def test_causes_that_both_have_agree_and_what_one_has_too_many_the_other_lacks()
         ("fast", "timeout"): 1,
         ("fast", "none"): 1,
     }
+
+
+def opening(acknowledged_ms: int, waited_ns: int = 0) -> list[PacketFate]:
+    """SYN at 0, SYN-ACK out of the path at 22 ms, its acknowledgement read when told; 10 ms of path each way."""
+    return [
+        replace(fate(0, 0, 0, flags=2), waited_ns=waited_ns, source_port=CLIENT, destination_port=PORT),
+        replace(fate(12, 0, 0, flags=18), direction="backward", source_port=PORT, destination_port=CLIENT),
+        replace(fate(acknowledged_ms, 1, 0), source_port=CLIENT, destination_port=PORT),
+    ]
+
+
+def test_a_handshake_beside_the_client_ends_between_the_answer_and_the_reading_of_its_acknowledgement() -> None:
+    assert handshakes(opening(acknowledged_ms=23)) == {
+        "sender": HandshakeTruth(0.022, 0.023),
+        "receiver": HandshakeTruth(0.023, 0.023),
+    }
+
+
+def test_a_handshake_may_have_begun_as_long_before_as_the_syn_can_have_waited() -> None:
+    assert handshakes(opening(23, waited_ns=500_000))["sender"] == HandshakeTruth(0.022, 0.0235)
+
+
+def test_a_handshake_with_a_lost_opening_is_not_judged() -> None:
+    lost = [
+        replace(packet, fate="lost_random", time_out_ns=0) if packet.flags & 2 else packet for packet in opening(23)
+    ]
+    assert handshakes(lost) == {}
+
+
+@pytest.mark.parametrize(("measured_s", "error_s"), [(0.020, -0.002), (0.022, 0), (0.0225, 0), (0.025, 0.002)])
+def test_within_what_is_known_a_handshake_has_no_error(measured_s: float, error_s: float) -> None:
+    assert HandshakeTruth(0.022, 0.023).error_s(measured_s) == pytest.approx(error_s)
