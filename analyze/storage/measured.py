@@ -152,12 +152,9 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     objects: dict[int, list[StoredObject]] = defaultdict(list)
     for one in run.objects:
         objects[one.transaction].append(one)
-    problems = list(run.problems)
+    problems, ports = list(run.problems), service_ports(run)
     contents = _contents(places, problems, progress)
-    measured = [
-        _measured(one, tuple(objects[one.number]), contents.get(one.number), service_ports(run))
-        for one in run.transactions
-    ]
+    measured = [_measured(one, tuple(objects[one.number]), contents.get(one.number), ports) for one in run.transactions]
     known = {one.number for one in run.transactions}
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:
