@@ -130,6 +130,12 @@ def compare(provider: str, server: Server, workload: Workload, rounds: int, fold
             else:
                 plain.append(bench.plain())
                 recorded.append(bench.recorded())
+            took = f"plain {plain[-1].took_s:.2f} s, recorded {recorded[-1].took_s:.2f} s"
+            print(
+                f"bench: {provider}, {workload.name}, pair {number + 1} of {rounds}: {took}",
+                file=sys.stderr,
+                flush=True,
+            )
         bench.close()
     return Compared(provider, workload.name, tuple(plain), tuple(recorded))
 

@@ -18,13 +18,15 @@ from lab.services.service import LOOPBACK, Place, Service
 
 
 @contextmanager
-def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Service]:
+def started(
+    certificates: Certificates, place: Place = LOOPBACK, token_life_s: int = swift_settings.TOKEN_LIFE_S
+) -> Iterator[Service]:
     """An empty Swift; raises `process.ServiceError` when it does not come up."""
     with site.prepared("swift", certificates, place) as here:
         spare = process.free_ports("127.0.0.1", 4, place.namespace)
         first, second, third = [port for port in spare if port != here.port][:3]
         listeners = swift_settings.Listeners(place.address, here.port, (first, second, third))
-        etc = swift_settings.write(here.folder, listeners, certificates)
+        etc = swift_settings.write(here.folder, listeners, certificates, token_life_s)
         program = site.Program(
             name="swift",
             words=[sys.executable, "-W", "ignore", "-m", "lab.services.swift_servers", str(etc)],
