@@ -68,8 +68,10 @@ class RunResults:
 
     def transfer(self, pair: Pair, role: Role) -> MeasuredTransfer | None:
         """A pair's probe or data transfer."""
-        found = (one for one in self.transfers if one.pair.sequence == pair.sequence and one.transfer.role == role)
-        return next(found, None)
+        return self.once("transfers by pair", self._by_pair).get((pair.sequence, role))
+
+    def _by_pair(self) -> dict[tuple[int, Role], MeasuredTransfer]:
+        return {(one.pair.sequence, one.transfer.role): one for one in self.transfers}
 
     def choose(self, sequence: int | None) -> Choice:
         """The pair of this number, or the one whose data transfer had the lowest throughput."""
