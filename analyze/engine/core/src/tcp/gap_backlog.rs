@@ -5,6 +5,7 @@
 //! What follows a silence is left out: it may be a backlog itself, or the burst of a sender that the path does not limit.
 //! Where nothing remains, nothing is said.
 
+use super::half::Live;
 use super::rate_series::Bin;
 
 const LONG_NS: i64 = 100_000_000;
@@ -80,6 +81,12 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
         }
     }
     found
+}
+
+/// The fastest that a direction's data has been carried so far.
+pub(super) fn path_rate(live: &Live, bytes: impl Fn(&Bin) -> u32) -> Option<PathRate> {
+    let (bins, bin_ns) = live.rates.so_far()?;
+    PathRate::of(bins, bin_ns, bytes)
 }
 
 #[cfg(test)]
