@@ -227,12 +227,10 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
     let longest_usual = round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
     let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
-    // In recovery there is no probe, and the timeout may be farther away than we know.
-    let past_probe = evidence.timer_due_ns().is_some_and(|due| evidence.silence_ns > due);
     Some(match (long_enough && answer.beyond_path, probed) {
         // Where the path does not limit, what it held comes as fast: its rate is not what it can carry.
         (true, true) => (Cause::RemoteHostStall, 0.7),
-        (true, false) if past_probe && answer.was_held().is_some() && !answer.echoes_unseen => {
+        (true, false) if evidence.outlasts_probe() && answer.was_held().is_some() && !answer.echoes_unseen => {
             (Cause::RemoteHostStall, 0.65)
         }
         _ => (Cause::HostOrPath, 0.4),

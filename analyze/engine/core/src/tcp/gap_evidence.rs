@@ -57,11 +57,11 @@ pub struct Return {
     pub timestamps_ns: Option<i64>,
     /// What passed together with it.
     pub burst: Burst,
-    /// Not acknowledged before it.
+    /// Not acknowledged before it, neither cumulatively nor selectively.
     pub outstanding_bytes: u64,
-    /// How much of that it acknowledged, with what came within 40 ms after it, until that was most of it.
+    /// How much of that it acknowledged in either way, with what came within 40 ms after it, until that was most of it.
     pub acknowledged_bytes: u64,
-    /// And that was more than the path can have carried since the first of it.
+    /// And that was more than the path can have carried since the first of it, or since the last pause in it.
     pub beyond_path: bool,
     /// It echoes a timestamp that the capture has not seen the sender send: it missed packets of it.
     pub echoes_unseen: bool,
@@ -127,6 +127,9 @@ pub struct GapEvidence {
     pub bytes_since_gap: u64,
     /// So many gaps in a row before this one were about as long.
     pub similar_before: u32,
+    /// Away from the sender: by its echo, the sender had so much outstanding when it sent the data that ended the gap. None
+    /// without timestamps.
+    pub outstanding_to_sender_bytes: Option<u64>,
     /// Away from the sender: the data that ended the gap echoes a timestamp by so much older than the receiver's last before
     /// the gap. None without timestamps.
     pub echo_behind_ns: Option<i64>,
@@ -156,8 +159,6 @@ pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
 const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
 /// A sender that takes in what it gets echoes it but for the packets on the way; ticks of a slow clock do not count.
 const STALE_ECHO_NS: i64 = 5_000_000;
-/// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
-const FLOW_SEGMENTS: u64 = 10;
 /// Packets that make a backlog (methods, section 6.7).
 pub(super) const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
@@ -192,11 +193,11 @@ impl GapEvidence {
         self.echo_behind_ns.map(|behind| behind.saturating_sub(self.before_silence_ns) >= STALE_ECHO_NS)
     }
 
-    /// Away from the sender: in the middle of a flow it took in no acknowledgements, and let its timer pass.
+    /// Away from the sender: it had more than a segment outstanding, took in no acknowledgements, and let its timer pass.
     pub(super) fn was_deaf(&self) -> bool {
-        // Of a single segment the acknowledgement may be delayed: the probe waits longer.
-        let in_a_flow = self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
-        in_a_flow
+        // Of a single segment the acknowledgement may be delayed: the probe waits longer (RFC 8985 section 7.2).
+        let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
+        several
             && self.echo_is_stale() == Some(true)
             && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
     }
@@ -217,9 +218,20 @@ impl GapEvidence {
             let doublings = self.timers_before.saturating_sub(u32::from(self.sack)).min(16);
             return Some(timeout.saturating_mul(1 << doublings));
         }
+        Some(self.probe_after_ns(round_trip).min(timeout))
+    }
+
+    /// When a probe is due that is not kept from being one by loss recovery (RFC 8985 section 7.2).
+    fn probe_after_ns(&self, round_trip_ns: i64) -> i64 {
         let single = self.beside_sender() && self.outstanding_bytes <= self.segment_bytes;
         let delayed = if single { SMALLEST_TIMEOUT_NS } else { PROBE_TICKS_NS };
-        Some((2 * (round_trip + self.segment_time_ns()) + delayed).min(timeout))
+        2 * (round_trip_ns + self.segment_time_ns()) + delayed
+    }
+
+    /// Beside the sender: the silence lasted longer than the time of a probe, whether one was due or not: a receiver owes its
+    /// answer in loss recovery, too.
+    pub(super) fn outlasts_probe(&self) -> bool {
+        self.round_trip_ns.is_some_and(|round_trip| self.silence_ns > self.probe_after_ns(round_trip))
     }
 
     /// How long a segment takes at the usual rate: the kernel measures its round trip from the first segment that an

@@ -20,7 +20,7 @@
 use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
 use super::connection::Connection;
 use super::gap_answer::{Heard, TOGETHER_NS};
-use super::gap_backlog::path_rate;
+use super::gap_backlog::rate_at_receiver;
 use super::gap_cause::cause;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
@@ -240,6 +240,8 @@ impl Connection {
             _ => 0,
         };
         watch.last_gap_end_ns = packet.time_ns;
+        let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
+        let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
         let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
         GapEvidence {
             gap_ns,
@@ -268,6 +270,7 @@ impl Connection {
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
             similar_before: watch.similar,
+            outstanding_to_sender_bytes,
             echo_behind_ns,
             data_beyond_path: false,
         }
@@ -312,9 +315,8 @@ impl Connection {
             || (may_be_probe && evidence.outstanding_bytes > 0);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
-        let path = (evidence.place == Place::Receiver && evidence.data_was_held())
-            .then(|| path_rate(live, |bin| bin.arrived_bytes))
-            .flatten();
+        let path =
+            (evidence.place == Place::Receiver && evidence.data_was_held()).then(|| rate_at_receiver(live)).flatten();
         let Some(watch) = live.watch.as_deref_mut() else { return };
         if by_timer && evidence.place == Place::Sender {
             watch.fired(packet);
