@@ -135,6 +135,14 @@ fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
 }
 
 #[test]
+fn a_delayed_acknowledgement_in_between_shows_that_the_receiver_ran_and_the_path_held_the_rest() {
+    let delayed = answer(running(), 490.0, 430, 479.0);
+    let probed = delayed.client(490.1, segment(400)).client(540.0, segment(400));
+    let talk = burst(answer(probed, 750.0, 450, 739.0), 750.2, 451);
+    assert_eq!(gaps(&talk)[1..], [(Cause::PathHold, 49), (Cause::PathHold, 210)]);
+}
+
+#[test]
 fn so_are_part_of_them_if_that_is_more_than_the_path_carries() {
     // First the acknowledgement that was delayed when it stopped, a tick later, all at once, one for the rest.
     let probed = running().client(498.0, segment(399));
@@ -401,6 +409,21 @@ fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries
 #[test]
 fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_what_comes_at_once() {
     assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
+    let waiting = |delayed: bool| {
+        let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
+        let talk = beside_receiver().client(450.0, last);
+        let talk = if delayed { talk.server(490.0, ack(401_000)) } else { talk.server(450.1, ack(401_000)) };
+        (451..500).fold(talk, |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, 650.0 + f64::from(n - 451) * 0.06, due - 10.0, due - 20.0)
+        })
+    };
+    assert_eq!(gaps(&waiting(true)), [(Cause::PathHold, 200)]);
+    assert_eq!(gaps(&waiting(false)), [(Cause::LocalHostStall, 200)]);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(super) const TOGETHER_NS: i64 = 2_000_000;
 pub(super) const ANSWER_NS: i64 = 40_000_000;
 /// A pause of this length ends a burst: what comes after it may be the backlog that the host is at only now.
 const BURST_PAUSE_NS: i64 = 5_000_000;
+/// Shortest delayed acknowledgement of common stacks in the middle of a flow (Linux `TCP_DELACK_MIN`, less a tick).
+const SHORTEST_DELAY_NS: i64 = 30_000_000;
 /// Silences that may be more than a round trip: after those the path's rate is asked for.
 const LONG_SILENCE_NS: i64 = 30_000_000;
 /// Answers inside a gap are counted up to this; more tell nothing more.
@@ -88,6 +90,10 @@ impl Connection {
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
                 let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
                 let path = (silence_ns > long_ns && max - una >= LEAST_BYTES).then(|| rate_at_sender(live)).flatten();
+                let full = u64::from(live.segment_size);
+                let after_delayed = watch.heard.is_some_and(|before| {
+                    before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
+                });
                 watch.heard = Some(Heard {
                     time_ns: packet.time_ns,
                     first_tsval: packet.tsval,
@@ -103,6 +109,7 @@ impl Connection {
                         timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
                         burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
                         outstanding_bytes,
+                        after_delayed,
                         echoes_unseen: tsval.is_some()
                             && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
                         older_than_probe: watch
@@ -159,6 +166,12 @@ impl Heard {
             burst.span_ns = time_ns.saturating_sub(self.time_ns);
             burst.timestamps_ns = timestamps_ns;
         }
+    }
+
+    /// It was one delayed acknowledgement, of a segment that had come before others that did not.
+    fn is_delayed(&self, segment_bytes: u64) -> bool {
+        let single = (1..2 * segment_bytes.max(1)).contains(&self.answer.acknowledged_bytes);
+        single && self.answer.silence_ns >= SHORTEST_DELAY_NS && self.answer.outstanding_bytes > 2 * segment_bytes
     }
 
     /// So much is acknowledged in any way once a packet of `time_ns` has been taken.

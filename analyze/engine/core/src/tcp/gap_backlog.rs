@@ -151,7 +151,7 @@ mod tests {
     fn a_queue_while_the_path_carries_less_than_its_most_is_of_another_kind() {
         let bytes: Vec<u32> = (0..90).map(|bin| if bin < 45 { 10_000 } else { 5000 }).collect();
         assert_eq!(rate_with(&bytes, |bin| if bin < 45 { 20_000 } else { 30_000 }), None);
-        assert!(rate_with(&bytes, |bin| if bin < 2 || bin >= 45 { 20_000 } else { 30_000 }).is_some());
+        assert!(rate_with(&bytes, |bin| if (2..45).contains(&bin) { 30_000 } else { 20_000 }).is_some());
     }
 
     #[test]

@@ -150,11 +150,10 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.place != Place::Receiver {
         return Some((Cause::HostOrPath, 0.6));
     }
-    let receiver_ran = evidence.before_silence_ns * 2 >= evidence.gap_ns;
     // A shorter one no timer of either side would have shown.
     let past_probe = evidence.round_trip_ns.is_some_and(|round_trip| evidence.silence_ns > 2 * round_trip);
     Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
-        _ if receiver_ran => (Cause::PathHold, 0.8),
+        _ if evidence.receiver_ran_meanwhile() => (Cause::PathHold, 0.8),
         (true, true) => (Cause::LocalHostStall, 0.9),
         // Only with what came meanwhile: a host that sleeps beside the capture owes an answer, too.
         (true, false) if evidence.ending == Ending::NewData && evidence.data_burst.packets >= 3 => {
@@ -213,8 +212,8 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 }
 
 /// Beside the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
-/// receiver stood still, or the way to it held the data. Nothing but how fast the backlog is acknowledged tells the two
-/// apart: a path releases what it held at its own rate.
+/// receiver stood still, or the way to it held the data. A delayed acknowledgement in between shows that the receiver ran;
+/// without, nothing but how fast the backlog is acknowledged tells the two apart: a path releases what it held at its own rate.
 fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if !evidence.beside_sender() || !evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS) {
         return None;
@@ -228,6 +227,7 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let longest_usual = round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
     let long_enough = answer.silence_ns > longest_usual && evidence.two_segments_outstanding();
     Some(match (long_enough && answer.beyond_path, probed) {
+        (true, _) if answer.after_delayed => (Cause::PathHold, 0.6),
         // Where the path does not limit, what it held comes as fast: its rate is not what it can carry.
         (true, true) => (Cause::RemoteHostStall, 0.7),
         (true, false) if evidence.outlasts_probe() && answer.was_held().is_some() && !answer.echoes_unseen => {

@@ -67,6 +67,9 @@ pub struct Return {
     pub echoes_unseen: bool,
     /// How many packets within 2 ms acknowledged more than the one before.
     pub advances: u32,
+    /// The packet before it acknowledged a single segment, as late as a delayed acknowledgement, and nothing for a while: the
+    /// receiver ran while no more reached it.
+    pub after_delayed: bool,
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
     /// timestamps or probe.
     pub older_than_probe: Option<bool>,
@@ -177,6 +180,13 @@ impl GapEvidence {
     /// The data that ended the gap was under way for much longer than what came before it.
     pub fn data_was_held(&self) -> bool {
         self.data_waited_ns().is_some_and(|waited| is_held(waited, self.gap_ns))
+    }
+
+    /// Beside the receiver: it spoke when the data that ended the gap was due already, so that it was not for its sake that the
+    /// data waited.
+    pub(super) fn receiver_ran_meanwhile(&self) -> bool {
+        let due_ns = self.sender_clock_ns.unwrap_or(self.gap_ns).max(0);
+        self.before_silence_ns * 2 >= self.gap_ns || self.before_silence_ns > due_ns.saturating_add(SHORTEST_WAIT_NS)
     }
 
     /// Beside the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
