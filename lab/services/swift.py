@@ -20,7 +20,9 @@ from lab.services.service import LOOPBACK, Place, Service
 
 
 @contextmanager
-def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Service]:
+def started(
+    certificates: Certificates, place: Place = LOOPBACK, token_life_s: int = swift_settings.TOKEN_LIFE_S
+) -> Iterator[Service]:
     """An empty Swift; raises `process.ServiceError` when it does not come up."""
     with tempfile.TemporaryDirectory(prefix="vmtrace-swift-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -29,7 +31,7 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
             first if place.address == "127.0.0.1" else process.free_ports(place.address, 1, place.namespace)[0]
         )
         listeners = swift_settings.Listeners(place.address, port, (others[0], others[1], others[2]))
-        etc = swift_settings.write(folder, listeners, certificates)
+        etc = swift_settings.write(folder, listeners, certificates, token_life_s)
         log_path, accepted_path = folder / "swift.log", folder / "accepted.log"
         command = process.Command(
             "swift",
