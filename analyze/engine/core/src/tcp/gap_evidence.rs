@@ -186,7 +186,8 @@ impl GapEvidence {
     /// data waited.
     pub(super) fn receiver_ran_meanwhile(&self) -> bool {
         let due_ns = self.sender_clock_ns.unwrap_or(self.gap_ns).max(0);
-        self.before_silence_ns * 2 >= self.gap_ns || self.before_silence_ns > due_ns.saturating_add(SHORTEST_WAIT_NS)
+        self.before_silence_ns.saturating_mul(2) >= self.gap_ns
+            || self.before_silence_ns > due_ns.saturating_add(SHORTEST_WAIT_NS)
     }
 
     /// Beside the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
