@@ -20,13 +20,13 @@ from pathlib import Path
 from bench import document
 from bench.results import Promise, promises_table
 from bench.storage_sdks import plain_client
+from capture.interruption import Interruption
 from capture.settings import CaptureSettings
 from lab.services import azurite, certificates, swift
 from lab.services.service import Service as Server
 from providers import registry
 from providers.exchanges import HttpObserver
 from providers.files import craft
-from providers.interruption import Interruption
 from providers.journal import Journal
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recorded, Recording, capture_filter

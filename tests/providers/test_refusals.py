@@ -25,7 +25,7 @@ from providers.errors import ErrorKind
 from providers.files import craft
 from providers.plan import Workload
 from providers.service import Service, Target
-from tests.providers.real_services import SERVERS, Bench
+from tests.providers.real_services import Bench
 
 ALWAYS = Fault(Action.STATUS, times=1_000_000)
 SKEWED = replace(
@@ -55,14 +55,13 @@ REMEDIES = {ErrorKind.CLOCK_SKEW: "set this machine's clock (NTP)", ErrorKind.EX
 
 @pytest.fixture
 def refused_by(
-    request: pytest.FixtureRequest, chain: Certificates, client_of: Callable[[Server], None]
+    server_of: Callable[[str], Server], chain: Certificates, client_of: Callable[[Server], None]
 ) -> Iterator[Callable[..., Bench]]:
     """A service behind a proxy that refuses as the rules say."""
     with ExitStack() as running:
 
         def make(provider: str, *rules: Fault) -> Bench:
-            server = request.getfixturevalue(SERVERS[provider])
-            client_of(running.enter_context(fault_proxy.started(server, rules, chain)).service)
+            client_of(running.enter_context(fault_proxy.started(server_of(provider), rules, chain)).service)
             return Bench(registry.find(provider), f"vmtrace-{os.urandom(6).hex()}", {})
 
         yield make

@@ -437,6 +437,8 @@ fn ledger(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("tls_record_bytes"), Some(record));
     visitor.integer(key!("application_bytes"), Some(application));
     visitor.number(key!("overhead_ratio"), (application > 0).then(|| (wire - application) as f64 / application as f64));
+    let is_least = |facts: &TlsFacts| facts.record_overhead_bytes.is_none() || facts.padding_unknown;
+    visitor.flag(key!("tls_record_is_least", IfSet), summary.tls.as_deref().map(is_least));
     visitor.end();
 }
 

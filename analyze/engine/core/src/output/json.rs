@@ -393,8 +393,11 @@ impl Visitor for Json {
         self.text(key!("sentence"), Some(&verdict.sentence));
         self.array(key!("evidence"), verdict.evidence.iter(), |json, evidence| {
             json.text(key!("text"), Some(&evidence.text));
-            json.list(key!("frames"), evidence.frames.iter(), |json, &frame| {
-                push_unsigned(&mut json.out, u64::from(frame), b',');
+            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
+                push_unsigned(&mut json.out, u64::from(place.frame), b',');
+            });
+            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
+                push_signed(&mut json.out, place.time_ns, b',');
             });
             json.text(key!("display_filter"), Some(&evidence.display_filter));
         });
