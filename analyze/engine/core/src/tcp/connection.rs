@@ -258,6 +258,7 @@ impl Connection {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
+        self.count_answer(packet, side);
         self.check_round(packet, side);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
