@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::Ipv6Addr;
 
-use super::fixed::{push_unsigned, thousandths};
+use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
@@ -74,7 +74,7 @@ pub trait Visitor {
     /// A list of texts.
     fn texts(&mut self, key: Key, values: &[String]);
     /// Reasons by field, both words of our own.
-    fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>);
+    fn reasons(&mut self, key: Key, reasons: impl Iterator<Item = (&'static str, &'static str)>);
     /// The anomalies of a direction's spacing.
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// What limited a direction.
@@ -96,9 +96,9 @@ pub trait Visitor {
 /// Appends `address:port`, IPv6 in brackets, and the character `end`.
 pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize, end: u8) {
     if summary.ip_version == 4 {
-        for (&byte, end) in summary.addresses.iter().skip(side * 4).zip(*b"...:") {
-            push_unsigned(out, u64::from(byte), end);
-        }
+        let [a, b, c, d, e, f, g, h, ..] = summary.addresses;
+        push_ipv4(out, if side == 0 { [a, b, c, d] } else { [e, f, g, h] });
+        out.push(b':');
     } else {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&summary.addresses[side * 16..side * 16 + 16]);
@@ -204,7 +204,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
     );
-    visitor.reasons(key!("not_measured", IfKnown), &mut summary.not_measured());
+    visitor.reasons(key!("not_measured", IfKnown), summary.not_measured());
 }
 
 fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -411,10 +411,8 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
     visitor.integer(key!("bytes_before_tls", IfSet), facts.map(|facts| facts.bytes_before_tls));
     visitor.flag(key!("padding_unknown", IfSet), facts.map(|facts| facts.padding_unknown));
     visitor.texts(key!("alerts"), facts.map_or(&[], |facts| &facts.alerts));
-    visitor.reasons(
-        key!("not_measured", IfKnown),
-        &mut facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()),
-    );
+    visitor
+        .reasons(key!("not_measured", IfKnown), facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()));
 }
 
 /// Every wire byte is in exactly one part (methods, section 6.10).

@@ -46,6 +46,7 @@ pub mod sequence;
 pub mod shard;
 pub mod sketch;
 pub mod spacing;
+pub mod spares;
 mod steady;
 pub mod summary;
 pub mod ticks;

@@ -295,7 +295,7 @@ pub struct ConnectionSummary {
 
 impl ConnectionSummary {
     /// Ends a connection.
-    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Self {
+    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Box<Self> {
         let vantage = Clues {
             loops_ns: connection.loops_ns,
             from_handshake: connection.handshake.client_loop_ns.is_some()
@@ -316,36 +316,16 @@ impl ConnectionSummary {
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
-        let mut judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
+        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
         let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
-        let mut directions = [0, 1].map(|side| {
-            let [client, server] = &mut connection.halves;
-            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
-            let context = Context {
-                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
-                end_ns,
-                shift: shifts[side],
-                min_rtt_ns,
-                fixed_limit_ns,
-                beside_sender: beside,
-                vantage_known: vantage.side != Side::Unknown,
-                peer_closed: closed[1 - side],
-            };
-            let limits = judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(half, &peer.offer, &context, limits)
-        });
-        if let Some(tracker) = &tls {
-            directions[0].stream = tracker.stream_bytes(Direction::ClientToServer);
-            directions[1].stream = tracker.stream_bytes(Direction::ServerToClient);
-        }
         let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
         let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) {
             last_fin_ns
         } else {
             connection.reset.map(|(_, time)| time)
         };
-        Self {
+        // Nothing of it is moved once it stands: it is large.
+        let mut summary = Box::new(Self {
             id: connection.id,
             order: connection.order,
             input: connection.input,
@@ -366,13 +346,36 @@ impl ConnectionSummary {
                 .map(|(first, last)| last - first)
                 .filter(|ns| *ns >= 0),
             vantage,
-            directions,
+            directions: Default::default(),
             judgement,
             tls: facts.map(Box::new),
             lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: (0, i64::MIN),
             recent,
+        });
+        for (side, direction) in summary.directions.iter_mut().enumerate() {
+            let [client, server] = &mut connection.halves;
+            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
+            let context = Context {
+                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
+                end_ns,
+                shift: shifts[side],
+                min_rtt_ns,
+                fixed_limit_ns,
+                beside_sender: beside,
+                vantage_known: vantage.side != Side::Unknown,
+                peer_closed: closed[1 - side],
+            };
+            let judgement = summary.judgement.as_deref_mut();
+            let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
+            summarise(half, &peer.offer, &context, limits, direction);
         }
+        if let Some(tracker) = &tls {
+            summary.directions[0].stream = tracker.stream_bytes(Direction::ClientToServer);
+            summary.directions[1].stream = tracker.stream_bytes(Direction::ServerToClient);
+        }
+        summary
     }
 
     /// What limited the data of one side; none if it was too short to judge.
@@ -477,31 +480,35 @@ struct Context {
     peer_closed: bool,
 }
 
-fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&mut LimitsSummary>) -> DirectionSummary {
+/// Fills `summary`, which is as it is by default.
+fn summarise(
+    half: &mut Half,
+    peer: &Offer,
+    context: &Context,
+    limits: Option<&mut LimitsSummary>,
+    summary: &mut DirectionSummary,
+) {
     let packet = Packet {
         tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
         ip_header_length: 20,
         ..Packet::default()
     };
     let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
-    let mut summary = DirectionSummary {
-        packets: half.packets,
-        wire_bytes: half.wire_bytes,
-        data_packets: half.data_packets,
-        data_segments: half.data_segments,
-        payload_bytes: half.payload_bytes,
-        unique_payload_bytes: half.unique_payload_bytes,
-        superpackets: u32::try_from(half.superpackets).unwrap_or(u32::MAX),
-        largest_payload: half.largest_payload,
-        segment_size: half.segment_size(&packet),
-        data_time_ns,
-        loss: half.loss,
-        ledger: half.ledger,
-        unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(context.peer_closed),
-        beside_sender: context.beside_sender,
-        offer: half.offer,
-        ..DirectionSummary::default()
-    };
+    summary.packets = half.packets;
+    summary.wire_bytes = half.wire_bytes;
+    summary.data_packets = half.data_packets;
+    summary.data_segments = half.data_segments;
+    summary.payload_bytes = half.payload_bytes;
+    summary.unique_payload_bytes = half.unique_payload_bytes;
+    summary.superpackets = u32::try_from(half.superpackets).unwrap_or(u32::MAX);
+    summary.largest_payload = half.largest_payload;
+    summary.segment_size = half.segment_size(&packet);
+    summary.data_time_ns = data_time_ns;
+    summary.loss = half.loss;
+    summary.ledger = half.ledger;
+    summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
+    summary.beside_sender = context.beside_sender;
+    summary.offer = half.offer;
     summary.window = WindowSummary {
         scale: context.shift,
         extremes: half.window.extremes().filter(|_| context.shift.is_some()),
@@ -516,13 +523,13 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&m
     if let (Some(limits), Some(bucket)) = (limits, &summary.token_bucket) {
         limits.take_token_bucket(bucket.switch_ns);
     }
-    if let Some(mut live) = half.live.take() {
+    if let Some(live) = half.live.as_deref_mut() {
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        summary.spacing = spacing_summary(&mut live, min_rtt_ns, context.fixed_limit_ns);
+        summary.spacing = spacing_summary(live, min_rtt_ns, context.fixed_limit_ns);
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
             summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns());
@@ -531,7 +538,6 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&m
             summary.lost_by_identification = live.identifications.missing();
         }
     }
-    summary
 }
 
 fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
