@@ -358,7 +358,7 @@ impl Visitor for Json {
             });
         });
         let listed = gaps.len() as u64;
-        let not_listed = spacing.map(|spacing| spacing.oversize.saturating_sub(listed));
+        let not_listed = spacing.map(|spacing| spacing.oversize().count.saturating_sub(listed));
         self.integer(key!("anomalies_not_listed", IfSet), not_listed);
     }
 

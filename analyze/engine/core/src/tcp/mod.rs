@@ -41,6 +41,7 @@ pub mod rate_series;
 pub mod rows;
 pub mod rtt;
 pub mod segments;
+pub mod seldom;
 pub mod sender_view;
 pub mod sequence;
 pub mod shard;
