@@ -13,8 +13,9 @@ const MOST: usize = 64;
 /// Lists with room for more than this give it back.
 const MOST_ROOM: usize = 64;
 
-/// See the module.
+/// See the module. The boxes are what is spared: they go as they came, and nothing in them is moved.
 #[derive(Default)]
+#[allow(clippy::vec_box)]
 pub struct Spares {
     connections: Vec<Box<Connection>>,
     lives: Vec<Box<Live>>,
