@@ -184,7 +184,7 @@ impl Half {
         }
         let (max, base, seen_data, fin) = (self.max, self.base, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
@@ -232,7 +232,7 @@ impl Half {
         self.window.add(packet.window, window, packet.time_ns);
         answer.window_bytes = window_shift.map(|_| window);
         let edge = window_shift.map(|_| position + window);
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         live.window_closed = packet.window == 0;
         let mut relief = 0;
         if !live.scoreboard.is_empty() {
