@@ -20,7 +20,7 @@ const TCP_LENGTH: usize = 20;
 pub(super) fn packet(bytes: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     let frame = bytes.get(record.offset as usize..)?.get(..record.captured_length as usize)?;
     let found = match record.link_type {
-        link_type::ETHERNET => fixed::packet::<14>(frame, record, packet),
+        link_type::ETHERNET => fixed::packet::<{ fixed::ETHERNET }>(frame, record, packet),
         link_type::LINUX_SLL => fixed::packet::<16>(frame, record, packet),
         link_type::LINUX_SLL2 => fixed::packet::<20>(frame, record, packet),
         _ => None,
