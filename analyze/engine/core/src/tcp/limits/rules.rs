@@ -177,13 +177,14 @@ fn arrives_without_pause(around: &[Round]) -> bool {
 
 /// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more.
 fn is_probed_in_vain(around: &[Round]) -> bool {
-    let grows = |values: &mut dyn Iterator<Item = u64>, times: f64| {
-        let (least, most) = values.fold((u64::MAX, 0), |(least, most), value| (least.min(value), most.max(value)));
-        most as f64 >= times * least as f64
+    let extremes = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
     };
     let around = around.iter().filter(|round| tells_rate(round));
-    grows(&mut around.clone().map(|round| round.max_flight), PROBE_FLIGHT)
-        && grows(&mut around.clone().filter_map(Round::round_trip_ns), PROBE_ROUND_TRIP)
+    let (least_flight, most_flight) = extremes(&mut around.clone().map(|round| round.max_flight as f64));
+    let (least_rtt, most_rtt) = extremes(&mut around.clone().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
+    most_flight >= PROBE_FLIGHT * least_flight
+        && most_rtt >= PROBE_ROUND_TRIP * least_rtt
         && evenness(around.map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
