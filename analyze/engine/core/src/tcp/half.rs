@@ -5,6 +5,7 @@
 //! [`super::arrival`] takes data, [`super::acknowledgement`] takes what the peer says, [`super::trigger`] tells why
 //! something was sent again.
 
+use super::arrival::is_short;
 use super::duplicates::RecentPackets;
 use super::gap_watch::{GapWatch, LastData};
 use super::gaps::Gaps;
@@ -242,7 +243,9 @@ impl Half {
 
     /// Brings all packets into the counters.
     pub fn settle_counters(&mut self) {
-        let Together { packets, payload_bytes, wire_bytes, .. } = self.together;
+        let together = &self.together;
+        let (packets, payload_bytes, wire_bytes) =
+            (together.packets(), together.payload_bytes(), together.wire_bytes());
         self.packets += packets;
         self.wire_bytes += wire_bytes;
         self.data_packets += packets;
@@ -253,13 +256,24 @@ impl Half {
         self.together = Together::default();
     }
 
-    /// Prepares `together` for packets like this one; false if its lengths contradict one another.
+    /// Prepares `together` for packets like this one; false if the packet is the first, or its lengths contradict one another.
     #[cold]
     pub fn begin_together(&mut self, packet: &Packet) -> bool {
-        self.settle_counters();
-        self.together.ip_header_length = packet.ip_header_length;
-        self.together.tcp_header_length = packet.tcp_header_length;
-        self.together.fits(packet)
+        if self.data_packets == 0 {
+            return false;
+        }
+        if !self.together.change(packet) {
+            self.settle_counters();
+            if !self.together.change(packet) {
+                return false;
+            }
+        }
+        let (segments, segment_size) = self.wire_segments_of(packet);
+        self.together.segment_size = segment_size;
+        self.together.segments = segments;
+        self.together.is_short = is_short(packet.payload_length, segment_size);
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        true
     }
 
     /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
@@ -289,7 +303,7 @@ impl Half {
 
     /// Packets with payload, those included that are not in the counters yet.
     pub fn data_packets_so_far(&self) -> u64 {
-        self.data_packets + self.together.packets
+        self.data_packets + self.together.packets()
     }
 
     /// Positions acknowledged, cumulatively or selectively.

@@ -49,7 +49,7 @@ impl Half {
 
     /// Bytes on the wire of all packets but pure acknowledgements.
     fn data_wire_bytes(&self) -> u64 {
-        (self.wire_bytes + self.together.wire_bytes).saturating_sub(self.ledger.pure_acknowledgements)
+        (self.wire_bytes + self.together.wire_bytes()).saturating_sub(self.ledger.pure_acknowledgements)
     }
 
     fn rate_totals(&self) -> Totals {
@@ -57,7 +57,7 @@ impl Half {
         let moments = &live.round_trips.moments;
         Totals {
             data_packets: self.data_packets_so_far(),
-            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes,
+            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes(),
             acknowledged_bytes: self.acknowledged_bytes(),
             retransmitted_bytes: self.loss.retransmitted_bytes,
             samples: moments.count,

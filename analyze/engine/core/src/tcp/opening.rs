@@ -96,7 +96,11 @@ impl Connection {
         self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
         self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
         let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
-        self.halves.iter_mut().for_each(|half| half.offered_segment_size = largest.unwrap_or(0));
+        for half in &mut self.halves {
+            // What was cut into segments of another size is a row of its own.
+            half.settle_counters();
+            half.offered_segment_size = largest.unwrap_or(0);
+        }
     }
 
     fn repeats(&self, side: usize) -> u32 {

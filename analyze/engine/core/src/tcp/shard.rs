@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
 use super::duplicates::signature;
+use super::gap_watch::shortest_gap_ns;
 use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::spares::Spares;
@@ -140,7 +141,7 @@ impl Link {
 #[derive(Debug, Default)]
 struct Order {
     lines: Vec<Line>,
-    /// For each packet the next one of its line.
+    /// For each packet that is in a line the next one of that; nothing of others.
     followers: Vec<Link>,
     /// Number of the chunk, from 1.
     chunk: u64,
@@ -149,8 +150,10 @@ struct Order {
 impl Order {
     fn clear(&mut self, packets: usize) {
         self.lines.clear();
-        self.followers.clear();
-        self.followers.resize(packets, Link::END);
+        // What is left of the chunk before is written over as packets come into lines.
+        if self.followers.len() < packets {
+            self.followers.resize(packets, Link::END);
+        }
         self.chunk += 1;
     }
 }
@@ -252,6 +255,9 @@ impl Shard {
     /// Puts a packet at the end of its connection's line.
     #[inline(always)]
     fn line_up(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
+        if let Some(follower) = order.followers.get_mut(index as usize) {
+            *follower = Link::END;
+        }
         let recent = self.nearby.place(packet.flow_hash);
         if recent.chunk == order.chunk
             && recent.ip_version == packet.ip_version
@@ -300,12 +306,13 @@ impl Shard {
                 && slot == line.slot
                 && connection.is_steady()
             {
+                let shortest_ns = shortest_gap_ns(self.environment.fixed_spacing_limit_ns);
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                 {
                     match link.is_from_client() {
-                        true => connection.steady_packet::<0>(packet, bytes, &mut self.environment),
-                        false => connection.steady_packet::<1>(packet, bytes, &mut self.environment),
+                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
+                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.environment),
                     }
                     link = next(link);
                 }

@@ -62,16 +62,19 @@ impl DurationSketch {
     /// Takes one duration, in nanoseconds.
     #[inline(always)]
     pub fn add(&mut self, value_ns: u64) {
-        if self.counts.is_empty() {
-            self.add_exact(value_ns);
-        } else {
-            self.count(bucket_of(value_ns));
+        // Without a histogram there is no such bucket.
+        let index = bucket_of(value_ns).wrapping_sub(self.first_bucket) as usize;
+        match self.counts.get_mut(index) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.add_unusual(value_ns),
         }
     }
 
     #[inline(never)]
-    fn add_exact(&mut self, value_ns: u64) {
-        if self.exact.len() < EXACT {
+    fn add_unusual(&mut self, value_ns: u64) {
+        if !self.counts.is_empty() {
+            self.count(bucket_of(value_ns));
+        } else if self.exact.len() < EXACT {
             if self.exact.is_empty() {
                 self.exact.reserve_exact(FIRST_ROOM);
             }
@@ -82,7 +85,6 @@ impl DurationSketch {
         }
     }
 
-    #[inline]
     fn count(&mut self, bucket: u32) {
         let index = bucket.wrapping_sub(self.first_bucket) as usize;
         match self.counts.get_mut(index) {
