@@ -2,7 +2,8 @@
 
 The same files go up and down again through the same SDK, by turns in a plain loop and as `vmtrace storage run` does it
 (observed, digested, logged, with the packets recorded), against a real server on this machine over TLS. Compared is the
-time from the first object's begin to the last one's end, of uploads and downloads together.
+time from the first object's begin to the last one's end, of uploads and downloads together; for each direction there is
+a new client, logged in before.
 """
 
 import argparse
@@ -19,31 +20,32 @@ from pathlib import Path
 from bench import document
 from bench.results import Promise, promises_table
 from bench.storage_sdks import plain_client
+from capture.interruption import Interruption
 from capture.settings import CaptureSettings
 from lab.services import azurite, certificates, swift
 from lab.services.service import Service as Server
 from providers import registry
 from providers.exchanges import HttpObserver
 from providers.files import craft
-from providers.interruption import Interruption
 from providers.journal import Journal
 from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.recording import Recording, capture_filter
+from providers.recording import Recorded, Recording, capture_filter
 from providers.run_folder import RunFolder
 from providers.service import Target
 from providers.transaction import Transactor
 from providers.transfer import Item, Job
 
-_MOST_OVERHEAD = 1.05
-_WORKLOADS = (Workload("1000x4kB", 1000, 4_000), Workload("10x10MB", 10, 10_000_000))
+_MOST_OVERHEAD = 0.05
+_WORKLOADS = (Workload("100x4kB", 100, 4_000), Workload("10x10MB", 10, 10_000_000))
 _QUICK_WORKLOADS = (Workload("50x4kB", 50, 4_000), Workload("2x1MB", 2, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One way through all files, up and down."""
+    """One way through all files, up and down: time, and the client's processor time with login and recording thread."""
 
     took_s: float
+    cpu_s: float
     dropped: int = 0
 
 
@@ -62,6 +64,15 @@ class Compared:
         return statistics.median(r.took_s / p.took_s for p, r in zip(self.plain, self.recorded, strict=True))
 
     @property
+    def added_cpu(self) -> float:
+        """Median over the pairs of the processor time that recorded takes more, per plain time.
+
+        No more than that can be lost by the client, and it does not scatter as times do that the server is part of.
+        """
+        pairs = zip(self.plain, self.recorded, strict=True)
+        return statistics.median((recorded.cpu_s - plain.cpu_s) / plain.took_s for plain, recorded in pairs)
+
+    @property
     def dropped(self) -> int:
         """Packets that no capture has."""
         return sum(turn.dropped for turn in self.recorded)
@@ -71,10 +82,10 @@ def main() -> int:
     """Measure, print; status 1 if a promise is not kept."""
     parser = argparse.ArgumentParser(prog="python -m bench.storage", description="The cost of vmtrace storage run.")
     parser.add_argument("--quick", action="store_true", help="a look; nothing is written")
-    parser.add_argument("--rounds", type=int, default=0, help="pairs of turns (default 7; quick: 2)")
+    parser.add_argument("--rounds", type=int, default=0, help="pairs of turns (default 5; quick: 2)")
     arguments = parser.parse_args()
     workloads = _QUICK_WORKLOADS if arguments.quick else _WORKLOADS
-    rounds = arguments.rounds or (2 if arguments.quick else 7)
+    rounds = arguments.rounds or (2 if arguments.quick else 5)
     found = [one for workload in workloads for one in compare_all(workload, rounds)]
     text = "\n\n".join(
         [document.where("Command: `python -m bench.storage`."), table(found), promises_table(promises(found))]
@@ -87,18 +98,25 @@ def main() -> int:
 
 def promises(found: Sequence[Compared]) -> list[Promise]:
     """What is promised of `vmtrace storage run`."""
-    kept = [
-        Promise(f"{one.provider}, {one.workload}: recorded / plain", one.ratio, "<=", _MOST_OVERHEAD) for one in found
-    ]
+    kept = []
+    for one in found:
+        name = f"{one.provider}, {one.workload}"
+        kept.append(Promise(f"{name}: recorded / plain", one.ratio, "<=", 1 + _MOST_OVERHEAD))
+        kept.append(Promise(f"{name}: added CPU of the client / time", one.added_cpu, "<=", _MOST_OVERHEAD))
     return [*kept, Promise("packets dropped", float(sum(one.dropped for one in found)), "<=", 0)]
 
 
 def table(found: Sequence[Compared]) -> str:
     """Medians of each service and workload."""
-    lines = ["| service | workload | plain SDK, s | recorded, s | ratio | dropped |", "|---|---|---:|---:|---:|---:|"]
+    lines = [
+        "| service | workload | plain SDK, s | recorded, s | ratio | client's CPU, plain, s | recorded, s | dropped |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
     for one in found:
-        times = [f"{statistics.median(turn.took_s for turn in turns):.3f}" for turns in (one.plain, one.recorded)]
-        cells = [one.provider, one.workload, *times, f"{one.ratio:.3f}", str(one.dropped)]
+        both = (one.plain, one.recorded)
+        times = [f"{statistics.median(turn.took_s for turn in turns):.3f}" for turns in both]
+        cpu = [f"{statistics.median(turn.cpu_s for turn in turns):.3f}" for turns in both]
+        cells = [one.provider, one.workload, *times, f"{one.ratio:.3f}", *cpu, str(one.dropped)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -130,8 +148,28 @@ def compare(provider: str, server: Server, workload: Workload, rounds: int, fold
             else:
                 plain.append(bench.plain())
                 recorded.append(bench.recorded())
+            took = f"plain {plain[-1].took_s:.2f} s, recorded {recorded[-1].took_s:.2f} s"
+            print(
+                f"bench: {provider}, {workload.name}, pair {number + 1} of {rounds}: {took}",
+                file=sys.stderr,
+                flush=True,
+            )
         bench.close()
     return Compared(provider, workload.name, tuple(plain), tuple(recorded))
+
+
+class _Timed(Recording):
+    """`cpu_s` is taken between begin and end of a recording; to open it and to end it is no transfer's cost."""
+
+    cpu_s = 0.0
+
+    def start(self) -> None:
+        super().start()
+        self.cpu_s = -time.process_time()
+
+    def stop(self) -> Recorded:
+        self.cpu_s += time.process_time()
+        return super().stop()
 
 
 class _Bench:
@@ -150,25 +188,29 @@ class _Bench:
         self._turns = 0
 
     def plain(self) -> Turn:
-        """The SDK in a loop, on a connection that is open."""
+        """The SDK in a loop; a client of its own for each direction, as each transaction has."""
         names = [f"plain/{number}" for number in range(len(self._files))]
-        with plain_client(self._provider.name, self._container) as client:
-            client.upload(self._files[0].path, "warm")
-            began_s = time.perf_counter()
-            for name, file in zip(names, self._files, strict=True):
-                client.upload(file.path, name)
-            for name in names:
-                client.download(name)
-            took_s = time.perf_counter() - began_s
-        self._service.delete([*names, "warm"])
-        return Turn(took_s)
+        took_s, began_cpu_s = 0.0, time.process_time()
+        for direction in (UPLOAD, DOWNLOAD):
+            with plain_client(self._provider.name, self._container) as client:
+                client.login()
+                began_s = time.perf_counter()
+                for name, file in zip(names, self._files, strict=True):
+                    if direction == UPLOAD:
+                        client.upload(file.path, name)
+                    else:
+                        client.download(name)
+                took_s += time.perf_counter() - began_s
+        cpu_s = time.process_time() - began_cpu_s
+        self._service.delete(names)
+        return Turn(took_s, cpu_s)
 
     def recorded(self) -> Turn:
         """As `vmtrace storage run` does it, both transactions of a pair."""
         self._turns += 1
         items = [Item(f"run/{number}", file) for number, file in enumerate(self._files)]
         settings = CaptureSettings("lo", capture_filter([self._server.endpoint_url], []))
-        took_s, dropped = 0.0, 0
+        took_s, cpu_s, dropped = 0.0, 0.0, 0
         with HttpObserver() as observer:
             transactor = Transactor(
                 lambda: registry.build(self._provider, self._target),
@@ -181,13 +223,14 @@ class _Bench:
             )
             for direction in (UPLOAD, DOWNLOAD):
                 number = 2 * self._turns + (direction == DOWNLOAD)
-                recording = Recording(None, settings, self._folder.capture_path(number))
+                recording = _Timed(None, settings, self._folder.capture_path(number))
                 record = transactor.run(Job(number, self._workload, 1, direction, items), recording).record
                 assert record["status"] == "complete", record["error"]
                 took_s += (record["end_ns"] - record["login"]["end_ns"]) / 1e9
+                cpu_s += recording.cpu_s
                 dropped += record["capture"]["dropped"]
         self._service.delete([item.name for item in items])
-        return Turn(took_s, dropped)
+        return Turn(took_s, cpu_s, dropped)
 
     def moved(self, size_bytes: int) -> None:
         """Nobody is told."""

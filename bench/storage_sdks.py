@@ -10,6 +10,9 @@ from typing import Any, Protocol
 class PlainClient(Protocol):
     """What a plain loop needs."""
 
+    def login(self) -> None:
+        """The first request: a connection, a token where the service has such, a look at the container."""
+
     def upload(self, path: Path, name: str) -> None:
         """Put a file."""
 
@@ -39,6 +42,9 @@ class _S3:
         self._bucket, self._client = bucket, boto3.session.Session().client("s3")
         self.close = self._client.close
 
+    def login(self) -> None:
+        self._client.list_objects_v2(Bucket=self._bucket, MaxKeys=1)
+
     def upload(self, path: Path, name: str) -> None:
         self._client.upload_file(str(path), self._bucket, name)
 
@@ -55,6 +61,9 @@ class _Swift:
         self._container = container
         self._connection = swiftclient.Connection(authurl, user, key, cacert=os.environ["OS_CACERT"])
         self.close = self._connection.close
+
+    def login(self) -> None:
+        self._connection.head_container(self._container)
 
     def upload(self, path: Path, name: str) -> None:
         with path.open("rb") as content:
@@ -73,6 +82,9 @@ class _AzureBlob:
         self._account = BlobServiceClient.from_connection_string(told)
         self._container = self._account.get_container_client(container)
         self.close = self._account.close
+
+    def login(self) -> None:
+        self._container.get_container_properties()
 
     def upload(self, path: Path, name: str) -> None:
         with path.open("rb") as content:

@@ -55,31 +55,19 @@ def duration_s(text: str) -> float:
 
 def shown_bytes(count: float) -> str:
     """A size for a person: `16 KiB`, `8.5 MiB`."""
-    value, unit = float(count), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
+    value, unit = _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
     return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
 
 
 def shown_decimal_bytes(count: float) -> str:
     """A size in the units that services charge by: `1 MB`, `37.5 kB`."""
-    value, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
+    value, unit = _scaled(count, 1000, ("B", "kB", "MB", "GB"))
     return f"{value:.4g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
 
 
 def shown_rate(rate_bps: float) -> str:
     """A rate for a person: `98.5 kbit/s`, `1.2 Gbit/s`."""
-    value, unit = float(rate_bps), "bit/s"
-    for larger in ("kbit/s", "Mbit/s", "Gbit/s"):
-        if value < 1000:
-            break
-        value, unit = value / 1000, larger
+    value, unit = _scaled(rate_bps, 1000, ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"))
     return f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
 
 
@@ -95,3 +83,13 @@ def shown_s(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> tuple[float, str]:
+    """In the first of the units in which it is less than a step, else in the last."""
+    scaled = float(value)
+    for unit in units[:-1]:
+        if scaled < step:
+            return scaled, unit
+        scaled /= step
+    return scaled, units[-1]

@@ -5,6 +5,7 @@ repeat one of them, it is blotted out.
 """
 
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -109,7 +110,7 @@ def open_service(account: Account, tell: Callable[[str], object] = lambda _: Non
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError as error:
-        raise CloudWatchError(f"boto3 is needed ({error}): pip install 'vmtrace[cloudwatch]'") from None
+        raise CloudWatchError(f"boto3 is needed ({error}): {sys.executable} -m pip install boto3") from None
     account.checked()
     try:
         session = boto3.Session(profile_name=account.profile, region_name=account.region)

@@ -4,6 +4,7 @@ say from `analysis/transfers.parquet`, which `vmtrace report` leaves there.
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,7 +179,9 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
         import pyarrow as pa
         from pyarrow.parquet import read_table
     except ImportError as error:
-        raise CloudWatchError(f"{folder / MEASURED} is read with pyarrow ({error}): pip install pyarrow") from None
+        raise CloudWatchError(
+            f"{folder / MEASURED} is read with pyarrow ({error}): {sys.executable} -m pip install pyarrow"
+        ) from None
     try:
         rows: list[dict[str, Any]] = read_table(pa.BufferReader(content)).to_pylist()
     except (pa.ArrowException, ValueError, OSError) as error:

@@ -5,7 +5,7 @@ and, for charges, all requests. Removing is never refused: what was created cost
 """
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from capture.quantities import shown_decimal_bytes
 from providers.errors import BudgetError
@@ -46,7 +46,7 @@ class Budget:
     @property
     def cost(self) -> float | None:
         """Charges so far; None where prices are unknown."""
-        return None if self._prices is None else self._prices.charge(self._used)
+        return self.charge(self._used)
 
     def request(self, method: str) -> None:
         """A request is about to be sent."""
@@ -115,8 +115,3 @@ def pair_usage(workload: Workload, held_s: float) -> Usage:
         delete_requests=workload.files,
         stored_byte_s=workload.bytes * max(held_s, _LEAST_STORED_S),
     )
-
-
-def times(usage: Usage, count: int) -> Usage:
-    """So much so often."""
-    return replace(usage, **{name: getattr(usage, name) * count for name in Usage.__slots__})

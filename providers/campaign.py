@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from capture.errors import CaptureError
 from capture.host_record import HostRecord
+from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
 from capture.settings import CaptureSettings
 from providers import registry
@@ -29,7 +30,6 @@ from providers.display import Display
 from providers.errors import HOPELESS, BudgetError, ErrorKind, ProvidersError, ServiceError
 from providers.exchanges import HttpObserver
 from providers.files import craft, discard
-from providers.interruption import Interruption
 from providers.journal import Journal, outstanding
 from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload

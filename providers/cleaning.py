@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture.durable import write_aside
+from capture.run_state import write_run_state
 from providers import registry
 from providers.budget import Budget, Limits
 from providers.errors import ProvidersError
@@ -76,9 +76,7 @@ def _target(state: dict[str, Any], ca_bundle: Path | None) -> Target:
 
 
 def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
-    import json
-
     state["left_behind"] = left
     if state.get("status") == RUNNING:
         state.update(status=FAILED, error="the run was killed; cleaned afterwards", error_kind="other")
-    write_aside(path / "run.json", (json.dumps(state, indent=1) + "\n").encode())
+    write_run_state(path, state)

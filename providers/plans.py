@@ -1,16 +1,14 @@
 """The plans that come with the program, and those in TOML files. What may stand in a file: docs/storage.md."""
 
-import difflib
 import math
 import re
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from capture.quantities import duration_s, size_bytes
-from providers.errors import UsageError
 from providers.plan import Plan, Workload
+from providers.toml_file import load, parsed, refuse_unknown
 
 BOCCHI2014 = Plan(
     name="bocchi2014",
@@ -30,7 +28,6 @@ BOCCHI2014 = Plan(
 )
 BUILT_IN = {BOCCHI2014.name: BOCCHI2014}
 
-_LARGEST_PLAN_BYTES = 1 << 20
 _LARGEST_OBJECT_BYTES = 5 * 10**9  # what Swift takes as one object, and S3 by one PUT
 _MOST_FILES = 100_000
 _MOST_REPEATS = 100_000
@@ -46,29 +43,14 @@ def load_plan(name: str) -> Plan:
     if name in BUILT_IN:
         return BUILT_IN[name]
     path = Path(name)
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_PLAN_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"plan {name}: {reason} (a plan is a TOML file, or {', '.join(BUILT_IN)})") from None
-    try:
-        return plan_of_toml(data, path.stem)
-    except ValueError as error:
-        raise UsageError(f"plan {name}: {' '.join(str(error).split())}") from error
+    known = f"a plan is a TOML file, or {', '.join(BUILT_IN)}"
+    return load(path, f"plan {name}", known, lambda data: plan_of_toml(data, path.stem))
 
 
 def plan_of_toml(data: bytes, name: str) -> Plan:
     """A plan out of a file's content; `name` is for one that has none. Raises `ValueError`."""
-    if len(data) > _LARGEST_PLAN_BYTES:
-        raise ValueError(f"larger than {_LARGEST_PLAN_BYTES >> 20} MiB: this is no plan")
-    try:
-        record = tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start}: not UTF-8 text") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    _refuse_unknown(record, _PLAN_KEYS, "the plan")
+    record = parsed(data, "plan")
+    refuse_unknown(record, _PLAN_KEYS, "the plan")
     workloads = record.get("workload")
     if not isinstance(workloads, list) or not workloads:
         raise ValueError("no [[workload]]: at least one is due, with files and size")
@@ -89,7 +71,7 @@ def _workload(record: Any, number: int) -> Workload:
     where = f"workload {number}"
     if not isinstance(record, dict):
         raise ValueError(f"{where}: a table is due: write [[workload]]")
-    _refuse_unknown(record, _WORKLOAD_KEYS, where)
+    refuse_unknown(record, _WORKLOAD_KEYS, where)
     if "size" not in record:
         raise ValueError(f"{where}: size is missing")
     files = _whole(record.get("files", 1), f"{where}: files", _MOST_FILES)
@@ -98,14 +80,6 @@ def _workload(record: Any, number: int) -> Workload:
         raise ValueError(f"{where}: size: from 1 byte to {_LARGEST_OBJECT_BYTES // 10**9} GB are possible")
     default = f"{files}x{int(size)}B"
     return Workload(_name(record.get("name", default), f"{where}: name"), files, int(size))
-
-
-def _refuse_unknown(record: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in record:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-            raise ValueError(f"{where}: {key[:64]!r} is unknown: {hint}")
 
 
 def _refuse_twins(names: list[str]) -> None:

@@ -5,17 +5,15 @@ table of today's prices: they differ by region, account and volume, and change.
 """
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.errors import UsageError
+from providers.toml_file import load, parsed, refuse_unknown
 
 _GB_BYTES = 10**9  # the smaller of the two gigabytes: never less than is charged
 _MONTH_S = 30 * 86_400.0
-_LARGEST_TABLE_BYTES = 1 << 20
 _TABLES = Path(__file__).with_name("price_tables")
 _TABLE_KEYS = ("name", "source", "currency", "price")
 _NUMBERS = (
@@ -95,27 +93,13 @@ def load_prices(name: str) -> PriceTable:
     """The table of this name that comes along, or the TOML file; raises `UsageError`."""
     known = sorted(path.stem for path in _TABLES.glob("*.toml"))
     path = _TABLES / f"{name}.toml" if name in known else Path(name)
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_TABLE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"prices {name}: {reason} (a TOML file, or {', '.join(known)})") from None
-    try:
-        return table_of_toml(data)
-    except ValueError as error:
-        raise UsageError(f"prices {name}: {' '.join(str(error).split())}") from error
+    return load(path, f"prices {name}", f"a TOML file, or {', '.join(known)}", table_of_toml)
 
 
 def table_of_toml(data: bytes) -> PriceTable:
     """A table out of a file's content; raises `ValueError`."""
-    if len(data) > _LARGEST_TABLE_BYTES:
-        raise ValueError(f"larger than {_LARGEST_TABLE_BYTES >> 20} MiB: this is no table of prices")
-    try:
-        record = tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start}: not UTF-8 text") from None
-    _refuse_unknown(record, _TABLE_KEYS, "the table")
+    record = parsed(data, "table of prices")
+    refuse_unknown(record, _TABLE_KEYS, "the table")
     for name in _TABLE_KEYS[:3]:
         if not isinstance(record.get(name), str) or not record[name].strip():
             raise ValueError(f"{name}: a text is due")
@@ -134,7 +118,7 @@ def table_of_toml(data: bytes) -> PriceTable:
 def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], Prices]:
     if not isinstance(row, dict):
         raise ValueError(f"{where}: a table is due: write [[price]]")
-    _refuse_unknown(row, ("provider", "region", *_NUMBERS), where)
+    refuse_unknown(row, ("provider", "region", *_NUMBERS), where)
     provider, region = row.get("provider"), row.get("region")
     if not isinstance(provider, str) or (region is not None and not isinstance(region, str)):
         raise ValueError(f"{where}: provider must be a text, and region one if it is there")
@@ -145,9 +129,3 @@ def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], Prices]:
             raise ValueError(f"{where}: {name}: a number of 0 or more is due (0 says that nothing is charged)")
         numbers[name] = float(value)
     return (provider, region), Prices(**numbers)
-
-
-def _refuse_unknown(record: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in record:
-        if key not in known:
-            raise ValueError(f"{where}: {key[:64]!r} is unknown: known are {', '.join(known)}")

@@ -7,6 +7,7 @@ which says what an exception of the SDK means.
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -53,7 +54,8 @@ def build(provider: Provider, target: Target) -> Service:
         return provider.build(target)
     except ModuleNotFoundError as error:
         raise ProvidersError(
-            f"{provider.name}: its SDK is not installed ({error.name}): pip install 'vmtrace[{provider.extra}]'"
+            f"{provider.name}: its SDK is not installed ({error.name}): in the clone of vmtrace, "
+            f"{sys.executable} -m pip install '.[{provider.extra}]'"
         ) from None
     except ProvidersError:
         raise

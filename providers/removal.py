@@ -13,7 +13,6 @@ from providers.service import Service
 
 Record = dict[str, Any]
 _AT_ONCE = 1000
-_GONE = frozenset({ErrorKind.NO_SUCH_CONTAINER, ErrorKind.NO_SUCH_OBJECT})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from capture.durable import append_whole, hold_folder, make_folder, open_to_append, write_aside
+from capture.durable import append_whole, hold_folder, make_folder, open_to_append
+from capture.run_state import RunStateError, read_run_state, write_run_state
 from providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
@@ -54,7 +55,7 @@ class RunFolder:
 
     def write(self) -> None:
         """`run.json` as it is now."""
-        write_aside(self.path / "run.json", (json.dumps(self.state, indent=1) + "\n").encode())
+        write_run_state(self.path, self.state)
 
     def append(self, name: str, record: Mapping[str, Any]) -> None:
         """A line of `transactions`, `objects` or `rtt`: in the file, though not yet on the disk."""
@@ -79,16 +80,10 @@ class RunFolder:
 
 def read_run(path: Path) -> Record:
     """`run.json` of a storage run; raises `ProvidersError` where there is none."""
-    place = path / "run.json"
     try:
-        state = json.loads(place.read_bytes())
-    except FileNotFoundError:
-        raise ProvidersError(f"{path}: no run is there (no run.json)") from None
-    except (OSError, ValueError) as error:
-        raise ProvidersError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
-    if not isinstance(state, dict) or state.get("schema") != SCHEMA:
-        raise ProvidersError(f"{place}: not a run of vmtrace storage (its schema must be {SCHEMA})")
-    return state
+        return read_run_state(path, SCHEMA, "vmtrace storage")
+    except RunStateError as error:
+        raise ProvidersError(str(error)) from error
 
 
 def lock_run(path: Path) -> int:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from capture.errors import CaptureError
+from capture.interruption import Interruption
 from providers.errors import HOPELESS, ErrorKind, ServiceError
 from providers.exchanges import HttpObserver
-from providers.interruption import Interruption
 from providers.journal import Journal
 from providers.plan import UPLOAD
 from providers.recording import Recorded, Recording

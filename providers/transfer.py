@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from capture.interruption import Interruption
 from providers.digest_sink import DigestSink
 from providers.errors import ErrorKind, ServiceError
 from providers.exchanges import Exchange, HttpObserver
-from providers.interruption import Interruption
 from providers.plan import UPLOAD, Workload
 from providers.service import LocalFile, Service
 

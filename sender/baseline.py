@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Protocol
 
-from sender.interruption import Interruption
+from capture.interruption import Interruption
 from sender.ping import Echo, IcmpPing, TcpPing
 from sender.run_folder import RunFolder
 from sender.wire.endpoint import Endpoint
@@ -97,7 +97,7 @@ class Baseline:
         for number in range(count):
             if number:
                 self._interruption.sleep(self._interval_s)
-            with self._interruption.waiting():
+            with self._interruption.allowed():
                 echo = ping.echo()
             self._folder.add_echo(pair, ping.method, echo.time_ns, echo.rtt_s)
             if echo.rtt_s is not None:

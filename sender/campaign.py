@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from capture.clock import ClockWatch
+from capture.interruption import Interruption
 from sender.baseline import Baseline, RoundTrips
 from sender.display import Display
-from sender.interruption import Interruption
 from sender.link import Link, Patience
 from sender.live import Moving
 from sender.plan import Plan, Step

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Callable
 
+from capture.interruption import Interruption
 from sender.far_side import FarControl, FarSide
-from sender.interruption import Interruption
 from sender.wire.errors import WireError
 from sender.wire.records import RunAccepted, RunRequest
 
@@ -61,7 +61,7 @@ class Link:
     def control(self) -> FarControl:
         """A connection on which the run is open; raises the `WireError` that says why there is none."""
         if self._control is None:
-            with self._interruption.waiting():
+            with self._interruption.allowed():
                 control = self._far_side.connect()
                 try:
                     accepted = control.open_run(self._request())
@@ -115,7 +115,7 @@ class Link:
         if self._control is None:
             return
         try:
-            with self._interruption.waiting():
+            with self._interruption.allowed():
                 self._control.keep_alive()
         except WireError:
             self.drop()

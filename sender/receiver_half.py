@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from capture.durable import make_folder, write_all
+from capture.interruption import Interruption
 from sender.far_side import FarControl
-from sender.interruption import Interruption
 from sender.wire.errors import ReceiverRefused, WireError
 from sender.wire.names import RECEIVER, path_of
 from sender.wire.program import describe
@@ -55,7 +55,7 @@ def fetch_half(
     files = 0
     fetched_bytes = 0
     try:
-        with interruption.waiting():
+        with interruption.allowed():
             announced = control.files()
         _check_room(folder, announced)
         due = [file for file in announced if not _is_here(folder / _place(file), file)]
@@ -94,7 +94,7 @@ def _fetch_file(control: FarControl, path: Path, wanted: _Wanted, interruption: 
     try:
         _write_aside(control, path, wanted, interruption)
     except ReceiverRefused:  # it changed meanwhile, as the receiver's own log may
-        with interruption.waiting():
+        with interruption.allowed():
             again = _as_it_is_now(control, wanted[0])
         _write_aside(control, path, (again, ()), interruption)
 
@@ -111,7 +111,7 @@ def _write_aside(control: FarControl, path: Path, wanted: _Wanted, interruption:
     aside = path.with_name(f".{path.name}.fetching")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        with interruption.waiting():
+        with interruption.allowed():
             control.fetch(file, lambda piece: write_all(descriptor, piece), coming)
         os.fsync(descriptor)
         aside.replace(path)

@@ -15,8 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from capture.durable import append_line, hold_folder, make_folder, repair_tail, write_aside
+from capture.durable import append_line, hold_folder, make_folder, repair_tail
 from capture.provenance import vmtrace_version
+from capture.run_state import RunStateError, read_run_state, write_run_state
 from sender.errors import SenderError
 from sender.plan import Plan
 from sender.plan_record import plan_from_record, plan_record
@@ -212,7 +213,7 @@ class RunFolder:
         if sessions:
             sessions[-1]["elapsed_s"] = round(time.monotonic() - self._session_began_s, 3)
         self._state.update(pairs_finished=self.finished, pairs_failed=self.failed)
-        write_aside(self.path / "run.json", (json.dumps(self._state, indent=1) + "\n").encode())
+        write_run_state(self.path, self._state)
 
     def _count(self) -> None:
         for record in pair_records(self.path):
@@ -260,16 +261,10 @@ def _records(path: Path) -> Iterator[Record]:
 
 
 def _read_state(path: Path) -> Record:
-    place = path / "run.json"
     try:
-        state = json.loads(place.read_bytes())
-    except FileNotFoundError:
-        raise SenderError(f"{path}: no run is there (no run.json)") from None
-    except (OSError, ValueError) as error:
-        raise SenderError(f"{place}: {getattr(error, 'strerror', None) or error}") from error
-    if not isinstance(state, dict) or state.get("schema") != SCHEMA:
-        raise SenderError(f"{place}: not a run of this version (its schema must be {SCHEMA})")
-    return state
+        return read_run_state(path, SCHEMA, "this version")
+    except RunStateError as error:
+        raise SenderError(str(error)) from error
 
 
 def _refuse_what_is_there(path: Path) -> None:

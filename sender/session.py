@@ -17,6 +17,7 @@ from capture.clock import clock_state
 from capture.errors import CaptureError
 from capture.host_record import HostRecord
 from capture.interfaces import interface_towards
+from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
 from capture.quantities import shown_bytes
 from capture.settings import CaptureSettings
@@ -27,7 +28,6 @@ from sender.errors import SenderError
 from sender.far_side import FarSide, OverTheWire
 from sender.host_record import begin_host_record
 from sender.instruments import Instruments, RealInstruments
-from sender.interruption import Interruption
 from sender.link import Link
 from sender.plan import Plan, TransferPlan
 from sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half

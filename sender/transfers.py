@@ -12,11 +12,11 @@ from typing import Any, Callable
 
 from capture.errors import CaptureError
 from capture.health import CaptureHealth, health_path
+from capture.interruption import Interruption
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
 from sender.far_side import FarSide
 from sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
-from sender.interruption import Interruption
 from sender.link import Link
 from sender.live import Moving, TransferWatch
 from sender.plan import TransferPlan
@@ -84,7 +84,7 @@ class Transfers:
         control = self._link.control
         request = self._request(sequence, part, plan)
         try:
-            with self._interruption.waiting():
+            with self._interruption.allowed():
                 prepared = control.prepare(request)
             recording = _Recording(self._instruments, self._folder, request, self._capture_towards())
             try:
@@ -109,7 +109,7 @@ class Transfers:
     ) -> tuple[Outcome, FarEnd]:
         control = self._link.control
         watch = TransferWatch(sampler, show)
-        with self._interruption.waiting():
+        with self._interruption.allowed():
             try:
                 outcome = self._far_side.transfer(control, request, prepared, watch, self._settings.stall_s)
             except OSError as error:

@@ -1,8 +1,11 @@
-"""A progress bar on standard error, for a person at a terminal who has waited half a second."""
+"""Progress on standard error, for a person at a terminal who has waited half a second: how far the reading is, and
+what is being made of what was read."""
 
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,26 +19,54 @@ _PATIENCE_S = 0.5
 class Bar:
     """Call it with the bytes consumed so far. Nothing is imported or drawn until the patience is over."""
 
-    def __init__(self, paths: Sequence[str], *, wanted: bool) -> None:
+    def __init__(self, paths: Sequence[str] = (), *, wanted: bool) -> None:
         self._wanted = wanted and sys.stderr.isatty()
         self._total = total_bytes(paths)
         self._started = time.monotonic()
         self._last = 0
         self._bar: Progress | None = None
         self._task: TaskID | None = None
+        self._making: str | None = None
+        # What is being made is shown by a thread that has waited; reading may begin meanwhile.
+        self._lock = threading.RLock()
 
     def __call__(self, consumed_bytes: int) -> None:
         """Show how far the reading is."""
         if not self._wanted:
             return
-        if consumed_bytes < self._last:  # a further pass begins
+        with self._lock:
+            if consumed_bytes < self._last:  # a further pass begins
+                self._close()
+                self._started = time.monotonic()
+            self._last = consumed_bytes
+            if self._making is not None and self._total is not None and consumed_bytes >= self._total:
+                self._show_making()
+                return
+            if self._task is None and time.monotonic() - self._started > _PATIENCE_S:
+                self._open_reading()
+            if self._bar is not None and self._task is not None:
+                self._bar.update(self._task, completed=consumed_bytes)
+
+    @contextmanager
+    def making(self, what: str) -> Iterator[None]:
+        """Say that something is being made while the block lasts; nobody knows how long it will take."""
+        if not self._wanted:
+            yield
+            return
+        with self._lock:
             self._close()
-            self._started = time.monotonic()
-        self._last = consumed_bytes
-        if self._bar is None and time.monotonic() - self._started > _PATIENCE_S:
-            self._open()
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=consumed_bytes)
+            self._making = what
+        waiting = threading.Timer(max(_PATIENCE_S, 0.0), self._show_making)
+        waiting.daemon = True
+        waiting.start()
+        try:
+            yield
+        finally:
+            waiting.cancel()
+            waiting.join()
+            with self._lock:
+                self._making = None
+                self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -43,9 +74,10 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close()
+        with self._lock:
+            self._close()
 
-    def _open(self) -> None:
+    def _open_reading(self) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -56,6 +88,7 @@ class Bar:
             TransferSpeedColumn,
         )
 
+        self._close()
         columns = (
             TextColumn("reading"),
             BarColumn(),
@@ -66,6 +99,20 @@ class Bar:
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task("reading", total=self._total)
         self._bar.start()
+
+    def _show_making(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            reading_goes_on = self._task is not None and (self._total is None or self._last < self._total)
+            if self._making is None or reading_goes_on:
+                return
+            self._close()
+            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(f"making {self._making}", total=None)
+            self._bar.start()
 
     def _close(self) -> None:
         if self._bar is not None:

@@ -104,11 +104,12 @@ def ledger(parts: Plain | None) -> list[Plain]:
     """The parts of all wire bytes, those that are there, in drawing order."""
     if not parts or not parts.get("wire_bytes"):
         return []
+    bounds = {"tls_record_bytes": "≥ ", "application_bytes": "≤ "} if parts.get("tls_record_is_least") else {}
     return [
         {
             "name": name,
             "colour": colour,
-            "text": f"{si(parts[key], 'B')}, {share(parts[key] / parts['wire_bytes'])}",
+            "text": f"{bounds.get(key, '')}{si(parts[key], 'B')}, {share(parts[key] / parts['wire_bytes'])}",
             "share": parts[key] / parts["wire_bytes"],
         }
         for key, (name, colour) in LEDGER.items()

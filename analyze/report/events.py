@@ -22,6 +22,8 @@ EVENT_LIMIT = 2_000
 """Events of each kind on a page of one connection; those of more connections share it."""
 ROW_LIMIT = 6_000
 """Packets in the table of a page of one connection; those of more connections share it."""
+_CLEARLY = 10
+"""Of two packets one is taken as meant if it is so many times nearer."""
 _AROUND = 7
 """Packets shown before and behind an event."""
 _TIMERS = ("rto", "tlp")
@@ -47,12 +49,15 @@ class Rows:
     sequence: Integers
     payload_bytes: Integers
 
-    def place(self, frame: int, time_ns: int | None = None) -> int | None:
-        """The row of a frame; None if there is none, or frames of several files have this number."""
+    def place(self, frame: int, time_ns: int) -> int | None:
+        """The row of a frame that stands for this moment. Of frames of several files that have its number it is the one
+        by far nearest to it; None if none is."""
         found = np.flatnonzero(self.frame == frame)
-        if time_ns is not None:
-            found = found[self.time_ns[found] == time_ns]
-        return int(found[0]) if len(found) == 1 else None
+        if len(found) < 2:
+            return int(found[0]) if len(found) else None
+        away_ns = np.abs(self.time_ns[found] - time_ns)
+        nearest, next_one = np.argsort(away_ns, kind="stable")[:2]
+        return int(found[nearest]) if _CLEARLY * away_ns[nearest] < away_ns[next_one] else None
 
 
 def rows_of(series: ConnectionSeries) -> Rows:
@@ -89,6 +94,7 @@ def gaps(series: ConnectionSeries, rows: Rows, limit: int) -> list[Plain]:
 def _gap(gap: Record, record: Record, rows: Rows) -> Plain:
     before, after = gap["frames"]
     start_s = (gap["start_ns"] - record["start_ns"]) / 1e9
+    end_ns = gap["start_ns"] + round(gap["gap_s"] * 1e9)
     return {
         "kind": "gap",
         "time_s": round(start_s + gap["gap_s"], 9),
@@ -97,7 +103,7 @@ def _gap(gap: Record, record: Record, rows: Rows) -> Plain:
         "cause": gap["cause"].replace("_", " "),
         "confidence": gap["confidence"],
         "frames": [before, after],
-        "row": rows.place(after),
+        "row": rows.place(after, end_ns),
     }
 
 

@@ -45,7 +45,8 @@ def _once(changes: list[Record]) -> list[Record]:
 
 
 def _evidence(evidence: Record, record: Record, rows: Rows) -> Plain:
-    places = [(frame, rows.place(frame)) for frame in evidence["frames"]]
+    timed = zip(evidence["frames"], evidence["times_ns"], strict=True)
+    places = [(frame, rows.place(frame, time_ns)) for frame, time_ns in timed]
     frames = [
         {
             "frame": frame,

@@ -7,6 +7,7 @@ text must not slip into a table. Unknown keys are never looked at.
 import ipaddress
 import json
 import math
+from functools import lru_cache
 from typing import Any
 
 _LARGEST = 2**63 - 1
@@ -139,6 +140,7 @@ class Fields:
         return FieldError(f"{self._where}: {name} is not {wanted}")
 
 
+@lru_cache(maxsize=1 << 16)  # a run names the same ends with every object, and addresses take long to read
 def endpoint(address: str, port: str) -> tuple[str, int] | None:
     """Address (in its one canonical spelling) and port; None for what is none."""
     try:

@@ -1,7 +1,8 @@
 """A run with everything that tables, figures and texts are made of, and the choice of the pair that is drawn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from analyze.run.records import Baseline, Pair, Role, Run
 from analyze.run.statistics import Floats
 from analyze.run.transfers import MeasuredTransfer
 from analyze.units import si
+
+T = TypeVar("T")
 
 
 class NoSuchPairError(Exception):
@@ -32,13 +35,19 @@ class RunResults:
     transfers: tuple[MeasuredTransfer, ...]
     problems: tuple[str, ...]
     """What could not be read or kept, one line each."""
-    kept: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
-    """What was worked out of these results, by the name of who did: text, page and tables ask for the same."""
+    _worked_out: dict[Hashable, object] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """The run's name in tables and legends."""
         return self.run.name
+
+    def once(self, name: Hashable, work: Callable[[], T]) -> T:
+        """What `work` makes of these results, kept under a name that nobody else uses: text, page and tables ask for
+        the same."""
+        if name not in self._worked_out:
+            self._worked_out[name] = work()
+        return cast("T", self._worked_out[name])
 
     @property
     def indices(self) -> list[str]:
@@ -59,8 +68,10 @@ class RunResults:
 
     def transfer(self, pair: Pair, role: Role) -> MeasuredTransfer | None:
         """A pair's probe or data transfer."""
-        found = (one for one in self.transfers if one.pair.sequence == pair.sequence and one.transfer.role == role)
-        return next(found, None)
+        return self.once("transfers by pair", self._by_pair).get((pair.sequence, role))
+
+    def _by_pair(self) -> dict[tuple[int, Role], MeasuredTransfer]:
+        return {(one.pair.sequence, one.transfer.role): one for one in self.transfers}
 
     def choose(self, sequence: int | None) -> Choice:
         """The pair of this number, or the one whose data transfer had the lowest throughput."""

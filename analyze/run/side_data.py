@@ -48,9 +48,7 @@ class SideData:
 
 def side_data(results: RunResults) -> SideData:
     """Read once for each run; a file that cannot be read is absent."""
-    if not isinstance(found := results.kept.get("side_data"), SideData):
-        found = results.kept["side_data"] = _read(results)
-    return found
+    return results.once("side_data", lambda: _read(results))
 
 
 def receiver_ahead_s(results: RunResults) -> float | None:

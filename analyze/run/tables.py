@@ -126,7 +126,9 @@ def plan_rows(results: RunResults) -> list[PlanRow]:
 
 def metrics_rows(results: RunResults) -> list[MetricsRow]:
     """Table 2: for each index with transfers and then for all, probe and data."""
-    return [_metrics(results, index, role) for index in _groups(results) for role in ROLES]
+    return results.once(
+        "metrics", lambda: [_metrics(results, index, role) for index in _groups(results) for role in ROLES]
+    )
 
 
 def correlation_rows(results: RunResults) -> list[CorrelationRow]:

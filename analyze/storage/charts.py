@@ -1,6 +1,6 @@
 """The figures of a report on storage runs: the study's Figs. 2 to 6, one colour for each run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +11,12 @@ from analyze.run.statistics import Floats
 from analyze.storage.connections import opened_over_time
 from analyze.storage.measured import MeasuredTransaction
 from analyze.storage.records import DIRECTIONS
-from analyze.storage.round_trips import round_trips
+from analyze.storage.round_trips import HANDSHAKE, round_trips
 from analyze.storage.tables import Report
 from analyze.storage.throughput import ThroughputRow, throughput_bps
+
+_THROUGHPUT = Axis("throughput", "bit/s", log=True)
+_METHODS = ("icmp", "tcp", HANDSHAKE)
 
 
 def charts(reports: Sequence[Report]) -> list[Chart]:
@@ -54,10 +57,6 @@ def _all(reports: Sequence[Report]) -> list[Chart]:
     ]
 
 
-def _colour(number: int) -> str:
-    return RUNS[number % len(RUNS)]
-
-
 def _is_single(row: ThroughputRow) -> bool:
     return row.files == 1
 
@@ -81,84 +80,71 @@ def _throughput(
     wanted: Callable[[ThroughputRow], bool],
     place: Callable[[ThroughputRow], float],
 ) -> Chart:
+    def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
+        rows = [row for row in report.throughput if row.direction == direction and wanted(row)]
+        rows.sort(key=place)
+        kinds = {row.workload: place(row) for row in rows}
+        medians = _floats([row.throughput_bps.value for row in rows])
+        yield Series(report.label, _floats(list(kinds.values())), medians, colour, "line")
+        points = [
+            (kinds[one.transaction.workload], rate)
+            for one, rate in _rates(report, direction)
+            if one.transaction.workload in kinds
+        ]
+        each = np.array(points, np.float64).reshape(-1, 2)
+        yield Series(f"{report.label}, each", each[:, 0], each[:, 1], colour, "points", "ring")
+
     x = Axis("file size", "B", log=True) if wanted is _is_single else Axis("files in the bundle", "", log=True)
-    panels = []
-    for direction in reversed(DIRECTIONS):
-        series = []
-        for number, report in enumerate(reports):
-            rows = [row for row in report.throughput if row.direction == direction and wanted(row)]
-            rows.sort(key=place)
-            places = np.array([place(row) for row in rows], np.float64)
-            medians = _floats([row.throughput_bps.value for row in rows])
-            series.append(Series(report.label, places, medians, _colour(number), "line"))
-            kinds = {row.workload: place(row) for row in rows}
-            points = [
-                (kinds[one.transaction.workload], rate)
-                for one in report.run.transactions
-                if one.transaction.direction == direction
-                and one.transaction.workload in kinds
-                and (rate := throughput_bps(one)) is not None
-            ]
-            each = np.array(points, np.float64).reshape(-1, 2)
-            series.append(Series(f"{report.label}, each", each[:, 0], each[:, 1], _colour(number), "points", "ring"))
-        drawn = tuple(series)
-        panels.append(
-            Panel(direction, Axis("throughput", "bit/s", log=True), drawn, empty_note(drawn, "no such workload"))
-        )
+    panels = _panels(reports, reversed(DIRECTIONS), _THROUGHPUT, "no such workload", series)
     caption = "Lines are medians over repeats; each ring is a transaction."
-    return Chart(name, title, caption, x, tuple(panels), columns=2)
+    return Chart(name, title, caption, x, panels, columns=2)
 
 
 def _over_time(reports: Sequence[Report]) -> Chart:
-    panels = []
-    for direction in DIRECTIONS:
-        series = []
-        for number, report in enumerate(reports):
-            found = [
-                (one.transaction.start_ns, rate)
-                for one in report.run.transactions
-                if one.transaction.direction == direction and (rate := throughput_bps(one)) is not None
-            ]
-            start_ns = min((one.transaction.start_ns for one in report.run.transactions), default=0)
-            times = np.array([(time - start_ns) / 1e9 / 60 for time, _ in found], np.float64)
-            rates = np.array([rate for _, rate in found], np.float64)
-            series.append(Series(report.label, times, rates, _colour(number)))
-        drawn = tuple(series)
-        note = empty_note(drawn, "no transactions")
-        panels.append(Panel(direction, Axis("throughput", "bit/s", log=True), drawn, note))
+    def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
+        found = _rates(report, direction)
+        start_ns = min((one.transaction.start_ns for one in report.run.transactions), default=0)
+        times = np.array([(one.transaction.start_ns - start_ns) / 1e9 / 60 for one, _ in found], np.float64)
+        yield Series(report.label, times, _floats([rate for _, rate in found]), colour)
+
     return Chart(
         "figure-5-over-time",
         "Throughput along the runs",
         "Each point is a transaction, of whatever workload.",
         Axis("time since the run's first transaction", "min"),
-        tuple(panels),
+        _panels(reports, DIRECTIONS, _THROUGHPUT, "no transactions", series),
         shared_x=True,
     )
 
 
+def _rates(report: Report, direction: str) -> list[tuple[MeasuredTransaction, float]]:
+    """The transactions of a direction that have a throughput, with it."""
+    return [
+        (one, rate)
+        for one in report.run.transactions
+        if one.transaction.direction == direction and (rate := throughput_bps(one)) is not None
+    ]
+
+
 def _connections(reports: Sequence[Report]) -> Chart:
     """The workload of most files that all runs have, else each its own."""
-    panels = []
-    for direction in DIRECTIONS:
-        series = []
-        for number, report in enumerate(reports):
-            one = _usual_of_most_files(report, direction)
-            if one is None:
-                continue
-            times = np.sort(np.array([0.0, *opened_over_time(one)], np.float64))
-            end_s = (one.transaction.end_ns - one.transaction.start_ns) / 1e9
-            count = np.arange(len(times), dtype=np.float64)
-            times, count = np.append(times, max(end_s, times[-1])), np.append(count, count[-1])
-            name = f"{report.label}, {one.transaction.workload}"
-            series.append(Series(name, times, count, _colour(number), "steps"))
-        drawn = tuple(series)
-        panels.append(Panel(direction, Axis("connections opened", ""), drawn, empty_note(drawn, "no captures")))
+
+    def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
+        one = _usual_of_most_files(report, direction)
+        if one is None:
+            return
+        times = np.sort(np.array([0.0, *opened_over_time(one)], np.float64))
+        end_s = (one.transaction.end_ns - one.transaction.start_ns) / 1e9
+        count = np.arange(len(times), dtype=np.float64)
+        times, count = np.append(times, max(end_s, times[-1])), np.append(count, count[-1])
+        yield Series(f"{report.label}, {one.transaction.workload}", times, count, colour, "steps")
+
     return Chart(
         "figure-6a-connections",
         "Connections opened (SYNs) while the largest bundle is transferred",
         "Of each run the transaction with the middle number of connections.",
         Axis("time since the transaction's start", "s"),
-        tuple(panels),
+        _panels(reports, DIRECTIONS, Axis("connections opened", ""), "no captures", series),
         columns=2,
     )
 
@@ -172,58 +158,55 @@ def _usual_of_most_files(report: Report, direction: str) -> MeasuredTransaction 
 
 
 def _overhead(reports: Sequence[Report]) -> Chart:
-    panels = []
-    for direction in DIRECTIONS:
-        series = []
-        for number, report in enumerate(reports):
-            sizes = {(row.workload, row.direction): row.file_bytes for row in report.throughput}
-            rows = [row for row in report.overhead if row.direction == direction]
-            rows.sort(key=lambda row: sizes[row.workload, row.direction])
-            places = np.array([sizes[row.workload, row.direction] for row in rows], np.float64)
-            ratios = 100 * _floats([row.tcp_payload_ratio for row in rows]) - 100
-            series.append(Series(report.label, places, ratios, _colour(number), "line"))
-        drawn = tuple(series)
-        panels.append(
-            Panel(
-                direction, Axis("carried beyond the workload", "%", log=True), drawn, empty_note(drawn, "no captures")
-            )
-        )
+    def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
+        sizes = {row.workload: row.file_bytes for row in report.throughput if row.direction == direction}
+        rows = [row for row in report.overhead if row.direction == direction]
+        rows.sort(key=lambda row: sizes[row.workload])
+        ratios = 100 * _floats([row.tcp_payload_ratio for row in rows]) - 100
+        yield Series(report.label, _floats([sizes[row.workload] for row in rows]), ratios, colour, "line")
+
     return Chart(
         "figure-6b-overhead",
         "What TCP carried beyond the workload",
         "Payload of all connections to the service, each byte once, over the bytes of the objects.",
         Axis("size of a file", "B", log=True),
-        tuple(panels),
+        _panels(reports, DIRECTIONS, Axis("carried beyond the workload", "%", log=True), "no captures", series),
         columns=2,
     )
 
 
 def _round_trips(reports: Sequence[Report]) -> Chart:
-    methods = ("icmp", "tcp", "tcp handshake")
-    panels = []
-    for method in methods:
-        series = []
-        for number, report in enumerate(reports):
-            times = [
-                time
-                for (_, by), found in round_trips(report.run).items()
-                if by == method
-                for time in found
-                if time is not None
-            ]
-            ordered = np.sort(np.array(times, np.float64))
-            share = np.arange(1, len(ordered) + 1, dtype=np.float64) / max(len(ordered), 1) * 100
-            series.append(Series(report.label, ordered, share, _colour(number), "steps"))
-        drawn = tuple(series)
-        panels.append(Panel(method, Axis("share", "%"), drawn, empty_note(drawn, "none measured")))
+    def series(report: Report, method: str, colour: str) -> Iterator[Series]:
+        found = (times for (_, by), times in round_trips(report.run).items() if by == method)
+        ordered = np.sort(np.array([time for times in found for time in times if time is not None], np.float64))
+        share = np.arange(1, len(ordered) + 1, dtype=np.float64) / max(len(ordered), 1) * 100
+        yield Series(report.label, ordered, share, colour, "steps")
+
     return Chart(
         "figure-3-round-trips",
         "Round-trip times to the front ends",
         "Cumulative: the share of round trips that took no longer.",
         Axis("RTT", "s", log=True),
-        tuple(panels),
+        _panels(reports, _METHODS, Axis("share", "%"), "none measured", series),
         columns=3,
     )
+
+
+def _panels(
+    reports: Sequence[Report],
+    titles: Iterable[str],
+    y: Axis,
+    nothing: str,
+    series: Callable[[Report, str, str], Iterator[Series]],
+) -> tuple[Panel, ...]:
+    """A panel for each direction or method, in which `series` draws each run in the run's colour."""
+    panels = []
+    for title in titles:
+        drawn = tuple(
+            one for number, report in enumerate(reports) for one in series(report, title, RUNS[number % len(RUNS)])
+        )
+        panels.append(Panel(title, y, drawn, empty_note(drawn, nothing)))
+    return tuple(panels)
 
 
 def _floats(values: Sequence[float | None]) -> Floats:

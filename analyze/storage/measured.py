@@ -6,6 +6,7 @@ Captures are read some hundred in one go, because each file is open while it wai
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class Lookup:
     answered_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuredTransaction:
     """A transaction, its objects, and what its capture shows of them; `packets` is None without a capture."""
 
@@ -112,8 +113,9 @@ class MeasuredTransaction:
         complete = self.transaction.status == "complete"
         return complete and bool(self.objects) and len(self.objects) >= self.transaction.files
 
+    @cached_property
     def overhead(self) -> Overhead:
-        """Its connections to the service summed up."""
+        """Its connections to the service summed up: once for all tables."""
         total = Overhead()
         for connection in self.connections:
             total.add(connection.overhead_row)
@@ -152,12 +154,9 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     objects: dict[int, list[StoredObject]] = defaultdict(list)
     for one in run.objects:
         objects[one.transaction].append(one)
-    problems = list(run.problems)
+    problems, ports = list(run.problems), service_ports(run)
     contents = _contents(places, problems, progress)
-    measured = [
-        _measured(one, tuple(objects[one.number]), contents.get(one.number), service_ports(run))
-        for one in run.transactions
-    ]
+    measured = [_measured(one, tuple(objects[one.number]), contents.get(one.number), ports) for one in run.transactions]
     known = {one.number for one in run.transactions}
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:

@@ -130,7 +130,7 @@ def _why_not(one: MeasuredTransaction) -> str | None:
     if not one.whole:
         return "not all objects were transferred"
     # What the capture missed of the workload would be taken off the requests.
-    if _application_bytes(one.overhead()) < _workload_bytes(one):
+    if _application_bytes(one.overhead) < _workload_bytes(one):
         return (
             "TLS records that could not be followed, after loss or beyond the snap length"
             " (--snaplen 65535 keeps packets whole)"
@@ -150,7 +150,7 @@ def _workload_bytes(one: MeasuredTransaction) -> int:
 def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction], left_out: int) -> OverheadRow:
     total = Overhead()
     for one in found:
-        total.merge(one.overhead())
+        total.merge(one.overhead)
     moved = sum(map(_workload_bytes, found))
     parts = total.parts
     headers = ("link_bytes", "ip_bytes", "tcp_header_bytes", "tcp_option_bytes")

@@ -37,7 +37,7 @@ def transaction_rows(run: MeasuredRun) -> list[TransactionRow]:
 
 def _row(one: MeasuredTransaction) -> TransactionRow:
     transaction, captured = one.transaction, one.captured
-    overhead = one.overhead()
+    overhead = one.overhead
     return TransactionRow(
         transaction=transaction.number,
         workload=transaction.workload,

@@ -1,10 +1,11 @@
 """`make accuracy`: lab transfers, their truth, and what vmtrace, tshark and tcptrace read from their captures.
 
-Three parts, each with tables of its own in docs/accuracy.md:
+Four parts, each with tables of its own in docs/accuracy.md:
 * `numbers`: every ready scenario, judged by `lab.accuracy.demands`;
 * `causes`: pauses whose causes are known (`lab.accuracy.gap_causes`);
+* `stalls`: stalls longer than the probe, and transfers of many kinds without any (`lab.accuracy.gap_stalls`);
 * `limits`: verdicts, limiting factors over time and token buckets (`lab.accuracy.verdicts`).
-The parameters of the last two are drawn by a seed, which is the day unless it is given: no rule was made for it.
+The parameters of the last three are drawn by a seed, which is the day unless it is given: no rule was made for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import namespaces
-from lab.accuracy import confusion, demands, gap_causes, readings, tables, verdict_runs, verdicts
+from lab.accuracy import confusion, demands, gap_causes, gap_stalls, readings, tables, verdict_runs, verdicts
 from lab.accuracy.tables import Row
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
@@ -69,6 +70,15 @@ def _causes(arguments: argparse.Namespace) -> int:
     return 1 if any(score.false_stalls for score in measured.scores.values()) else 0
 
 
+def _stalls(arguments: argparse.Namespace) -> int:
+    out = _folder(arguments, "stalls")
+    measured = gap_stalls.measure(out, arguments.seed, arguments.each, no_runs=arguments.no_runs)
+    print("\n".join(gap_stalls.listed(measured)))
+    count = f"{measured.transfers} transfers, seed {arguments.seed}, {arguments.each} with a guest at either end"
+    _write_document("stalls", "\n".join([_where(count, arguments, "stalls"), *gap_stalls.sections(measured)]))
+    return 1 if measured.false_kinds else 0
+
+
 def _limits(arguments: argparse.Namespace) -> int:
     out = _folder(arguments, "limits")
     drawn = verdict_runs.draw(arguments.seed, arguments.each)
@@ -87,7 +97,12 @@ def _folder(arguments: argparse.Namespace, part: str) -> Path:
     return folder
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], int]] = {"numbers": _numbers, "causes": _causes, "limits": _limits}
+PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "numbers": _numbers,
+    "causes": _causes,
+    "stalls": _stalls,
+    "limits": _limits,
+}
 
 
 def _arguments() -> argparse.Namespace:
@@ -95,12 +110,17 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="only these, all else")
     today = datetime.datetime.now(datetime.UTC).date()
     parser.add_argument("--seed", type=int, default=int(today.strftime("%Y%m%d")), help="of what is drawn (the day)")
-    parser.add_argument("--each", type=int, default=4, help="transfers of each kind of limit (4)")
+    parser.add_argument(
+        "--each",
+        type=int,
+        default=4,
+        help="transfers of each kind of limit, and with a stalled guest at either end (4)",
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="these scenarios only, and print only")
     parser.add_argument("--quick", action="store_true", help="six scenarios, print only: for CI")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each scenario, with other dice each (1)")
     parser.add_argument("--out", type=Path, default=ROOT / "build/accuracy", help="folder of the runs")
-    parser.add_argument("--no-runs", action="store_true", help="judge only what is there (causes and limits)")
+    parser.add_argument("--no-runs", action="store_true", help="judge only what is there (all but numbers)")
     parser.add_argument("--keep", action="store_true", help="judge good runs that are there already, run the others")
     return parser.parse_args()
 

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lab import fate_log, namespaces, scenario, timing
@@ -263,8 +263,3 @@ def load(folder: Path) -> Made:
     events = [Event(int(row["start_ns"]), int(row["end_ns"]), Truth(row["truth"])) for row in rows]
     captures = {place: Path(facts[place]) for place in ("sender", "receiver", "middle") if place in facts}
     return Made(facts["name"], captures, facts["data_sender"], events, Truth(facts["otherwise"]))
-
-
-def with_seed(wanted: StalledGuest, seed: int) -> StalledGuest:
-    """The same with other dice."""
-    return replace(wanted, name=f"{wanted.name}-{seed}", seed=seed)

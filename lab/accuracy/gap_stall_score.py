@@ -2,8 +2,11 @@
 
 Pure: stalls, TCP_INFO and gaps in, counts and lists out. A stall counts if it began while data was being carried and
 lasted longer than the probe timeout of the data's sender (RFC 8985 section 7.2), by the sender's own TCP_INFO right
-before it. Linux arms its probe two ticks later and rounds to a tick: stalls that outlast that timer are counted apart,
-since in a shorter one no kernel has missed a timer. Whatever is told as a stall counts for precision, however short.
+before it. Linux arms its probe two ticks later and rounds to a tick, and in loss recovery or with segments reported out
+of order there is no probe but the retransmission timeout: stalls that outlast that timer are counted apart. In a
+shorter one no timer was missed: a path that held the acknowledgements for as long would have left the same packets, so
+that no capture of one side can tell. That follows from the truth alone, whatever is told. Whatever is told as a stall
+counts for precision, however short.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ _MS = 1_000_000
 _EDGE_NS = 5 * _MS
 LONGEST_ACKNOWLEDGEMENT_DELAY_NS = 200 * _MS
 """Added to the probe timeout when one segment is outstanding (Linux: `TCP_RTO_MIN`, RFC 8985's `MaxAckDelay`)."""
+_PROBED_STATES = (0, 2)
+"""`TCP_CA_Open` and `TCP_CA_CWR`: in no other does Linux schedule a probe (`tcp_schedule_loss_probe`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class SenderState:
     srtt_ns: int
     outstanding_segments: int
     tick_ns: int
+    retransmission_timeout_ns: int | None = None
+    """Where no probe is scheduled: the timer that is due instead."""
 
     @property
     def probe_timeout_ns(self) -> int:
@@ -39,14 +46,23 @@ class SenderState:
     @property
     def probe_timer_ns(self) -> int:
         """When Linux' own timer has fired for certain: `TCP_TIMEOUT_MIN` is two ticks, and one is for rounding."""
-        return self.probe_timeout_ns + 3 * self.tick_ns
+        return max(self.probe_timeout_ns, self.retransmission_timeout_ns or 0) + 3 * self.tick_ns
 
 
 def states(rows: Sequence[Mapping[str, int]]) -> list[SenderState]:
     """A table of TCP_INFO of the connection, in order of time."""
     # A retransmission timeout is a whole number of ticks.
     tick_ns = math.gcd(*(row["rto_us"] for row in rows)) * 1000
-    return [SenderState(row["time_ns"], row["rtt_us"] * 1000, row["unacked_segments"], tick_ns) for row in rows]
+    return [
+        SenderState(
+            row["time_ns"],
+            row["rtt_us"] * 1000,
+            row["unacked_segments"],
+            tick_ns,
+            None if row["ca_state"] in _PROBED_STATES else row["rto_us"] * 1000,
+        )
+        for row in rows
+    ]
 
 
 def state_before(known: Sequence[SenderState], time_ns: int) -> SenderState | None:

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,18 +47,37 @@ def sender_states(made: Made, folder: Path) -> list[SenderState]:
     return states(tcp_info.read_table(folder / f"tcp_info.{role}.csv"))
 
 
-def add_transfer(tallies: dict[str, StallTally], folder: Path) -> None:
+@dataclass(slots=True)
+class Measured:
+    """What was told of the transfers, by whose stall and where captured; those that could not be judged, and why."""
+
+    tallies: dict[str, StallTally] = field(default_factory=dict)
+    transfers: int = 0
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def false_kinds(self) -> set[str]:
+        """The transfers without any stall of which one was told."""
+        without = (tally for name, tally in self.tallies.items() if name.startswith(_WITHOUT))
+        return {alarm.name for tally in without for alarm in tally.false_alarms}
+
+
+_WITHOUT = "no stall"
+
+
+def add_transfer(measured: Measured, folder: Path) -> None:
     """Count one transfer: its stalls, if it has any, else whatever is told as one."""
     made = gap_runs.load(folder)
     hosts = {event.truth for event in made.events} & HOSTS
     if hosts and (stood_ns := gap_runs.longest_standstill_ns(folder)) > gap_runs.LONGEST_STANDSTILL_NS:
-        print(f"{folder.name} is left out: the emulator stood still for {stood_ns / 1e6:.0f} ms", flush=True)
+        measured.refused.append(f"{made.name} (the emulator stood still for {stood_ns / 1e6:.0f} ms)")
         return
+    measured.transfers += 1
     events = [*made.events, *gap_runs.unplanned_stalls(made, folder)]
     known = sender_states(made, folder) if hosts else []
-    kind = f"{next(iter(hosts))}" if hosts else "no stall"
+    kind = f"{next(iter(hosts))}" if hosts else _WITHOUT
     for place in Place:
-        tally = tallies.setdefault(f"{kind}, at the {place}", StallTally())
+        tally = measured.tallies.setdefault(f"{kind}, at the {place}", StallTally())
         for sender, direction in directions(analysis(made.captures[place])):
             gaps = gaps_of(direction)
             _check_listed(gaps, direction)
@@ -77,17 +97,41 @@ def _check_listed(gaps: list[Gap], direction: Mapping[str, Any]) -> None:
         )
 
 
-def _make(options: argparse.Namespace) -> None:
-    for name, run in gap_stall_runs.draw(options.seed, options.each).items():
-        folder = options.out / f"{name}-seed{options.seed}"
-        if options.only not in name or (folder / "made.json").exists():
+def measure(out: Path, seed: int, each: int, *, only: str = "", no_runs: bool = False) -> Measured:
+    """Makes the transfers of this seed that are missing, and judges those that are there."""
+    measured = Measured()
+    for name, run in gap_stall_runs.draw(seed, each).items():
+        folder = out / f"{name}-seed{seed}"
+        if only not in name:
             continue
-        made = run(folder)
-        if made is None:
-            print(f"{name}: the machine was too busy", flush=True)
-            continue
-        gap_runs.save(made, folder)
-        print(f"{name}: made", flush=True)
+        if not (folder / "made.json").exists():
+            made = None if no_runs else run(folder)
+            if made is None:
+                measured.refused.append(f"{name} ({'not made' if no_runs else 'the machine was too busy'})")
+                continue
+            gap_runs.save(made, folder)
+        add_transfer(measured, folder)
+        print(f"{name}: judged", file=sys.stderr, flush=True)
+    return measured
+
+
+def sections(measured: Measured) -> list[str]:
+    """The table in Markdown, line by line, and what was told where nothing stood still."""
+    lines = ["", *table(dict(sorted(measured.tallies.items()))).splitlines()]
+    kinds = ", ".join(sorted(measured.false_kinds)) or "none"
+    lines += ["", f"Transfers without a stall of which one is told: {kinds}."]
+    if measured.refused:
+        lines += ["", f"Not judged: {', '.join(measured.refused)}."]
+    return lines
+
+
+def listed(measured: Measured) -> list[str]:
+    """Each miss and each false alarm."""
+    found = []
+    for name, tally in sorted(measured.tallies.items()):
+        each = [str(one) for one in (*tally.missed, *tally.false_alarms)]
+        found += ["\n  ".join((f"{name}:", *each))] if each else []
+    return found
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -101,18 +145,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="part of the names of the transfers wanted")
     parser.add_argument("--no-runs", action="store_true", help="read only what is there")
     options = parser.parse_args(arguments)
-    if not options.no_runs:
-        _make(options)
-    tallies: dict[str, StallTally] = {}
-    transfers = [path.parent for path in sorted(options.out.glob("*/made.json")) if options.only in path.parent.name]
-    for folder in transfers:
-        add_transfer(tallies, folder)
-    for name, tally in sorted(tallies.items()):
-        lines = [str(each) for each in (*tally.missed, *tally.false_alarms)]
-        if lines:
-            print("\n  ".join((f"{name}:", *lines)))
-    print(f"\n{len(transfers)} transfers\n\n{table(dict(sorted(tallies.items())))}")
-    return 1 if any(tally.false_alarms for name, tally in tallies.items() if name.startswith("no stall")) else 0
+    measured = measure(options.out, options.seed, options.each, only=options.only, no_runs=options.no_runs)
+    print("\n".join([*listed(measured), "", f"{measured.transfers} transfers", *sections(measured)]))
+    return 1 if measured.false_kinds else 0
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.services import accepted, process
+from lab.services import accepted, process, site
 from lab.services.certificates import Certificates
 from lab.services.service import LOOPBACK, Place, Service
 
@@ -41,33 +40,25 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
     reason = missing_requirement()
     if reason:
         raise process.ServiceError(reason)
-    with tempfile.TemporaryDirectory(prefix="vmtrace-azurite-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        port = place.port or process.free_ports(place.address, 1, place.namespace)[0]
-        log_path, accepted_path, preload = folder / "azurite.log", folder / "accepted.log", folder / "accepted.cjs"
+    with site.prepared("azurite", certificates, place) as here:
+        preload = here.folder / "accepted.cjs"
         preload.write_text(accepted.NODE_PRELOAD)
         words = ["node", "--require", str(preload), str(_program())]
-        words += ["--blobHost", place.address, "--blobPort", str(port), "--location", str(folder / "data")]
+        words += ["--blobHost", place.address, "--blobPort", str(here.port), "--location", str(here.folder / "data")]
         words += ["--cert", str(certificates.chain_path), "--key", str(certificates.key_path)]
         # Without skipApiVersionCheck an SDK newer than Azurite is refused.
         words += ["--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-        ready = process.answers_https(place, port, certificates.ca_path, "/")
-        command = process.Command("azurite", words, {accepted.VARIABLE: str(accepted_path)}, log_path, ready)
-        with process.serving(command, place.namespace) as running:
-            url = _account_url(place, port)
-            yield Service(
-                name="azurite",
-                endpoint_url=url,
-                address=place.address,
-                port=port,
-                ca_path=certificates.ca_path,
-                environment=environment(url, certificates.ca_path),
-                tls_terminated_by=_terminator(),
-                log_path=log_path,
-                accepted_path=accepted_path,
-                accepted_before_ready=len(accepted.read(accepted_path)),
-                process_id=running.pid,
-            )
+        url = _account_url(here)
+        program = site.Program(
+            name="azurite",
+            words=words,
+            ready_path="/",
+            endpoint_url=url,
+            environment=environment(url, certificates.ca_path),
+            tls_terminated_by=_terminator(),
+        )
+        with here.serving(program) as service:
+            yield service
 
 
 def environment(url: str, ca_path: Path) -> dict[str, str]:
@@ -81,10 +72,10 @@ def environment(url: str, ca_path: Path) -> dict[str, str]:
     }
 
 
-def _account_url(place: Place, port: int) -> str:
+def _account_url(here: site.Site) -> str:
     """The account by its host name, as Azure has it, where the place has such a name; else by the path."""
-    by_name = place.host_name is not None and place.host_name.startswith(f"{ACCOUNT}.")
-    return place.url(port) if by_name else f"{place.url(port)}/{ACCOUNT}"
+    by_name = (here.place.host_name or "").startswith(f"{ACCOUNT}.")
+    return here.url if by_name else f"{here.url}/{ACCOUNT}"
 
 
 def _folder() -> Path:

@@ -32,7 +32,8 @@ HOST_NAMES = {
 }
 _ADDRESSES = {name: f"198.18.2.{number}" for number, name in enumerate(HOST_NAMES, 11)}
 _NAME_SERVER = "198.18.2.53"
-# A window of at most some 1 MB: a queue of the demo's size is never filled, and nothing is lost there.
+# A window of some 0.5 MB for each connection: the two that boto3 opens for an object of the demo fit into its path and
+# queue, so that nothing is lost there.
 _WINDOW = {"net.ipv4.tcp_rmem": "4096 131072 1048576"}
 _RESOLVER_FILES = Path("/etc/netns")  # `ip netns exec` mounts what is in here over /etc
 

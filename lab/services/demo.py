@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rtt", type=float, default=0.02, metavar="SECONDS", help="of the path (default 0.02)")
     parser.add_argument("--rate", type=float, default=100e6, metavar="BPS", help="of the path, bit/s (default 100e6)")
     parser.add_argument(
-        "--queue", type=int, default=500_000, metavar="BYTES", help="of the bottleneck (default 500000)"
+        "--queue", type=int, default=1_000_000, metavar="BYTES", help="of the bottleneck (default 1000000)"
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="services at the same time (default 2)")
     parser.add_argument(
@@ -149,7 +149,8 @@ def _tell_end(settings: Settings, status: int) -> None:
         truth = json.loads(settings.truth_path.read_text())
         print(
             f"{settings.provider}: done; {truth['server']}, TLS terminated by {truth['tls_terminated_by']}; "
-            f"{len(truth['connections_accepted'])} connections accepted by the server",
+            f"{len(truth['connections_accepted'])} connections accepted by the server, {truth['path_drops']} packets "
+            "dropped by the path",
             flush=True,
         )
         return

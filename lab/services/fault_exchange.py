@@ -9,6 +9,7 @@ import struct
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
+from xml.sax.saxutils import escape
 
 from lab.services import http_messages
 from lab.services.faults import Action, Fault
@@ -54,20 +55,19 @@ async def refuse(client: Stream, head: Head, fault: Fault, codes: Mapping[int, s
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     async for _ in http_messages.read_body(client.reader, http_messages.request_framing(head), head.length_bytes):
         pass
-    await client.send(answer(fault.status, head.start[0], codes))
+    code = fault.code or codes.get(fault.status, "Error")
+    words = f"<Code>{code}</Code><Message>{escape(fault.message)}</Message>"
+    if fault.detail:
+        words += f"<AuthenticationErrorDetail>{escape(fault.detail)}</AuthenticationErrorDetail>"
+    body = f'<?xml version="1.0" encoding="utf-8"?><Error>{words}</Error>'.encode()
+    await client.send(answer(fault.status, head.start[0], body, f"x-ms-error-code: {code}\r\n"))
     return not head.closes
 
 
-def answer(status: int, method: str, codes: Mapping[int, str]) -> bytes:
-    """An answer of the proxy's own; an error is in XML, as S3 and Azure word it."""
-    body = b""
-    code = codes.get(status, "Error")
-    if status >= 400:
-        body = f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>made by vmtrace lab</Message></Error>'.encode()
+def answer(status: int, method: str, body: bytes = b"", fields: str = "") -> bytes:
+    """An answer of the proxy's own, with XML as its body or with none."""
     head = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Error')}\r\n"
-    head += f"Content-Type: application/xml\r\nContent-Length: {len(body)}\r\n"
-    if status >= 400:
-        head += f"x-ms-error-code: {code}\r\n"
+    head += f"Content-Type: application/xml\r\nContent-Length: {len(body)}\r\n{fields}"
     return f"{head}\r\n".encode() + (b"" if method == "HEAD" else body)
 
 

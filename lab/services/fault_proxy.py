@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import ssl
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab.services import accepted, fault_server, faults, process
+from lab.services import fault_server, faults, site
 from lab.services.certificates import Certificates
 from lab.services.faults import Action, Fault
 from lab.services.service import LOOPBACK, Place, Service
@@ -55,14 +54,11 @@ def started(
     behind: Service, rules: Sequence[Fault], certificates: Certificates, place: Place = LOOPBACK
 ) -> Iterator[FaultProxy]:
     """A proxy in front of a running server, on the same network; raises `process.ServiceError` as the servers do."""
-    with tempfile.TemporaryDirectory(prefix="vmtrace-faults-") as name:
-        folder = Path(name)
-        port = place.port or process.free_ports(place.address, 1, place.namespace)[0]
-        settings_path, requests_path = folder / "settings.json", folder / "requests.jsonl"
-        log_path, accepted_path = folder / "proxy.log", folder / "accepted.log"
+    with site.prepared("faults", certificates, place) as here:
+        settings_path, requests_path = here.folder / "settings.json", here.folder / "requests.jsonl"
         settings = {
             "address": place.address,
-            "port": port,
+            "port": here.port,
             "server_address": behind.address,
             "server_port": behind.port,
             "ca": str(behind.ca_path),
@@ -71,31 +67,19 @@ def started(
             "azure": behind.name == "azurite",
             "faults": faults.to_json(rules),
             "requests": str(requests_path),
-            "accepted": str(accepted_path),
+            "accepted": str(here.accepted_path),
         }
         settings_path.write_text(json.dumps(settings))
-        words = [sys.executable, "-m", "lab.services.fault_server", str(settings_path)]
-        ready = process.answers_https(place, port, certificates.ca_path, fault_server.READY_PATH)
-        command = process.Command("the fault proxy", words, {}, log_path, ready)
-        with process.serving(command, place.namespace) as running:
-            service = _in_place_of(behind, place.url(port))
-            service = replace(
-                service,
-                address=place.address,
-                port=port,
-                ca_path=certificates.ca_path,
-                tls_terminated_by=f"asyncio of Python {sys.version.split()[0]} ({ssl.OPENSSL_VERSION})",
-                log_path=log_path,
-                accepted_path=accepted_path,
-                accepted_before_ready=len(accepted.read(accepted_path)),
-                process_id=running.pid,
-            )
-            yield FaultProxy(service, requests_path)
-
-
-def _in_place_of(behind: Service, url: str) -> Service:
-    """The service behind with every address of it turned into the proxy's."""
-    parts = urlsplit(behind.endpoint_url)
-    old = f"{parts.scheme}://{parts.netloc}"
-    environment = {name: value.replace(old, url) for name, value in behind.environment.items()}
-    return replace(behind, endpoint_url=behind.endpoint_url.replace(old, url), environment=environment)
+        parts = urlsplit(behind.endpoint_url)
+        old = f"{parts.scheme}://{parts.netloc}"
+        program = site.Program(
+            name="the fault proxy",
+            words=[sys.executable, "-m", "lab.services.fault_server", str(settings_path)],
+            ready_path=fault_server.READY_PATH,
+            # Those of the service behind, with every address of it turned into the proxy's.
+            endpoint_url=behind.endpoint_url.replace(old, here.url),
+            environment={name: value.replace(old, here.url) for name, value in behind.environment.items()},
+            tls_terminated_by=f"asyncio of Python {sys.version.split()[0]} ({ssl.OPENSSL_VERSION})",
+        )
+        with here.serving(program) as service:
+            yield FaultProxy(replace(service, name=behind.name, region=behind.region), requests_path)

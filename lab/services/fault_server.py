@@ -70,7 +70,7 @@ class _Proxy:
         try:
             while head := await http_messages.read_head(client.reader):
                 if head.start[1] == READY_PATH:
-                    await client.send(fault_exchange.answer(200, head.start[0], self._codes))
+                    await client.send(fault_exchange.answer(200, head.start[0]))
                     break
                 fault = self._chosen(head)
                 if fault and fault.action is Action.STATUS:

@@ -27,6 +27,8 @@ class Action(StrEnum):
 class Fault:
     """One rule. `path` is a regular expression searched in the request's target; None of `method` is any.
 
+    What STATUS says beside the status is `code` (left out: the service's usual one) and `message`, as S3 and Azure word
+    errors; Azure's reason for a refused signature is `detail`.
     `after_bytes` counts the body as sent: of the request where that has one, else of the answer (of the answer for all
     but RESET).
     """
@@ -37,6 +39,9 @@ class Fault:
     times: int = 1
     skip: int = 0
     status: int = 503
+    code: str = ""
+    message: str = "made by vmtrace lab"
+    detail: str = ""
     delay_s: float = 0.0
     after_bytes: int = 0
 

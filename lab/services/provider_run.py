@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab import namespaces
+from lab import fate_log, namespaces
 from lab.hosts import module_environment
 from lab.services import azurite, certificates, delayed_path, moto, swift
 from lab.services.certificates import Certificates, KeyKind
@@ -112,6 +112,9 @@ def run(settings: Settings) -> int:
                 "device_drops": path.path.device_drops(),
                 "status": status,
             }
+            log_path = path.path.log_path
+        # The log is whole once the path is down; these the services repeated, or their clients.
+        truth["path_drops"] = sum(fate.lost for fate in fate_log.stream_binary(log_path, 0))
     _write(settings.truth_path, truth)
     return status
 

@@ -15,16 +15,10 @@ BACKENDS = ("account", "container", "object")
 _BACKEND_ADDRESS = "127.0.0.1"  # in whatever namespace the servers run
 _MAX_FILE_BYTES = 5 * 1024**3 + 2  # Swift's own default
 _PROXY_LINE = (
-    "catch_errors gatekeeper healthcheck proxy-logging cache listing_formats bulk tempurl s3api tempauth copy slo dlo "
-    "versioned_writes symlink proxy-server"
+    "catch_errors gatekeeper healthcheck proxy-logging cache listing_formats bulk tempurl s3api tempauth copy "
+    "container_quotas slo dlo versioned_writes symlink proxy-server"
 )
-# Options of the proxy's filters that are not their defaults.
-_FILTERS: Mapping[str, Mapping[str, str]] = {
-    "cache": {"paste.filter_factory": "lab.services.swift_cache:filter_factory"},
-    "s3api": {"s3_acl": "false", "location": REGION, "check_bucket_owner": "false"},
-    "tempauth": {f"user_{USER.replace(':', '_')}": f"{KEY} .admin"},
-    "versioned_writes": {"allow_versioned_writes": "true", "allow_object_versioning": "true"},
-}
+TOKEN_LIFE_S = 86_400  # Swift's own default
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,7 @@ class Listeners:
     backend_ports: tuple[int, int, int]
 
 
-def write(folder: Path, listeners: Listeners, certificates: Certificates) -> Path:
+def write(folder: Path, listeners: Listeners, certificates: Certificates, token_life_s: int = TOKEN_LIFE_S) -> Path:
     """Write everything that the servers read; returns the folder of settings, `folder/etc`."""
     etc = folder / "etc"
     for path in (etc, folder / "node" / "d1", folder / "cache"):
@@ -49,7 +43,7 @@ def write(folder: Path, listeners: Listeners, certificates: Certificates) -> Pat
             "swift-constraints": {"max_file_size": str(_MAX_FILE_BYTES)},
         },
     )
-    _write(etc / "proxy-server.conf", _proxy(folder, listeners, certificates))
+    _write(etc / "proxy-server.conf", _proxy(folder, listeners, certificates, token_life_s))
     for name, port in zip(BACKENDS, listeners.backend_ports, strict=True):
         _write(etc / f"{name}-server.conf", _backend(folder, name, port))
     _write_rings(etc, listeners)
@@ -74,7 +68,19 @@ def _common(folder: Path, name: str, address: str, port: int) -> dict[str, str]:
     }
 
 
-def _proxy(folder: Path, listeners: Listeners, certificates: Certificates) -> dict[str, Mapping[str, str]]:
+def _filters(token_life_s: int) -> Mapping[str, Mapping[str, str]]:
+    """Options of the proxy's filters that are not their defaults."""
+    return {
+        "cache": {"paste.filter_factory": "lab.services.swift_cache:filter_factory"},
+        "s3api": {"s3_acl": "false", "location": REGION, "check_bucket_owner": "false"},
+        "tempauth": {f"user_{USER.replace(':', '_')}": f"{KEY} .admin", "token_life": str(token_life_s)},
+        "versioned_writes": {"allow_versioned_writes": "true", "allow_object_versioning": "true"},
+    }
+
+
+def _proxy(
+    folder: Path, listeners: Listeners, certificates: Certificates, token_life_s: int
+) -> dict[str, Mapping[str, str]]:
     tls = {"cert_file": str(certificates.chain_path), "key_file": str(certificates.key_path)}
     sections: dict[str, Mapping[str, str]] = {
         "DEFAULT": {**_common(folder, "proxy", listeners.address, listeners.port), **tls},
@@ -85,8 +91,9 @@ def _proxy(folder: Path, listeners: Listeners, certificates: Certificates) -> di
             "allow_account_management": "true",
         },
     }
+    filters = _filters(token_life_s)
     for name in _PROXY_LINE.split()[:-1]:
-        options = _FILTERS.get(name, {})
+        options = filters.get(name, {})
         if "paste.filter_factory" not in options:
             options = {"use": f"egg:swift#{name.replace('-', '_')}", **options}
         sections[f"filter:{name}"] = options

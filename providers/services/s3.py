@@ -166,8 +166,15 @@ class S3:
 
         But it does not when one GET breaks off: it writes the repetition behind what was there.
         """
+        from botocore.exceptions import ClientError
+
         self._sink = FromStart(sink)
-        self._client.download_fileobj(self._bucket, reference, self._sink, Config=self._transfer)  # type: ignore[arg-type]
+        try:
+            self._client.download_fileobj(self._bucket, reference, self._sink, Config=self._transfer)  # type: ignore[arg-type]
+        except ClientError as error:
+            if _code(error) in {"400", "403"}:  # the HEAD was refused, whose answer has no room for the reason
+                self.login()
+            raise
         return 0
 
     def delete(self, references: Sequence[str]) -> None:
@@ -198,14 +205,15 @@ class S3:
         self._client.close()
 
     def _exists(self) -> bool:
+        """Asked as `login` does: a HEAD that is refused would not tell a clock that is wrong from somebody's bucket."""
         from botocore.exceptions import ClientError
 
         try:
-            self._client.head_bucket(Bucket=self._bucket)
+            self.login()
         except ClientError as error:
             if _code(error) in {"404", "NoSuchBucket"}:
                 return False
-            if _code(error) in {"403", "301", "AccessDenied"}:  # of somebody else, or elsewhere
+            if _code(error) in {"403", "301", "AccessDenied", "PermanentRedirect"}:  # of somebody else, or elsewhere
                 return True
             raise
         return True

@@ -29,7 +29,7 @@ def hostile_trace(capture: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def evil_record(record: dict[str, Any]) -> dict[str, Any]:
         tls = {"version": HOSTILE, "cipher": HOSTILE, "sni": HOSTILE}
-        evidence = [{"text": HOSTILE, "frames": [1], "display_filter": HOSTILE}]
+        evidence = [{"text": HOSTILE, "frames": [1], "times_ns": [5], "display_filter": HOSTILE}]
         what_if = [{"change": HOSTILE, "goodput_bps": 1.0}]
         said = {"sentence": HOSTILE, "evidence": evidence, "what_if": what_if}
         return record | {"client": HOSTILE, "tls": tls, "verdict": record["verdict"] | said}

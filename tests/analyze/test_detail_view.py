@@ -118,7 +118,9 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
         "runner_up": "slow_start",
         "confidence": 0.8,
         "sentence": "The window was small.",
-        "evidence": [{"text": "the window", "frames": [3, 9], "display_filter": "frame.number in {3, 9}"}],
+        "evidence": [
+            {"text": "the window", "frames": [3, 9], "times_ns": [5, 6], "display_filter": "frame.number in {3, 9}"}
+        ],
         "what_if": [{"change": "twice the window", "goodput_bps": 2e6}],
         "undetermined_between": [],
     }

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from analyze.packet_series import ConnectionSeries, of_connections
 from analyze.report import connection, events, judgement
@@ -24,7 +25,7 @@ def test_a_retransmission_knows_its_trigger_and_where_its_bytes_were_first_sent(
     assert in_all == 1
     assert found["kind"] == "retransmission"
     assert found["cause"].startswith("fast retransmission")
-    first = rows.place(found["first_frame"])
+    first = rows.place(found["first_frame"], time_ns=0)
     assert first is not None
     assert rows.sequence[first] == rows.sequence[found["row"]] == 20_001 - 1
     assert found["waited_s"] == 0.025
@@ -74,8 +75,8 @@ def test_a_frame_number_that_two_files_have_is_no_place(transfer: Any) -> None:
         frame=np.array([1, 2, 1]), time_ns=np.array([5, 6, 7]), from_sender=rows.from_sender[:3], kind=rows.kind[:3],
         trigger=rows.trigger[:3], sequence=rows.sequence[:3], payload_bytes=rows.payload_bytes[:3],
     )  # fmt: skip
-    assert (twice.place(2), twice.place(1), twice.place(9)) == (1, None, None)
-    assert twice.place(1, 7) == 2, "the time tells them apart"
+    assert (twice.place(2, 6), twice.place(1, 6), twice.place(9, 6)) == (1, None, None)
+    assert (twice.place(1, 5), twice.place(1, 7)) == (0, 2), "the time tells them apart"
 
 
 def test_packets_say_what_they_are(transfer: Any) -> None:
@@ -104,6 +105,48 @@ def test_a_verdict_has_its_evidence_at_its_place(transfer: Any) -> None:
     assert bands[0][0] == 0.0
     assert all(start < end for start, end, _ in bands)
     assert {entry["factor"] for entry in judgement.legend(series)} >= {factor for _, _, factor in bands}
+
+
+def test_evidence_and_pauses_of_a_capture_in_parts_lead_to_their_packets(
+    new_capture: Any, transfer_into: Any, tmp_path: Path
+) -> None:
+    whole = transfer_into(new_capture(), segments=400, lost=(150, 290))
+    middle = len(whole.records) // 2
+    # A pause in the second part, between frames whose numbers the first part has, too.
+    behind = [later(record) for record in whole.records[middle + 40 :]]
+    parts = [whole.records[:middle], whole.records[middle : middle + 40] + behind]
+    paths = [tmp_path / name for name in ("1.pcap", "2.pcap")]
+    for path, records in zip(paths, parts, strict=True):
+        part = new_capture()
+        part.records.extend(records)
+        path.write_bytes(part.bytes())
+    (series,) = of_connections(read(*paths), [1])
+    rows = events.rows_of(series)
+    frames = [frame for one in judgement.verdict(series, rows)["evidence"] for frame in one["frames"]]
+    assert len(frames) >= 3
+    assert all(frame["row"] is not None and rows.frame[frame["row"]] == frame["frame"] for frame in frames)
+    assert len({frame["row"] for frame in frames if frame["row"] >= middle}) > 0, "some are of the second part"
+    longest = max(events.gaps(series, rows, 100), key=lambda gap: gap["length_s"])
+    assert longest["length_s"] > 2
+    assert longest["row"] == middle + 40
+    assert longest["time_s"] == (rows.time_ns[longest["row"]] - series.record["start_ns"]) / 1e9
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.pcap*")), ids=lambda path: path.name)
+def test_every_frame_of_the_evidence_has_its_moment(sample: Path) -> None:
+    trace = read(sample)
+    judged = [
+        one for one, factor in zip(*trace.true_values(("id", "verdict_factor")), strict=True) if factor is not None
+    ]
+    for series in of_connections(trace, judged):
+        rows = events.rows_of(series)
+        packets = dict(zip(rows.frame.tolist(), rows.time_ns.tolist(), strict=True))
+        for one in series.record["verdict"]["evidence"]:
+            told = dict(zip(one["frames"], one["times_ns"], strict=True))
+            apart = {frame for frame, time_ns in told.items() if packets[frame] != time_ns}
+            # The opening knows only its first frame; the last interval ends with the FIN behind the last data.
+            assert apart <= {one["frames"][0], one["frames"][-1]}
+            assert all(frame == rows.frame[0] or 0 < told[frame] - packets[frame] < 1e6 for frame in apart)
 
 
 def test_a_transfer_too_short_to_judge_says_so(transfer_into: Any, new_capture: Any) -> None:

@@ -74,7 +74,7 @@ class Stalls(Campaign):
                 transfers.append(replace(one, measures=measures))
             else:
                 transfers.append(one)
-        return replace(found, transfers=tuple(transfers), kept={})
+        return replace(found, transfers=tuple(transfers))
 
     def asked(self, factor: str = "host_stall") -> dict[str, IntervalFinding]:
         return {one.metric.name: one for one in interval_findings(self.results()) if one.factor == factor}
@@ -242,7 +242,7 @@ def test_a_factor_that_takes_much_time_of_slow_transfers_is_what_throughput_vari
         held = float(share[one.pair.sequence - 1])
         limits = json.dumps({"loss_recovery": [held, 1.0], "congestion_window": [1 - held, 1.0]})
         transfers.append(replace(one, measures=replace(one.measures, limits=limits)))
-    run = replace(found, transfers=tuple(transfers), kept={})
+    run = replace(found, transfers=tuple(transfers))
     by_name = {one.metric.name: one for one in variation(run).findings if one.role == "data"}
     assert by_name["limited_by_loss_recovery"].judgement == "varies_with"
     assert by_name["limited_by_congestion_window"].judgement == "rises_with"

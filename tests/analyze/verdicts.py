@@ -54,4 +54,4 @@ def with_verdicts(
             limit_intervals=None,
         )
         transfers.append(replace(one, measures=measures, transfer=replace(one.transfer, **transfer)))
-    return replace(results, transfers=tuple(transfers), kept={})
+    return replace(results, transfers=tuple(transfers))

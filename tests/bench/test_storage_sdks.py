@@ -17,5 +17,6 @@ def test_the_plain_clients_take_a_file_and_give_it_back(
     (tmp_path / "file").write_bytes(b"x" * 1000)
     for provider in ("s3", "swift"):
         with plain_client(provider, "bench-plain") as client:
+            client.login()
             client.upload(tmp_path / "file", provider)
             client.download(provider)

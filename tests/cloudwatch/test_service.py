@@ -1,5 +1,6 @@
 """boto3 asked: credentials, region, profile and role are its own; trouble is one line; no secret is kept."""
 
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -155,7 +156,8 @@ def test_boto3_is_imported_only_when_a_service_is_asked() -> None:
 
 def test_without_boto3_there_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(CloudWatchError, match=r"boto3 is needed .+: pip install 'vmtrace\[cloudwatch\]'"):
+    remedy = rf"boto3 is needed .+: {re.escape(sys.executable)} -m pip install boto3$"
+    with pytest.raises(CloudWatchError, match=remedy):
         open_service(Account(region=REGION))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("samples/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("samples/*.md"), ROOT / "lab/README.md"])
 PROMISED_TARGETS = {"setup", "install", "format", "lint", "types", "test", "fuzz", "bench", "accuracy", "demo", "docs"}
 
 
@@ -55,14 +55,24 @@ def test_every_make_target_named_exists(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_subcommand_and_option_named_exists(document: Path) -> None:
     wrong = []
-    commands = [part for line in shell_lines(document) for part in re.split(r" \| ", line)]
-    for line in commands:
-        words = shlex.split(line, comments=True)
-        if len(words) < 2 or Path(words[0]).name != "vmtrace" or words[1].startswith("-"):
+    for part in [part for line in shell_lines(document) for part in re.split(r" \| ", line)]:
+        before, *words = [*words_of(part)] or [""]
+        if Path(before).name != "vmtrace" or not words or words[0].startswith("-"):
             continue
-        options = {word.split("=")[0] for word in words[2:] if word.startswith("--")}
-        wrong += [f"{line}: no {option}" for option in options if not re.search(rf"{option}\b", help_of(words[1]))]
+        told = help_of(words[0])
+        if len(words) > 1 and re.search(rf"^    {re.escape(words[1])} ", told, re.MULTILINE):
+            told = help_of(words[0], words[1])
+        options = {word.split("=")[0] for word in words[1:] if word.startswith("--")}
+        wrong += [f"{part}: no {option}" for option in options if not re.search(rf"{option}\b", told)]
     assert wrong == []
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a command line, from the command on: `sudo -E` before it, and a comment after it, are none of it."""
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["sudo"]:
+        words = words[2:] if words[1:2] == ["-E"] else words[1:]
+    return words
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -71,8 +81,30 @@ def test_every_relative_link_leads_to_a_file(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_into_a_document_leads_to_a_heading(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", document.read_text())
+    wrong = [f"{name}#{anchor}" for name, anchor in links if anchor not in anchors(document, name)]
+    assert wrong == []
+
+
+def anchors(document: Path, name: str) -> set[str]:
+    """What the headings of a document that a link names (itself by no name) are called, as GitHub makes it of them."""
+    headings = re.findall(r"^#+ (.*)$", (document.parent / name if name else document).read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_the_order_ci_runs_is_the_order_the_readme_tells() -> None:
     run = ROOT / ".ci/run"
     assert os.access(run, os.X_OK)
     assert "make test" in run.read_text()
     assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_every_figure_that_can_be_written_is_explained() -> None:
+    source = "".join(path.read_text() for path in sorted((ROOT / "analyze").rglob("*.py")))
+    names = set(re.findall(r'"((?:figure-\d|along-the)[a-z0-9-]*)', source))
+    names |= set(re.findall(r'^NAME = "([a-z-]+)"', source, re.MULTILINE))
+    told = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("report", "run-report", "storage-report"))
+    assert len(names) > 12
+    assert {name for name in names if f"`{name}`" not in told} == set()

@@ -26,12 +26,14 @@ def counted(gaps: list[Gap], events: list[Event], place: Place = Place.SENDER) -
 
 def test_the_probe_timeout_is_that_of_rfc_8985_by_the_senders_own_round_trip() -> None:
     rows = [
-        {"time_ns": 5, "rtt_us": 30_000, "unacked_segments": 9, "rto_us": 210_000},
-        {"time_ns": 9, "rtt_us": 50_000, "unacked_segments": 1, "rto_us": 260_000},
+        {"time_ns": 5, "rtt_us": 30_000, "unacked_segments": 9, "rto_us": 210_000, "ca_state": 0},
+        {"time_ns": 9, "rtt_us": 50_000, "unacked_segments": 1, "rto_us": 260_000, "ca_state": 2},
+        {"time_ns": 11, "rtt_us": 50_000, "unacked_segments": 9, "rto_us": 260_000, "ca_state": 3},
     ]
     known = states(rows)
-    assert [state.probe_timeout_ns for state in known] == [60 * MS, 300 * MS]
-    assert known[0].probe_timer_ns == 90 * MS  # three ticks of 10 ms
+    assert [state.probe_timeout_ns for state in known] == [60 * MS, 300 * MS, 100 * MS]
+    # Three ticks of 10 ms more; in loss recovery there is no probe but the retransmission timeout.
+    assert [state.probe_timer_ns for state in known] == [90 * MS, 330 * MS, 290 * MS]
     assert state_before(known, 8) is known[0]
     assert state_before(known, 4) is None
 

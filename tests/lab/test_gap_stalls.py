@@ -20,6 +20,12 @@ def document(cause: str, side: str) -> dict[str, object]:
     return {"connections": [{"client": "198.18.1.1:4", "server": "198.18.2.1:5", **ways}]}
 
 
+def keep(out: Path, made: Made) -> None:
+    folder = out / f"{made.name}-seed1"
+    folder.mkdir()
+    gap_runs.save(made, folder)
+
+
 @pytest.mark.parametrize(
     ("cause", "side", "status"),
     [
@@ -32,10 +38,13 @@ def test_a_stall_told_in_either_direction_of_a_transfer_without_one_is_false(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str, side: str, status: int
 ) -> None:
     captures = {"sender": tmp_path / "s.pcap", "receiver": tmp_path / "r.pcap"}
-    (tmp_path / "quiet").mkdir()
-    gap_runs.save(Made("quiet", captures, "198.18.1.1", []), tmp_path / "quiet")
+    keep(tmp_path, Made("losses", captures, "198.18.1.1", []))
     monkeypatch.setattr(gap_stalls, "analysis", lambda _: document(cause, side))
     assert gap_stalls.main(["--out", str(tmp_path), "--no-runs"]) == status
+    text = "\n".join(gap_stalls.sections(gap_stalls.measure(tmp_path, 1, 2, only="losses", no_runs=True)))
+    assert f"of which one is told: {'losses-seed1' if status else 'none'}." in text
+    assert "| no stall, at the sender | 0 | 0 |  |" in text
+    assert "Not judged: losses-in-bursts (not made)." in text
 
 
 def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
@@ -43,8 +52,7 @@ def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
 ) -> None:
     told = document("local_host_stall", "client_to_server")
     hidden = json.loads(json.dumps(told).replace('"stalls": 1', '"stalls": 2'))
-    (tmp_path / "quiet").mkdir()
-    gap_runs.save(Made("quiet", {"sender": tmp_path, "receiver": tmp_path}, "198.18.1.1", []), tmp_path / "quiet")
+    keep(tmp_path, Made("losses", {"sender": tmp_path, "receiver": tmp_path}, "198.18.1.1", []))
     monkeypatch.setattr(gap_stalls, "analysis", lambda _: hidden)
     with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):
         gap_stalls.main(["--out", str(tmp_path), "--no-runs"])

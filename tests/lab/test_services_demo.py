@@ -139,6 +139,13 @@ def test_the_demo_runs_every_service_and_says_what_terminated_tls(done: tuple[Pa
 
 @pytest.mark.root
 @pytest.mark.parametrize("provider", STAND_INS)
+def test_the_path_drops_nothing_by_its_own_log(done: tuple[Path, str], provider: str) -> None:
+    assert run_of(done[0], provider).truth["path_drops"] == 0
+    assert "0 packets dropped by the path" in done[1]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("provider", STAND_INS)
 def test_the_captures_hold_the_connections_that_the_server_itself_accepted(
     done: tuple[Path, str], provider: str
 ) -> None:
@@ -270,3 +277,11 @@ def test_a_thousand_small_objects_are_captured_without_losing_a_packet(tmp_path:
             counted = {key: interface["after"][key] - interface["before"][key] for key in interface["before"]}
             assert capture["written"] == counted["rx_packets"] + counted["tx_packets"]
             assert capture["wire_bytes"] == counted["rx_bytes"] + counted["tx_bytes"]
+
+
+@pytest.mark.root
+def test_the_tls_handshake_of_a_service_costs_the_same_on_each_of_its_connections(done: tuple[Path, str]) -> None:
+    for one in report(done[0]):
+        costs = {row["parts_bytes"]["tls_handshake"] / row["connections"] for row in one["overhead"]}
+        assert len(costs) == 1
+        assert 2_000 < costs.pop() < 10_000

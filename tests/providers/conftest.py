@@ -31,9 +31,22 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
 
 
 @pytest.fixture
-def bench(request: pytest.FixtureRequest, client_of: Callable[[Server], None]) -> Bench:
+def server_of(request: pytest.FixtureRequest) -> Callable[[str], Server]:
+    """The real server for the service of a name, started when it is asked for the first time."""
+
+    def asked(name: str) -> Server:
+        server: Server = request.getfixturevalue(SERVERS[name])
+        return server
+
+    return asked
+
+
+@pytest.fixture
+def bench(
+    request: pytest.FixtureRequest, server_of: Callable[[str], Server], client_of: Callable[[Server], None]
+) -> Bench:
     name: str = request.param
-    client_of(request.getfixturevalue(SERVERS[name]))
+    client_of(server_of(name))
     options = {"api": "vault"} if name == "glacier-vault" else {}
     fast = {"azure-blob": {"retry_total": "0"}, "swift": {"retries": "0"}}
     return Bench(

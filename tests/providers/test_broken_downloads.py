@@ -16,26 +16,24 @@ from providers.files import craft
 from providers.from_start import FromStart
 from providers.plan import Workload
 from providers.service import Target
+from tests.providers.real_services import SOME
 
-SERVERS = {"s3": "swift_service", "swift": "swift_service", "azure-blob": "azurite_service"}
 SIZE = 300_000
 
 
 @pytest.mark.parametrize("action", [Action.TRUNCATE, Action.RESET])
-@pytest.mark.parametrize(
-    "provider", [pytest.param(name, marks=pytest.mark.may_skip if "azure" in name else ()) for name in SERVERS]
-)
+@pytest.mark.parametrize("provider", SOME)
 def test_a_broken_download_arrives_whole(
     provider: str,
     action: Action,
-    request: pytest.FixtureRequest,
+    server_of: Callable[[str], Server],
     chain: Certificates,
     client_of: Callable[[Server], None],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    server = request.getfixturevalue(SERVERS[provider])
-    with fault_proxy.started(server, [Fault(action, "GET", "/object$", after_bytes=123_456)], chain) as proxy:
+    breaks_off = Fault(action, "GET", "/object$", after_bytes=123_456)
+    with fault_proxy.started(server_of(provider), [breaks_off], chain) as proxy:
         client_of(proxy.service)
         adapter = registry.find(provider)
         service = registry.build(adapter, Target(adapter.name, f"vmtrace-{os.urandom(6).hex()}"))

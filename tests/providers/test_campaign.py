@@ -20,6 +20,7 @@ from providers.order import Order
 from providers.plan import Plan, Workload
 from providers.prices import load_prices
 from tests.providers.fakes import Memory
+from tests.providers.real_services import SOME
 
 PLAN = Plan("small", (Workload("one", 1, 3000), Workload("three", 3, 100)), repeat=2)
 
@@ -217,22 +218,21 @@ def test_a_run_over_a_real_service_has_every_packet_of_every_connection(
     assert swift_service.connections_accepted() > before
 
 
-@pytest.mark.parametrize("provider", ["s3", "swift", pytest.param("azure-blob", marks=pytest.mark.may_skip)])
+@pytest.mark.parametrize("provider", SOME)
 def test_retries_of_each_sdk_are_counted_and_told_by_direction(
     provider: str,
-    request: pytest.FixtureRequest,
+    server_of: Callable[[str], Server],
     chain: Certificates,
     client_of: Callable[[Server], None],
     tmp_path: Path,
 ) -> None:
-    server = request.getfixturevalue("azurite_service" if provider == "azure-blob" else "swift_service")
     rules = [
         Fault(Action.STATUS, "PUT", "0001/00001", status=503),
         Fault(Action.RESET, "PUT", "0001/00002"),
         Fault(Action.STATUS, "GET", "0001/00001", status=500),
     ]
     options = {"azure-blob": {"initial_backoff": "0"}}.get(provider, {})
-    with fault_proxy.started(server, rules, chain) as proxy:
+    with fault_proxy.started(server_of(provider), rules, chain) as proxy:
         plan = Plan("p", (Workload("two", 2, 50_000),))
         end = real(tmp_path / "run", proxy.service, client_of, provider, plan=plan, options=options)
         assert [request.fault for request in proxy.requests() if request.fault] == [
@@ -251,17 +251,16 @@ def test_retries_of_each_sdk_are_counted_and_told_by_direction(
     assert [one["retries"] for one in lines(tmp_path / "run", "transactions")] == [2, 1]
 
 
-@pytest.mark.parametrize("provider", ["s3", "swift", pytest.param("azure-blob", marks=pytest.mark.may_skip)])
+@pytest.mark.parametrize("provider", SOME)
 def test_a_body_that_was_changed_on_its_way_is_a_read_error(
     provider: str,
-    request: pytest.FixtureRequest,
+    server_of: Callable[[str], Server],
     chain: Certificates,
     client_of: Callable[[Server], None],
     tmp_path: Path,
 ) -> None:
-    server = request.getfixturevalue("azurite_service" if provider == "azure-blob" else "swift_service")
     rules = [Fault(Action.CORRUPT, "GET", "0001/00001", after_bytes=1000)]
-    with fault_proxy.started(server, rules, chain) as proxy:
+    with fault_proxy.started(server_of(provider), rules, chain) as proxy:
         plan = Plan("p", (Workload("one", 1, 50_000),))
         end = real(tmp_path / "run", proxy.service, client_of, provider, plan=plan)
     assert [one["outcome"] for one in lines(tmp_path / "run", "objects")] == ["done", "read_error"]

@@ -1,5 +1,6 @@
 """Services are found by name, and imported only when they are asked for."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -43,7 +44,8 @@ def test_no_sdk_is_imported_before_a_client_is_built() -> None:
 
 def test_a_missing_sdk_is_told_of_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "swiftclient", None)
-    with pytest.raises(ProvidersError, match=r"pip install 'vmtrace\[swift\]'"):
+    remedy = rf"in the clone of vmtrace, {re.escape(sys.executable)} -m pip install '\.\[swift\]'$"
+    with pytest.raises(ProvidersError, match=remedy):
         registry.build(registry.find("swift"), Target("swift", "box"))
 
 

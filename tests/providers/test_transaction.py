@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from capture.errors import CaptureError
+from capture.interruption import Interruption
 from providers.errors import ErrorKind, ServiceError
 from providers.exchanges import HttpObserver
 from providers.files import craft
-from providers.interruption import Interruption
 from providers.journal import Journal, outstanding
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recorded, Recording

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from capture.interruption import Interruption
 from providers.errors import ErrorKind, ServiceError
 from providers.exchanges import HttpObserver
 from providers.files import craft
-from providers.interruption import Interruption
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.transfer import Item, Job, Mover, Tally
 from tests.providers.fakes import FakeService, Memory, meant

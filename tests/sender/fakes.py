@@ -8,10 +8,10 @@ from pathlib import Path
 
 from capture.errors import CaptureError
 from capture.health import CaptureHealth
+from capture.interruption import Interruption
 from capture.offload import read_offload
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
-from sender.interruption import Interruption
 from sender.plan import Plan
 from sender.wire.errors import WireError
 from sender.wire.records import (
@@ -43,7 +43,7 @@ class FastInterruption(Interruption):
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        with self.waiting():
+        with self.allowed():
             pass
 
 

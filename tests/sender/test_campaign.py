@@ -348,7 +348,7 @@ def test_memory_stays_flat_over_thousands_of_pairs(
 
     # What the disk does takes no memory, and a lot of time.
     monkeypatch.setattr(sender.run_folder, "append_line", lambda *_: None)
-    monkeypatch.setattr(sender.run_folder, "write_aside", lambda *_: None)
+    monkeypatch.setattr(sender.run_folder, "write_run_state", lambda *_: None)
     setting = Setting(new_run(dataclasses.replace(plan, repeat=700)), FakeFarSide())
     sizes: list[int] = []
 

@@ -1,6 +1,7 @@
 """The progress bar: for people who wait, and nobody else."""
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,3 +77,32 @@ def test_nothing_is_drawn_where_it_is_not_wanted(
     with Bar([], wanted=False) as bar:
         bar(1)
     assert terminal.text == ""
+
+
+def test_what_is_being_made_is_told_after_the_patience_and_reading_in_between_is_shown(
+    install_terminal: Callable[[], Terminal], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(bytes(2000))
+    monkeypatch.setattr(progress, "_PATIENCE_S", -1.0)
+    terminal = install_terminal()
+    with Bar([str(tmp_path / "a")], wanted=True) as bar:
+        bar(2000)
+        with bar.making("report.html"):
+            bar(10)  # the file is read once more
+            bar(2000)
+            wait_for(lambda: "making report.html" in terminal.text)
+    assert terminal.text.index("reading") < terminal.text.index("making report.html")
+
+
+def test_what_is_made_at_once_is_not_told(install_terminal: Callable[[], Terminal]) -> None:
+    terminal = install_terminal()
+    with Bar(wanted=True) as bar, bar.making("report.html"):
+        pass
+    assert terminal.text == ""
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert condition()

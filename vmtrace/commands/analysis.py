@@ -53,7 +53,8 @@ def run(request: Request) -> int:
             return Exit.FAILED
         _check_connections(trace, request.connections)
         failures += _say_empty(trace)
-        outputs = Outputs(trace, request, allowance, ranges)
+        trace.keep_until_exit()
+        outputs = Outputs(trace, request, bar, allowance, ranges)
         # Who asks for JSON has a program read it, not eyes.
         if not request.quiet and request.json is None:
             outputs.print()
@@ -214,13 +215,15 @@ class Outputs:
         self,
         trace: Trace,
         request: Request,
-        allowance: "Allowance | None" = None,
-        ranges: "AddressRanges | None" = None,
+        bar: Bar,
+        allowance: "Allowance | None",
+        ranges: "AddressRanges | None",
     ) -> None:
         self._trace = trace
         self._request = request
         self._allowance = allowance
         self._ranges = ranges
+        self._bar = bar
 
     def print(self) -> None:
         """The human answer on standard output."""
@@ -253,7 +256,7 @@ class Outputs:
             *wanted(request.figures, self._write_figures),
             *wanted(request.report, self._write_report),
         )
-        return write_all(tasks, debug=request.debug)
+        return write_all(tasks, debug=request.debug, making=self._bar.making)
 
     def _write_json(self, place: str) -> None:
         with opened(place) as write:

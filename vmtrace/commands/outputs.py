@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from vmtrace.errors import CommandError, complain, describe, guarded_output
 
@@ -16,8 +16,14 @@ STANDARD_OUTPUT = "-"
 """Where JSON is asked for instead of in a file."""
 _NAME = "standard output"
 
-Task = Callable[[], None]
-Place = TypeVar("Place")
+Place = TypeVar("Place", str, Path)
+
+
+class Task(NamedTuple):
+    """An output that is to be written."""
+
+    place: str | Path
+    write: Callable[[], None]
 
 
 @contextmanager
@@ -45,15 +51,20 @@ def human_answer(*, no_color: bool, piped_width: int = 120) -> "Iterator[Console
 def wanted(place: Place | None, write: Callable[[Place], None]) -> Iterator[Task]:
     """The writing of an output, if a place for it was given."""
     if place is not None:
-        yield partial(write, place)
+        yield Task(place, partial(write, place))
 
 
-def write_all(tasks: Iterable[Task], *, debug: bool) -> list[str]:
-    """Do all of them; returns one line for each that failed."""
+def write_all(
+    tasks: Iterable[Task], *, debug: bool, making: Callable[[str], AbstractContextManager[None]] | None = None
+) -> list[str]:
+    """Do all of them; returns one line for each that failed. `making` says what is being made, while it is."""
     failures = []
-    for task in tasks:
+    for place, write in tasks:
+        # Nothing but the output itself goes where standard output may show.
+        told = nullcontext() if making is None or place == STANDARD_OUTPUT else making(Path(place).name)
         try:
-            task()
+            with told:
+                write()
         except OSError as error:
             failures.append(f"cannot write {describe(error)}")
             complain(failures[-1])

@@ -10,6 +10,7 @@ from analyze.run.run_folder import inside_or_new
 from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.errors import CommandError, Exit, UsageError
+from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from analyze.run.chart import Chart
@@ -83,6 +84,8 @@ class Outputs:
         self._runs = list(runs)
         self._choices = list(choices)
         self._request = request
+        self._page: Path | None = None
+        """Where the page is, once it is written."""
 
     def print(self) -> None:
         """The human answer on standard output."""
@@ -104,7 +107,11 @@ class Outputs:
             *wanted(request.figures, self._write_figures),
             *wanted(request.html, self._write_html),
         )
-        return write_all(tasks, debug=request.debug)
+        failures = write_all(tasks, debug=request.debug, making=Bar(wanted=not request.quiet).making)
+        if self._page is not None and not request.quiet and request.json is None:
+            with answer():
+                print(f"\nreport, to open in a browser: {self._page}")
+        return failures
 
     def _write_json(self, place: str) -> None:
         from analyze.document import as_bytes
@@ -128,9 +135,7 @@ class Outputs:
         from analyze.run.page import write_page_of
 
         write_page_of(self._runs, self._charts, self._provenance, path)
-        if not self._request.quiet and self._request.json is None:
-            with answer():
-                print(f"\nreport, to open in a browser: {path}")
+        self._page = path
 
     @cached_property
     def _charts(self) -> "list[Chart]":

@@ -114,6 +114,8 @@ class Outputs:
     def __init__(self, reports: "Sequence[Report]", arguments: argparse.Namespace) -> None:
         self._reports = list(reports)
         self._arguments = arguments
+        self._page: Path | None = None
+        """Where the page is, once it is written."""
 
     def print(self) -> None:
         """The human answer on standard output."""
@@ -131,7 +133,11 @@ class Outputs:
             *wanted(arguments.figures, self._write_figures),
             *wanted(arguments.html, self._write_html),
         )
-        return write_all(tasks, debug=False)
+        failures = write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
+        if self._page is not None and not arguments.quiet and arguments.json is None:
+            with answer():
+                print(f"\nreport, to open in a browser: {self._page}")
+        return failures
 
     def _write_json(self, place: str) -> None:
         from analyze.document import as_bytes
@@ -156,9 +162,7 @@ class Outputs:
         from analyze.storage.page import write_page_of
 
         write_page_of(self._reports, self._charts, provenance(self._reports), path)
-        if not self._arguments.quiet and self._arguments.json is None:
-            with answer():
-                print(f"\nreport, to open in a browser: {path}")
+        self._page = path
 
     @cached_property
     def _charts(self) -> "list[Chart]":

@@ -35,8 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift; a beginning is enough")
     add("--out", metavar="RUN", type=Path, required=True, help="folder to be made for the run")
-    service = parser.add_argument_group("the service")
-    add = service.add_argument
+    add = parser.add_argument_group("the service").add_argument
     add(
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
     )
@@ -46,26 +45,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
     add("--option", metavar="NAME=VALUE", action="append", default=[], help="of the service; a wrong one lists them")
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
-    plan = parser.add_argument_group("the plan")
-    add = plan.add_argument
+    add = parser.add_argument_group("the plan").add_argument
     add("--plan", metavar="NAME|FILE", default="bocchi2014", help="bocchi2014 (default) or a TOML file")
     add("--workload", metavar="NAME", action="append", default=[], help="only this one of the plan; may be repeated")
     add("--repeat", metavar="N", help="how often, instead of what the plan says")
     add("--scale", metavar="X", help="multiply sizes and pauses")
     add("--quick", action="store_true", help="once, without pauses and without files beyond 10 MB")
-    limits = parser.add_argument_group("limits")
-    add = limits.add_argument
+    add = parser.add_argument_group("limits").add_argument
     add("--max-bytes", metavar="SIZE", help="never move more than this, repeats included")
     add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
     add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or bocchi2014 (those of 2014)")
-    packets = parser.add_argument_group("packets")
-    add = packets.add_argument
+    add = parser.add_argument_group("packets").add_argument
     add("--interface", metavar="IF", help="default: the one towards the service")
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
     add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
-    out = parser.add_argument_group("output")
-    add = out.add_argument
+    add = parser.add_argument_group("output").add_argument
     add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
     add("--quiet", "-q", action="store_true", help="print only what goes wrong")

@@ -102,9 +102,7 @@ class Variation:
 
 def variation(results: RunResults) -> Variation:
     """The answer for a run, worked out once."""
-    if not isinstance(found := results.kept.get("variation"), Variation):
-        found = results.kept["variation"] = _work_out(results)
-    return found
+    return results.once("variation", lambda: _work_out(results))
 
 
 def _work_out(results: RunResults) -> Variation:

@@ -95,9 +95,7 @@ class IntervalFinding:
 
 def interval_findings(results: RunResults) -> list[IntervalFinding]:
     """Every metric against every factor that has enough intervals, the factor with most of them first."""
-    if not isinstance(found := results.kept.get("interval_findings"), list):
-        found = results.kept["interval_findings"] = _find(results)
-    return found
+    return results.once("interval_findings", lambda: _find(results))
 
 
 @dataclass(frozen=True, slots=True)

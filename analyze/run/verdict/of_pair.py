@@ -51,9 +51,7 @@ class PairVerdict:
 
 def pair_verdicts(results: RunResults) -> list[PairVerdict]:
     """One for each complete pair, in order."""
-    if not isinstance(found := results.kept.get("pair_verdicts"), list):
-        found = results.kept["pair_verdicts"] = [_of_pair(results, pair) for pair in results.run.complete_pairs]
-    return found
+    return results.once("pair_verdicts", lambda: [_of_pair(results, pair) for pair in results.run.complete_pairs])
 
 
 def _of_pair(results: RunResults, pair: Pair) -> PairVerdict:

@@ -94,9 +94,7 @@ class RunVerdict:
 
 def run_verdicts(results: RunResults) -> list[RunVerdict]:
     """Over all transfers, over the probes and over the data transfers."""
-    if not isinstance(found := results.kept.get("run_verdicts"), list):
-        found = results.kept["run_verdicts"] = [_of_scope(results, scope) for scope in SCOPES]
-    return found
+    return results.once("run_verdicts", lambda: [_of_scope(results, scope) for scope in SCOPES])
 
 
 def run_verdict(results: RunResults) -> RunVerdict:

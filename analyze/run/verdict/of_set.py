@@ -6,6 +6,7 @@ which are compared as every metric of two runs is (`analyze.run.changes`).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from analyze.run.changes import LIMITED_BY, Change, RunComparison, compare_runs
 from analyze.run.records import ROLES, Role
@@ -52,13 +53,12 @@ def verdict_changes(runs: Sequence[RunResults]) -> list[VerdictChange]:
     """Every run against the first one; nothing for one run alone."""
     if not runs:
         return []
-    kept = runs[0].kept
-    key = f"verdict_changes {[id(run) for run in runs]}"
-    if not isinstance(found := kept.get(key), list):
-        found = kept[key] = [
-            verdict_change(compare_runs(runs[0], run, only=lambda metric: metric in LIMITED_BY)) for run in runs[1:]
-        ]
-    return found
+    first = runs[0]
+    return [first.once(("verdict_change", id(run)), partial(_change_between, first, run)) for run in runs[1:]]
+
+
+def _change_between(first: RunResults, other: RunResults) -> VerdictChange:
+    return verdict_change(compare_runs(first, other, only=LIMITED_BY.__contains__))
 
 
 def verdict_change(comparison: RunComparison) -> VerdictChange:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analyze.run.results import RunResults
 from analyze.run.verdict.evidence import Evidence
 from analyze.run.verdict.of_run import RunVerdict, run_verdicts
-from analyze.units import count, printable, si
+from analyze.units import count, printable
 
 _PIECES_SHOWN = 3
 
@@ -32,9 +32,3 @@ def place(piece: Evidence) -> str:
     """Which transfer, and the capture that the frames are of."""
     where = f" ({printable(piece.file)})" if piece.file else ""
     return f"pair {count(piece.sequence)} {piece.role}{where}"
-
-
-def what_if_words(found: RunVerdict) -> Iterator[str]:
-    """What each change would bring."""
-    for one in found.what_if:
-        yield f"with {one.change}: {si(one.goodput_bps, 'bit/s')} ({count(one.transfers)} transfers faster)"

@@ -44,9 +44,25 @@ fn answer(talk: Talk, time: f64, n: i32, made: f64) -> Talk {
     talk.server(time, ack((i64::from(n) - 49) * 1000).tsval(2_000_000 + made as u32).tsecr(1_000_000 + n as u32))
 }
 
-/// Beside the sender: full segments every millisecond, each acknowledged after [`RTT`], from 50 to 449 ms. The last
-/// acknowledgement seen at 449 ms is that of segment 429; segments to 449 are outstanding.
+/// Round trip while no queue stands, ms: it takes until 100 ms for one to stand before the path.
+const EMPTY_RTT: i32 = 12;
+
+/// Beside the sender: full segments every millisecond, from 50 to 449 ms, each acknowledged after [`EMPTY_RTT`], later after
+/// [`RTT`]. The last acknowledgement seen at 449 ms is that of segment 429; segments to 449 are outstanding.
 fn running() -> Talk {
+    let talk = Talk::seen_at_client(RTT).with_timestamps();
+    (50..450).fold(talk, |talk, n| {
+        let talk = match n {
+            62..100 => answer(talk, f64::from(n) - 0.1, n - EMPTY_RTT, f64::from(n) - 10.0),
+            108.. => answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0),
+            _ => talk,
+        };
+        flow(talk, n, n + 1)
+    })
+}
+
+/// The same on a path before which no queue stands: the window limits.
+fn running_without_queue() -> Talk {
     let talk = Talk::seen_at_client(RTT).with_timestamps();
     (50..450).fold(talk, |talk, n| {
         let talk = if n >= 70 { answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0) } else { talk };
@@ -112,16 +128,79 @@ fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_
 }
 
 #[test]
+fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
+    let probed = running_without_queue().client(498.0, segment(399));
+    let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 49), (Cause::HostOrPath, 152)]);
+}
+
+#[test]
+fn a_delayed_acknowledgement_in_between_shows_that_the_receiver_ran_and_the_path_held_the_rest() {
+    let delayed = answer(running(), 490.0, 430, 479.0);
+    let probed = delayed.client(490.1, segment(400)).client(540.0, segment(400));
+    let talk = burst(answer(probed, 750.0, 450, 739.0), 750.2, 451);
+    assert_eq!(gaps(&talk)[1..], [(Cause::PathHold, 49), (Cause::PathHold, 210)]);
+}
+
+#[test]
 fn so_are_part_of_them_if_that_is_more_than_the_path_carries() {
-    // First the acknowledgement that was delayed when it stopped, a tick later one for half of what had come.
+    // First the acknowledgement that was delayed when it stopped, a tick later, all at once, one for the rest.
     let probed = running().client(498.0, segment(399));
     let delayed = answer(probed, 650.0, 430, 639.0);
     let talk = burst(answer(delayed, 660.0, 449, 649.0), 660.2, 450);
+    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::RemoteHostStall; 2]);
+    // A little now and a little then is what the path carries meanwhile.
+    let probed = running().client(498.0, segment(399));
+    let late = (0..4).fold(probed, |talk, n| {
+        let at = 650.0 + f64::from(n) * 6.0;
+        answer(talk, at, 434 + n * 5, at - 10.0)
+    });
+    let talk = burst(late, 668.2, 450);
     assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::HostOrPath; 2]);
     let probed = running().client(498.0, segment(399));
     let delayed = answer(probed, 650.0, 430, 639.0);
     let talk = burst(answer(delayed, 651.0, 445, 640.0), 651.2, 450);
     assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::RemoteHostStall; 2]);
+}
+
+/// Segment 430 was lost: what follows it is acknowledged selectively until 446 ms, and 447 repeats it.
+fn repairing() -> Talk {
+    let lost = running();
+    let reported = (431..447).fold(lost, |talk, n| {
+        let at = f64::from(n) + 20.0;
+        let said = ack(380_000).sack(381_000, (i64::from(n) - 49) * 1000).tsval(2_000_000 + (at - 10.0) as u32);
+        talk.server(at, said.tsecr(1_000_429))
+    });
+    reported.client(466.5, segment(380)).client(466.6, segment(400))
+}
+
+#[test]
+fn in_loss_recovery_what_is_acknowledged_selectively_is_acknowledged() {
+    // Nothing cumulative, but all at once the reports of twenty segments, and of more that were sent meanwhile.
+    let more =
+        (401..430).fold(repairing(), |talk, n| talk.client(466.6 + f64::from(n - 400) * 0.01, segment(i64::from(n))));
+    let silent_until = |at: f64, apart: f64| {
+        let reported = (447..480).fold(more.clone(), |talk, n| {
+            let time = at + f64::from(n - 447) * apart;
+            let said = ack(380_000).sack(381_000, (i64::from(n) - 49) * 1000).tsval(2_000_000 + (time - 10.0) as u32);
+            talk.server(time, said.tsecr(1_000_429))
+        });
+        let end = at + 33.0 * apart;
+        burst(reported, end + 0.1, 480)
+    };
+    assert_eq!(gaps(&silent_until(670.0, 0.02)), [(Cause::RemoteHostStall, 203)]);
+    assert_ne!(gaps(&silent_until(670.0, 1.0)).last().map(|gap| gap.0), Some(Cause::RemoteHostStall));
+}
+
+#[test]
+fn a_stall_in_the_first_tenth_of_a_second_is_one_though_the_timestamps_are_young() {
+    let talk = (21..90).fold(Talk::seen_at_client(RTT).with_timestamps(), |talk, n| {
+        let talk = if n >= 41 { answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0) } else { talk };
+        talk.client(f64::from(n), segment(i64::from(n) - 21))
+    });
+    let acknowledged = |n: i32| ack((i64::from(n) - 20) * 1000).tsval(2_000_010 + n as u32).tsecr(1_000_000 + n as u32);
+    let late = (70..90).fold(talk, |talk, n| talk.server(300.0 + f64::from(n - 70) * 0.05, acknowledged(n)));
+    assert_eq!(gaps(&burst(late, 301.1, 119)), [(Cause::LocalHostStall, 212)]);
 }
 
 #[test]
@@ -274,7 +353,16 @@ fn arriving(talk: Talk, from: i32, to: i32, shift: f64) -> Talk {
     })
 }
 
+/// A queue stands from 100 ms on.
 fn beside_receiver() -> Talk {
+    let early = (50..108).fold(Talk::seen_at_server(RTT).with_timestamps(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, due, due - 10.0, f64::from((n - EMPTY_RTT).min(88)))
+    });
+    arriving(early, 108, 450, 0.0)
+}
+
+fn beside_receiver_without_queue() -> Talk {
     arriving(Talk::seen_at_server(RTT).with_timestamps(), 50, 450, 0.0)
 }
 
@@ -319,6 +407,26 @@ fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries
 }
 
 #[test]
+fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_what_comes_at_once() {
+    assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
+    let waiting = |delayed: bool| {
+        let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
+        let talk = beside_receiver().client(450.0, last);
+        let talk = if delayed { talk.server(490.0, ack(401_000)) } else { talk.server(450.1, ack(401_000)) };
+        (451..500).fold(talk, |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, 650.0 + f64::from(n - 451) * 0.06, due - 10.0, due - 20.0)
+        })
+    };
+    assert_eq!(gaps(&waiting(true)), [(Cause::PathHold, 200)]);
+    assert_eq!(gaps(&waiting(false)), [(Cause::LocalHostStall, 200)]);
+}
+
+#[test]
 fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
     let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
     let talk = (451..500).fold(first, |talk, n| {
@@ -355,7 +463,8 @@ fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_th
 #[test]
 fn beside_the_receiver_even_a_short_flow_that_goes_on_without_having_heard_anything_stood_still() {
     // Not long after another pause, and the last segment ends a write: an application could pause here, but would have heard.
-    let paused = arriving(beside_receiver(), 450, 480, 25.0).client(505.0, data(430_000, 1000).tsval(1_000_495));
+    let paused = arriving(beside_receiver(), 450, 480, 25.0);
+    let paused = paused.client(505.0, data(430_000, 1000).tsval(1_000_495).tsecr(2_000_484));
     let talk = paused.server(505.1, ack(431_000));
     let again = |heard: f64| {
         (481..530).fold(talk.clone(), |talk, n| {
@@ -365,6 +474,21 @@ fn beside_the_receiver_even_a_short_flow_that_goes_on_without_having_heard_anyth
     };
     assert_eq!(gaps(&again(485.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
     assert_ne!(gaps(&again(505.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_waits_for_one_segment_may_wait_as_long_as_that_is_delayed() {
+    // The same pause, once with twenty segments of which it had not heard, once with the last alone.
+    let paused = |heard: u32| {
+        let last = segment(400).tsval(1_000_445).tsecr(2_000_000 + heard);
+        let talk = beside_receiver().client(455.0, last).server(455.1, ack(401_000));
+        (451..500).fold(talk, |talk, n| {
+            let at = f64::from(n) + 114.0;
+            arrives(talk, n, at, at - 10.0, f64::from(heard) + f64::from(n - 451))
+        })
+    };
+    assert_eq!(gaps(&paused(430)), [(Cause::RemoteHostStall, 110)]);
+    assert_ne!(gaps(&paused(449))[0].0, Cause::RemoteHostStall);
 }
 
 #[test]

@@ -248,6 +248,7 @@ fn every_piece_of_evidence_has_three_to_ten_frames() {
         for piece in evidence {
             assert!((3..=10).contains(&piece.frames.len()), "{}: {:?}", piece.text, piece.frames);
             assert!(piece.frames.is_sorted(), "{:?}", piece.frames);
+            assert!(piece.frames.is_sorted_by_key(|place| place.time_ns), "{:?}", piece.frames);
         }
     }
 }
@@ -269,7 +270,7 @@ fn the_shares_of_all_factors_are_the_whole_time() {
         assert!((fractions - 1.0).abs() < 1e-9, "{fractions}");
         let direction = &summary.directions[CLIENT];
         let time_ns: u64 = limits.iter().map(|limit| limit.time_ns).sum();
-        let data_ns = direction.data_time_ns.unwrap_or(0);
+        let data_ns = direction.data_time_ns.get().unwrap_or(0);
         assert!((time_ns as f64 / data_ns as f64 - 1.0).abs() < 0.05, "{time_ns} of {data_ns}");
     }
 }
@@ -300,7 +301,7 @@ fn a_verdict_names_frames_a_filter_and_what_would_help() {
     let verdict = window_limited().summary().verdict().expect("long enough");
     let evidence = &verdict.evidence[0];
     assert!((3..=10).contains(&evidence.frames.len()), "{:?}", evidence.frames);
-    let list: Vec<String> = evidence.frames.iter().map(u32::to_string).collect();
+    let list: Vec<String> = evidence.frames.iter().map(|place| place.frame.to_string()).collect();
     assert_eq!(evidence.display_filter, format!("frame.number in {{{}}}", list.join(", ")));
     assert_eq!(verdict.what_if[0].change, "twice the receiver's window");
     let now_bps = window_limited().summary().directions[CLIENT].goodput_bps().expect("it took time");

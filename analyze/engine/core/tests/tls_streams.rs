@@ -144,6 +144,25 @@ fn tls13_bytes_are_sorted_by_position() {
     assert_eq!((facts.client_hello_frame, facts.server_hello_frame), (Some(1), Some(2)));
 }
 
+/// TLS 1.3 up to the two tickets, then answers no longer than tickets can be.
+fn tls13_with_short_answers(count: usize) -> Vec<Flight> {
+    let mut flights = tls13();
+    flights.truncate(5);
+    for _ in 0..count {
+        flights.push((ServerToClient, sealed(1365)));
+        flights.push((ClientToServer, sealed(100)));
+    }
+    flights
+}
+
+#[test]
+fn short_answers_are_no_tickets_though_the_request_follows_the_finished_in_a_packet_of_its_own() {
+    let (only_tickets, _) = read(&tls13_with_short_answers(0));
+    let (facts, _) = read(&tls13_with_short_answers(4));
+    assert_eq!(facts.server_handshake_bytes, only_tickets.server_handshake_bytes);
+    assert_eq!(facts.application_bytes, Some(100 + 4 * (1365 + 100)));
+}
+
 #[test]
 fn tls12_bytes_are_sorted_by_type() {
     let (facts, bytes) = read(&tls12());
@@ -309,11 +328,15 @@ proptest! {
     #[test]
     fn segmentation_and_order_do_not_matter(
         size in 1..3000_usize,
-        old in any::<bool>(),
+        kind in 0..3_u8,
         dialogue in any::<bool>(),
         keys in proptest::collection::vec(any::<u32>(), 64),
     ) {
-        let mut flights = if old { tls12() } else { tls13() };
+        let mut flights = match kind {
+            0 => tls12(),
+            1 => tls13(),
+            _ => tls13_with_short_answers(4),
+        };
         if dialogue {
             flights.insert(0, (ClientToServer, b"CONNECT h:443 HTTP/1.1\r\n\r\n".to_vec()));
             flights.insert(1, (ServerToClient, b"HTTP/1.1 200 Connection established\r\n\r\n".to_vec()));

@@ -215,7 +215,7 @@ impl Half {
         }
         let (max, base, seen_data, fin) = (self.max, self.base, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
@@ -262,7 +262,7 @@ impl Half {
         let window = u64::from(packet.window) << window_shift.unwrap_or(0);
         self.window.add(packet.window, window, packet.time_ns);
         answer.window_bytes = window_shift.map(|_| window);
-        self.live.get_or_insert_default().take_window(packet, position, answer.window_bytes);
+        Live::of(&mut self.live).take_window(packet, position, answer.window_bytes);
     }
 }
 

@@ -6,7 +6,7 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
-use super::half::Half;
+use super::half::{Half, Live};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
@@ -303,6 +303,9 @@ impl Connection {
         if !self.halves[side].begun {
             self.halves[side].begin(packet.sequence);
         }
+        if self.halves[side].live.is_none() {
+            self.halves[side].live = environment.spares.live();
+        }
         if self.is_copy(packet, bytes, side) {
             return;
         }
@@ -315,13 +318,14 @@ impl Connection {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
         if !self.handshake.complete && from_client {
-            self.complete_handshake(packet);
+            self.complete_handshake(packet, environment);
         }
         let arrived = self.take_own(packet, bytes, side);
         if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
+        self.count_answer(packet, side);
         self.check_round(packet, side);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
@@ -366,7 +370,7 @@ impl Connection {
         let sack = self.sack;
         let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
         let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
-        let live = half.live.get_or_insert_default();
+        let live = Live::of(&mut half.live);
         let copy = nothing_new
             && live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age| {
                 if packet.ip_id != 0 {
@@ -446,7 +450,7 @@ impl Connection {
         // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
         let closed = self.halves.iter().all(|half| half.fin.is_some());
         let half = &mut self.halves[side];
-        let live = half.live.get_or_insert_default();
+        let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             live.identifications.add(packet.ip_id, 1, false);
         }

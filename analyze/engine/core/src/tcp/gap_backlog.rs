@@ -2,9 +2,14 @@
 //! that stood still is taken in, or acknowledged, as fast as that host can. The path's rate is the fastest that it has shown
 //! so far over 100 ms, or does as a rule over 10 ms, in the bins of [`super::rate_series`].
 //!
+//! That only tells where the path is what limits: then a queue stands before it while it carries its most, and the round trip is
+//! longer for it. On a path without a queue, what it held comes as fast as what waited before a host, and its rate is only that
+//! of the window.
+//!
 //! What follows a silence is left out: it may be a backlog itself, or the burst of a sender that the path does not limit.
 //! Where nothing remains, nothing is said.
 
+use super::half::Live;
 use super::rate_series::Bin;
 
 const LONG_NS: i64 = 100_000_000;
@@ -17,6 +22,12 @@ const USUAL_RANK: f64 = 0.8;
 const MORE_THAN_USUAL: f64 = 1.25;
 /// And so much time ahead of the path. Aggregation of common links holds packets for less (802.11: 5.5 ms, DOCSIS: 6 ms).
 const HEAD_START_NS: i64 = 10_000_000;
+/// A queue stands when even the shortest round trip of a stretch is so many times the shortest of all, and longer by so much
+/// (methods, section 6.6 rule 9; RFC 8289 section 3).
+const QUEUE_RATIO: f64 = 1.25;
+const LEAST_QUEUE_US: f64 = 500.0;
+/// What counts as the fastest.
+const SAME_RATE: f64 = 0.85;
 /// A backlog is no less than what a sender may always send at once: ten segments (RFC 6928).
 pub const LEAST_BYTES: u64 = 14_600;
 
@@ -30,19 +41,30 @@ pub struct PathRate {
 }
 
 impl PathRate {
-    /// From bins of equal length and what is counted of them; none if the direction never ran for 100 ms without a silence.
-    pub fn of(bins: &[Bin], bin_ns: i64, bytes: impl Fn(&Bin) -> u32) -> Option<Self> {
-        let windows = |window_ns: i64| {
-            let window = usize::try_from((window_ns + bin_ns - 1) / bin_ns.max(1)).unwrap_or(1).max(1);
-            (windows(bins, bin_ns, window, &bytes), (window as i64 * bin_ns) as f64)
+    /// From bins of equal length, what is counted of them, and the shortest round trip in them (0 for none). None if the
+    /// direction never ran for 100 ms without a silence, or no queue ever stood while it carried its most.
+    pub fn of(bins: &[Bin], bin_ns: i64, bytes: impl Fn(&Bin) -> u32, loop_us: impl Fn(&Bin) -> u32) -> Option<Self> {
+        let bins_in = |window_ns: i64| usize::try_from((window_ns + bin_ns - 1) / bin_ns.max(1)).unwrap_or(1).max(1);
+        let (short_bins, long_bins) = (bins_in(SHORT_NS), bins_in(LONG_NS));
+        let long = windows(bins, bin_ns, long_bins, &bytes);
+        let longest = long.iter().map(|window| window.bytes).max().filter(|&longest| longest > 0)?;
+        let shortest_us = bins.iter().map(&loop_us).filter(|&time_us| time_us > 0).min()?;
+        let queue_us = (QUEUE_RATIO * f64::from(shortest_us)).max(f64::from(shortest_us) + LEAST_QUEUE_US);
+        let queued = |window: &Window| {
+            let loops =
+                bins[window.first..window.first + long_bins].iter().map(&loop_us).filter(|&time_us| time_us > 0);
+            loops.min().is_some_and(|least| f64::from(least) >= queue_us)
         };
-        let ((mut short, short_ns), (long, long_ns)) = (windows(SHORT_NS), windows(LONG_NS));
-        let longest = *long.iter().max()?;
-        let rank = ((short.len() - 1) as f64 * USUAL_RANK) as usize;
+        let mut fastest = long.iter().filter(|window| window.bytes as f64 >= SAME_RATE * longest as f64);
+        if !fastest.any(queued) {
+            return None;
+        }
+        let mut short: Vec<u64> = windows(bins, bin_ns, short_bins, &bytes).iter().map(|window| window.bytes).collect();
+        let rank = (short.len().saturating_sub(1) as f64 * USUAL_RANK) as usize;
         let usual = *short.select_nth_unstable(rank).1;
-        (longest > 0).then(|| Self {
-            short_bytes: usual as f64 * SHORT_NS as f64 / short_ns,
-            bytes_per_ns: longest as f64 / long_ns,
+        Some(Self {
+            short_bytes: usual as f64 * SHORT_NS as f64 / (short_bins as i64 * bin_ns) as f64,
+            bytes_per_ns: longest as f64 / (long_bins as i64 * bin_ns) as f64,
         })
     }
 
@@ -55,8 +77,14 @@ impl PathRate {
     }
 }
 
-/// Bytes in all windows of so many bins in a row, of which none lies right after a silence.
-fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32) -> Vec<u64> {
+/// Bins in a row: the first of them, and the bytes in all.
+struct Window {
+    first: usize,
+    bytes: u64,
+}
+
+/// All windows of so many bins in a row, of which none lies right after a silence.
+fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32) -> Vec<Window> {
     let (mut found, mut sum, mut begin, mut silent) = (Vec::new(), 0u64, 0, 0i64);
     for (index, bin) in bins.iter().enumerate() {
         if bytes(bin) == 0 {
@@ -76,19 +104,54 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
             sum = sum.saturating_sub(u64::from(bytes(&bins[index - window])));
         }
         if index + 1 - begin >= window {
-            found.push(sum);
+            found.push(Window { first: index + 1 - window, bytes: sum });
         }
     }
     found
+}
+
+/// What the path carried so far of a direction's data, seen beside its sender: by what was acknowledged.
+pub(super) fn rate_at_sender(live: &Live) -> Option<PathRate> {
+    let (bins, bin_ns) = live.rates.so_far()?;
+    PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, |bin| bin.receiver_loop_us)
+}
+
+/// The same beside its receiver: by what arrived.
+pub(super) fn rate_at_receiver(live: &Live) -> Option<PathRate> {
+    let (bins, bin_ns) = live.rates.so_far()?;
+    PathRate::of(bins, bin_ns, |bin| bin.arrived_bytes, |bin| bin.sender_loop_us)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A queue stands in the middle of it.
     fn rate(bytes: &[u32]) -> Option<PathRate> {
-        let bins: Vec<Bin> = bytes.iter().map(|bytes| Bin { arrived_bytes: *bytes, ..Bin::default() }).collect();
-        PathRate::of(&bins, 5_000_000, |bin| bin.arrived_bytes)
+        rate_with(bytes, |bin| if bin < 2 { 20_000 } else { 26_000 })
+    }
+
+    fn rate_with(bytes: &[u32], loop_us: impl Fn(usize) -> u32) -> Option<PathRate> {
+        let bin = |(at, &arrived_bytes)| Bin { arrived_bytes, sender_loop_us: loop_us(at), ..Bin::default() };
+        let bins: Vec<Bin> = bytes.iter().enumerate().map(bin).collect();
+        PathRate::of(&bins, 5_000_000, |bin| bin.arrived_bytes, |bin| bin.sender_loop_us)
+    }
+
+    #[test]
+    fn a_path_before_which_no_queue_stands_is_not_what_limits() {
+        let steady = [10_000; 60];
+        assert!(rate(&steady).is_some());
+        assert_eq!(rate_with(&steady, |_| 20_000), None);
+        // A burst of the sender's is a queue for moments: the shortest round trip of 100 ms knows none.
+        assert_eq!(rate_with(&steady, |bin| if bin % 10 == 0 { 20_000 } else { 40_000 }), None);
+        assert_eq!(rate_with(&steady, |_| 0), None);
+    }
+
+    #[test]
+    fn a_queue_while_the_path_carries_less_than_its_most_is_of_another_kind() {
+        let bytes: Vec<u32> = (0..90).map(|bin| if bin < 45 { 10_000 } else { 5000 }).collect();
+        assert_eq!(rate_with(&bytes, |bin| if bin < 45 { 20_000 } else { 30_000 }), None);
+        assert!(rate_with(&bytes, |bin| if (2..45).contains(&bin) { 30_000 } else { 20_000 }).is_some());
     }
 
     #[test]

@@ -11,39 +11,32 @@
 //! A gap is judged 5 ms after it ended; one that a timer ended, when the receiver is heard again: whether that answers the
 //! timer or comes late tells what the timer was about.
 //!
+//! What the receiver says after a silence is gathered in [`super::gap_answer`], a gap that waits to be judged is one of
+//! [`super::gap_pending`].
+//!
 //! Packets of other connections could show that the capture's host ran. They are not asked: a connection sees its own packets
 //! alone, so that the result does not hang on the number of threads.
 
 use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
 use super::connection::Connection;
-use super::gap_backlog::{LEAST_BYTES, PathRate};
-use super::gap_cause::{Burst, Ending, GapEvidence, Place, Return, cause};
+use super::gap_answer::{Heard, TOGETHER_NS};
+use super::gap_backlog::rate_at_receiver;
+use super::gap_cause::cause;
+use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
+use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
-use super::rate_series::Bin;
-use super::sequence::{serial_difference, unwrap};
+use super::sequence::unwrap;
 use super::spacing::SHORTEST_ANOMALY_NS;
-use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Data this long after other data, with nothing in between, may be a timer's.
-const PAUSE_NS: i64 = 2_000_000;
+pub(super) const PAUSE_NS: i64 = 2_000_000;
 /// A hundred days.
 const LONGEST_ROUND_TRIP_NS: i64 = 1 << 53;
 /// So long without any packet of the connection is a silence of its own.
-const SILENCE_NS: i64 = 8_000_000;
-/// Packets that come within this time after a silence come with the first one.
-const TOGETHER_NS: i64 = 2_000_000;
-/// A host that has stood still acknowledges its backlog within this time. Its first acknowledgement may be one that was
-/// delayed when it stopped, a tick or two before it looks at what has come meanwhile.
-const ANSWER_NS: i64 = 40_000_000;
-/// Silences that may be more than a round trip: after those the path's rate is asked for.
-const LONG_SILENCE_NS: i64 = 30_000_000;
-/// A gap is judged so long after its end.
-const LOOK_AHEAD_NS: i64 = 5_000_000;
-/// Answers inside a gap are counted up to this; more tell nothing more.
-const MOST_ANSWERS: u32 = 64;
+pub(super) const SILENCE_NS: i64 = 8_000_000;
 /// Gaps of one direction that wait to be judged.
 const MOST_PENDING: usize = 8;
 /// A timer cannot have fired sooner than this share of its time.
@@ -70,57 +63,29 @@ impl LastData {
 
 /// The receiver's packets since the last data packet.
 #[derive(Debug, Clone, Copy, Default)]
-struct Inside {
+pub(super) struct Inside {
     /// Time of that data packet.
-    since_ns: i64,
-    answers: u32,
+    pub(super) since_ns: i64,
+    pub(super) answers: u32,
     /// Longest time without any packet, until now; and what was outstanding then.
-    silence_ns: i64,
-    silence_start_ns: i64,
-    outstanding_bytes: u64,
+    pub(super) silence_ns: i64,
+    pub(super) silence_start_ns: i64,
+    pub(super) outstanding_bytes: u64,
     /// Window-limited time counted when the pause began.
-    limited_base_ns: i64,
-    unseen: bool,
-}
-
-/// The receiver's first packet after a silence, and what came with it.
-#[derive(Debug, Clone, Copy)]
-struct Heard {
-    time_ns: i64,
-    first_tsval: u32,
-    acknowledged_before: u64,
-    answer: Return,
-    /// What the sender knew before it: round trip, deviation, timers that had fired.
-    round_trip: (Option<i64>, i64),
-    timers: u32,
-    path: Option<PathRate>,
-}
-
-/// A gap that is over and not judged.
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    gap: Gap,
-    end_ns: i64,
-    end_tsval: u32,
-    evidence: GapEvidence,
-    /// Judged only when the receiver is heard.
-    awaits_answer: bool,
-    /// What the path has carried before, asked for where the data may have been held back.
-    path: Option<PathRate>,
-    /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
-    data_bytes: u64,
+    pub(super) limited_base_ns: i64,
+    pub(super) unseen: bool,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct GapWatch {
-    inside: Inside,
-    heard: Option<Heard>,
-    pending: Vec<Pending>,
+    pub(super) inside: Inside,
+    pub(super) heard: Option<Heard>,
+    pub(super) pending: Vec<Pending>,
     /// Timers of the sender that fired since the receiver was last heard, and the last of them.
-    timers: u32,
-    timer_ns: i64,
-    timer_tsval: Option<u32>,
+    pub(super) timers: u32,
+    pub(super) timer_ns: i64,
+    pub(super) timer_tsval: Option<u32>,
     last_gap_ns: i64,
     last_gap_end_ns: i64,
     /// Highest position sent by then.
@@ -177,96 +142,6 @@ impl Connection {
         self.see_data(packet, side, before_ns);
         let gap_ns = packet.time_ns.saturating_sub(self.halves[side].last_sent.0);
         (gap_ns > shortest_ns).then(|| self.evidence(packet, side, before_ns, gap_ns))
-    }
-
-    /// The packet is one of the receiver's for the data of the other side.
-    fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
-        let round_trip = self.senders_round_trip(1 - side);
-        let [client, server] = &mut self.halves;
-        let (own, half) = if side == 0 { (client, server) } else { (server, client) };
-        let Some(live) = half.live.as_deref_mut() else { return };
-        let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
-        let clock = own.live.as_ref().map(|live| &live.clock);
-        let pause_ns = packet.time_ns.saturating_sub(last_ns);
-        if pause_ns < 0 {
-            return;
-        }
-        let mut watch = live.watch.take().unwrap_or_default();
-        if pause_ns > SILENCE_NS && una < max {
-            let inside = &mut watch.inside;
-            if inside.since_ns != last_ns {
-                let limited = if live.view.is_limited_now() { pause_ns } else { 0 };
-                let limited_base_ns = live.view.limited_until_ns(packet.time_ns) - limited;
-                *inside = Inside { since_ns: last_ns, limited_base_ns, ..Inside::default() };
-            }
-            inside.answers = (inside.answers + 1).min(MOST_ANSWERS);
-            inside.unseen |= unwrap(una, packet.acknowledgement) > max;
-            let silence_start_ns = before_ns.max(last_ns);
-            let silence_ns = packet.time_ns.saturating_sub(silence_start_ns);
-            if silence_ns > inside.silence_ns {
-                (inside.silence_ns, inside.silence_start_ns) = (silence_ns, silence_start_ns);
-                inside.outstanding_bytes = max - una;
-            }
-        }
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
-        let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
-        let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
-        match &mut watch.heard {
-            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
-                heard.add(
-                    packet,
-                    tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval)),
-                );
-            }
-            _ if awaited || silent => {
-                let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
-                    (Some(time_ns), Some(_)) => Some(time_ns),
-                    _ => live.last_acknowledgement_ns,
-                };
-                let probed = watch.timers > 0 && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns);
-                let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
-                let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
-                let path = (silence_ns > long_ns && max - una >= LEAST_BYTES)
-                    .then(|| path_rate(live, |bin| bin.acknowledged_bytes))
-                    .flatten();
-                let acknowledged_bytes = unwrap(una, packet.acknowledgement).saturating_sub(una);
-                watch.heard = Some(Heard {
-                    time_ns: packet.time_ns,
-                    first_tsval: packet.tsval,
-                    acknowledged_before: una,
-                    round_trip,
-                    timers: if probed { watch.timers } else { 0 },
-                    path,
-                    answer: Return {
-                        silence_ns,
-                        timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
-                        burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
-                        acknowledged_bytes,
-                        beyond_path: path.is_some_and(|path| path.cannot_carry(acknowledged_bytes, 0)),
-                        outstanding_bytes: max - una,
-                        advances: u32::from(acknowledged_bytes > 0),
-                        echoes_unseen: tsval.is_some()
-                            && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
-                        older_than_probe: watch
-                            .timer_tsval
-                            .filter(|_| probed && tsval.is_some())
-                            .map(|probe| serial_difference(packet.tsecr, probe) < 0),
-                        reports_disorder: probed && reports_disorder(packet, bytes),
-                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
-                    },
-                });
-            }
-            _ => {}
-        }
-        if let Some(heard) = watch.heard {
-            // What came together with it belongs to all gaps that wait for it.
-            for pending in &mut watch.pending {
-                if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
-                    pending.evidence.answer = Some(heard.answer);
-                }
-            }
-        }
-        live.watch = Some(watch);
     }
 
     /// The packet is data: it may be a timer's, or follow the end of a gap.
@@ -370,6 +245,8 @@ impl Connection {
             _ => 0,
         };
         watch.last_gap_end_ns = packet.time_ns;
+        let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
+        let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
         let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
         GapEvidence {
             gap_ns,
@@ -398,13 +275,14 @@ impl Connection {
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
             similar_before: watch.similar,
+            outstanding_to_sender_bytes,
             echo_behind_ns,
             data_beyond_path: false,
         }
     }
 
     /// Round trip and deviation as the sender of a side's data measures them, as well as they are known here.
-    fn senders_round_trip(&self, side: usize) -> (Option<i64>, i64) {
+    pub(super) fn senders_round_trip(&self, side: usize) -> (Option<i64>, i64) {
         let live = self.halves[side].live.as_deref();
         let trips = live.map(|live| &live.round_trips);
         let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
@@ -442,9 +320,8 @@ impl Connection {
             || (may_be_probe && evidence.outstanding_bytes > 0);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
-        let path = (evidence.place == Place::Receiver && evidence.data_was_held())
-            .then(|| path_rate(live, |bin| bin.arrived_bytes))
-            .flatten();
+        let path =
+            (evidence.place == Place::Receiver && evidence.data_was_held()).then(|| rate_at_receiver(live)).flatten();
         let Some(watch) = live.watch.as_deref_mut() else { return };
         if by_timer && evidence.place == Place::Sender {
             watch.fired(packet);
@@ -523,68 +400,6 @@ impl GapWatch {
     }
 }
 
-impl Heard {
-    fn add(&mut self, packet: &Packet, timestamps_ns: Option<i64>) {
-        if packet.time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS {
-            let burst = &mut self.answer.burst;
-            burst.packets = burst.packets.saturating_add(1);
-            burst.span_ns = packet.time_ns.saturating_sub(self.time_ns);
-            burst.timestamps_ns = timestamps_ns;
-        }
-        let before = self.acknowledged_before;
-        let acknowledged = unwrap(before, packet.acknowledgement).saturating_sub(before);
-        if acknowledged > self.answer.acknowledged_bytes && !self.answer.acknowledges_most() {
-            self.answer.advances += u32::from(packet.time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS);
-            self.answer.acknowledged_bytes = acknowledged;
-            self.answer.beyond_path |= self
-                .path
-                .is_some_and(|path| path.cannot_carry(acknowledged, packet.time_ns.saturating_sub(self.time_ns)));
-        }
-    }
-}
-
-impl Pending {
-    /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
-    fn look_ahead_ns(&self) -> i64 {
-        if self.path.is_some() && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
-    }
-
-    fn answered_by(&self, heard: &Heard) -> bool {
-        self.evidence.answer.is_some_and(|answer| {
-            answer.silence_ns == heard.answer.silence_ns && answer.timestamps_ns == heard.answer.timestamps_ns
-        })
-    }
-
-    fn is_due(&self, time_ns: i64, heard_ns: i64) -> bool {
-        let over = time_ns.saturating_sub(self.end_ns) > self.look_ahead_ns();
-        let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
-        match self.evidence.answer {
-            Some(answer) => {
-                let settled = answer.was_held() == Some(true) || answer.acknowledges_most();
-                over && time_ns.saturating_sub(heard_ns) > if settled { LOOK_AHEAD_NS } else { ANSWER_NS }
-            }
-            None => over && !(self.awaits_answer && probe),
-        }
-    }
-}
-
-/// Nothing that comes later can change what is said of it.
-fn is_plain(evidence: &GapEvidence) -> bool {
-    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
-    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < PAUSE_NS * 5);
-    match evidence.place {
-        Place::Sender => {
-            usual
-                && data_on_time
-                && (evidence.outstanding_bytes == 0 || evidence.since_answer_ns.is_some_and(|s| s < PAUSE_NS))
-        }
-        _ => {
-            data_on_time
-                && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
-        }
-    }
-}
-
 /// By how much older than the receiver's last timestamp the one is that this packet of the sender echoes. None without, and
 /// while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
 fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
@@ -597,17 +412,6 @@ fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
 /// Times that a file makes up may be centuries apart: round trips are kept small enough to be added and multiplied.
 fn bounded(round_trip_ns: Option<i64>, deviation_ns: i64) -> (Option<i64>, i64) {
     (round_trip_ns.map(|time_ns| time_ns.min(LONGEST_ROUND_TRIP_NS)), deviation_ns.min(LONGEST_ROUND_TRIP_NS))
-}
-
-/// The fastest that a direction's data has been carried so far.
-fn path_rate(live: &Live, bytes: impl Fn(&Bin) -> u32) -> Option<PathRate> {
-    let (bins, bin_ns) = live.rates.so_far()?;
-    PathRate::of(bins, bin_ns, bytes)
-}
-
-/// It has SACK blocks.
-fn reports_disorder(packet: &Packet, bytes: &[u8]) -> bool {
-    packet.options & option_bits::OTHERS != 0 && !Options::of_packet(packet, bytes).sack.as_slice().is_empty()
 }
 
 /// The gap by the timestamps of the data's sender.

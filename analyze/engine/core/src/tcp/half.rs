@@ -196,6 +196,35 @@ pub struct Live {
     pub sent_unseen: u64,
 }
 
+impl Live {
+    /// The conversation state at its place in a [`Half`], made on first use. It is asked for several times a packet, so that the
+    /// question must not be a call.
+    #[inline(always)]
+    pub fn of(place: &mut Option<Box<Self>>) -> &mut Self {
+        match place {
+            Some(live) => live,
+            nothing => nothing.insert(Self::new()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new() -> Box<Self> {
+        Box::default()
+    }
+
+    /// Makes it as new, for another connection. Only the room of its lists stays.
+    pub fn renew(&mut self) {
+        *self = Self {
+            segments: self.segments.renewed(),
+            round_trips: self.round_trips.renewed(),
+            spacing: self.spacing.renewed(),
+            view: self.view.renewed(),
+            ..Self::default()
+        };
+    }
+}
+
 impl Half {
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
@@ -209,7 +238,7 @@ impl Half {
     /// The conversation state, made on first use.
     #[inline]
     pub fn live(&mut self) -> &mut Live {
-        self.live.get_or_insert_with(Box::default)
+        Live::of(&mut self.live)
     }
 
     /// Brings all packets into the counters.

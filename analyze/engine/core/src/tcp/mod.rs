@@ -7,7 +7,8 @@
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
-//!   gap_watch   why no data passed for a while               (gap_cause, gaps, gap_period)
+//!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,
+//!                                                            gap_cause, gaps, gap_period)
 //!   half_steps  what is measured in steps of time              (rate_series, microbursts)
 //! summary ── what stays of a connection when it is over
 //! verdict ── why it was slow
@@ -18,8 +19,11 @@ pub mod arrival;
 pub mod capture_faults;
 pub mod connection;
 pub mod duplicates;
+mod gap_answer;
 mod gap_backlog;
 pub mod gap_cause;
+mod gap_evidence;
+mod gap_pending;
 pub mod gap_period;
 mod gap_watch;
 pub mod gaps;
@@ -41,11 +45,13 @@ pub mod rate_series;
 pub mod rows;
 pub mod rtt;
 pub mod segments;
+pub mod seldom;
 pub mod sender_view;
 pub mod sequence;
 pub mod shard;
 pub mod sketch;
 pub mod spacing;
+pub mod spares;
 mod steady;
 pub mod summary;
 pub mod ticks;

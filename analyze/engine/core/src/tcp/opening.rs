@@ -22,7 +22,7 @@ impl Connection {
     }
 
     #[cold]
-    pub(super) fn complete_handshake(&mut self, packet: &Packet) {
+    pub(super) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
         let server = &self.halves[1];
         if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
             return;
@@ -38,7 +38,11 @@ impl Connection {
         self.handshake_rtt_ns = rtt_ns;
         for (side, own_loop) in loops.into_iter().enumerate() {
             let away = !self.beside[side];
-            let live = self.halves[side].live();
+            let half = &mut self.halves[side];
+            if half.live.is_none() {
+                half.live = environment.spares.live();
+            }
+            let live = half.live();
             if let Some(rtt_ns) = rtt_ns {
                 live.round_trips.smooth(rtt_ns as f64);
             }

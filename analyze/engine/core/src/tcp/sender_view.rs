@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::sequence::serial_difference;
+use super::spares::room_of_queue;
 
 /// Sender loops shorter than this are not worth a delay line.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
@@ -125,6 +126,11 @@ impl Default for SenderView {
 }
 
 impl SenderView {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { waiting: room_of_queue(&mut self.waiting), ..Self::default() }
+    }
+
     /// So far away that it limits nothing.
     const UNKNOWN_EDGE: u64 = u64::MAX;
     /// Not earlier than any time of a packet.
@@ -362,6 +368,13 @@ impl SenderView {
         self.blocked_ns
     }
 
+    /// Bytes sent and not acknowledged, as a sender knows it that has heard everything up to the timestamp `tsecr`.
+    pub fn outstanding_having_heard(&self, tsecr: u32) -> u64 {
+        let heard = |waiting: &&Waiting| waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0);
+        let acknowledged = self.waiting.iter().filter(heard).map(|waiting| waiting.acknowledged).max();
+        self.sent.saturating_sub(acknowledged.unwrap_or(0).max(self.acknowledged))
+    }
+
     /// Bytes in flight now.
     #[inline]
     pub fn flight_bytes(&self) -> u64 {
@@ -472,6 +485,18 @@ mod tests {
         view.sent(220 * MILLISECOND, 10_000, 12_000, 1000, 1000);
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
+    }
+
+    #[test]
+    fn what_a_sender_has_not_heard_of_is_outstanding_to_it() {
+        let mut view = SenderView::default();
+        view.set_loop(40 * MILLISECOND);
+        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
+        view.heard(40 * MILLISECOND, 1);
+        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
+        view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
+        assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
     }
 
     #[test]

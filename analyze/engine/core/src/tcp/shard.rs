@@ -14,6 +14,7 @@ use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
 use super::openings::OpeningSeries;
 use super::rows::Rows;
+use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
@@ -33,7 +34,7 @@ pub struct ClockStep {
 }
 
 /// What connections share while their packets are taken.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Environment {
     /// User's limit of oversize spacing.
     pub fixed_spacing_limit_ns: Option<u64>,
@@ -45,6 +46,8 @@ pub struct Environment {
     pub clock_steps: Vec<ClockStep>,
     /// What finished connections show of the captures.
     pub faults: CaptureFaults,
+    /// Records of connections that are over, for others.
+    pub spares: Spares,
 }
 
 enum State {
@@ -392,8 +395,8 @@ impl Shard {
     }
 
     /// A slot that begins with `packet`, and whether the client sent that.
-    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = Box::new(Connection::new(index + 1, packet, bytes));
+    fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
+        let mut connection = self.environment.spares.place(Connection::new(index + 1, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
@@ -457,8 +460,10 @@ fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = Box::new(ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns));
+        let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
         environment.faults.count(&summary);
-        slot.state = State::Done(summary);
+        if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
+            environment.spares.leave(connection);
+        }
     }
 }

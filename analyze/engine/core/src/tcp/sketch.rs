@@ -4,6 +4,8 @@
 //! bucket, 0.8 %, and usually far less because values are interpolated within their bucket. Only the range of buckets in
 //! use is stored: a connection whose RTT spans two octaves pays 512 bytes.
 
+use super::spares::room_of;
+
 /// Bits of resolution below the leading one.
 const STEP_BITS: u32 = 6;
 const STEPS: u64 = 1 << STEP_BITS;
@@ -52,6 +54,11 @@ pub fn bucket_floor(bucket: u32) -> u64 {
 }
 
 impl DurationSketch {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { exact: room_of(&mut self.exact), ..Self::default() }
+    }
+
     /// Takes one duration, in nanoseconds.
     #[inline(always)]
     pub fn add(&mut self, value_ns: u64) {

@@ -29,6 +29,11 @@ pub struct Spacing {
 }
 
 impl Spacing {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { sketch: self.sketch.renewed(), ..Self::default() }
+    }
+
     /// Takes the next data packet; returns its distance from the one before (none for the first, or if time ran
     /// backwards).
     #[inline(always)]

@@ -9,6 +9,10 @@ const SMALLEST_STEP_NS: i64 = 50_000_000;
 /// The rate is estimated over at least this time and so many ticks: known rates lie far apart.
 const SHORTEST_BASE_NS: i64 = 100_000_000;
 const FEWEST_TICKS: i32 = 20;
+/// Within less time jitter could be taken for another of the known rates, the nearest of which lies 2.5 times as far. From here
+/// on they are told apart, though not yet from rates that are not known: enough to say how long a pause was, too little to say
+/// that a clock was set.
+const SHORTEST_PROVISIONAL_BASE_NS: i64 = 40_000_000;
 /// So many ticks are no step at any usual rate.
 const FEW_TICKS: u32 = 5;
 /// What queues and scheduling may add to the time over which the rate is estimated.
@@ -62,7 +66,7 @@ impl TimestampClock {
 
     /// Time between two TSvals by the side's own clock; none if its rate is not known.
     pub fn between_ns(&self, from: u32, to: u32) -> Option<i64> {
-        let tick_ns = self.tick_ns.or_else(|| estimate(self.first?, self.last))?;
+        let tick_ns = self.tick_ns.or_else(|| estimate(self.first?, self.last, SHORTEST_PROVISIONAL_BASE_NS))?;
         Some((f64::from(serial_difference(to, from)) * tick_ns) as i64)
     }
 
@@ -78,7 +82,7 @@ impl TimestampClock {
             return None;
         };
         if self.tick_ns.is_none() {
-            self.tick_ns = estimate(first, previous);
+            self.tick_ns = estimate(first, previous, SHORTEST_BASE_NS);
             let few_ticks = self.tick_ns.map_or(0, |tick_ns| (SMALLEST_STEP_NS as f64 / tick_ns) as u32);
             self.few_ticks = few_ticks.max(FEW_TICKS);
         }
@@ -89,10 +93,10 @@ impl TimestampClock {
     }
 }
 
-/// Nanoseconds per tick between two packets, if it is one of the known rates within 10 % and what jitter adds.
-fn estimate(first: (i64, u32), last: (i64, u32)) -> Option<f64> {
+/// Nanoseconds per tick between two packets at least so far apart, if it is one of the known rates within 10 % and what jitter adds.
+fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64) -> Option<f64> {
     let elapsed = last.0.checked_sub(first.0)?;
-    if elapsed < SHORTEST_BASE_NS {
+    if elapsed < shortest_base_ns {
         return None;
     }
     let ticks = serial_difference(last.1, first.1);
@@ -130,6 +134,22 @@ mod tests {
         let mut clock = TimestampClock::default();
         steady(&mut clock, 200, 0);
         assert_eq!(clock.add(4080 * MILLISECOND - 70 * MILLISECOND, 4080), Some(-70 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_young_clock_tells_time_before_it_tells_steps() {
+        let young = |until: i64, rate_hz: i64| {
+            let mut clock = TimestampClock::default();
+            (0..=until).for_each(|at| {
+                clock.add(at * MILLISECOND, (at * rate_hz / 1000) as u32);
+            });
+            clock.since_newest_ns((until * rate_hz / 1000 + rate_hz / 10) as u32).map(|time_ns| time_ns / MILLISECOND)
+        };
+        assert_eq!(
+            [young(39, 1000), young(40, 1000), young(79, 250), young(80, 250)],
+            [None, Some(100), None, Some(100)]
+        );
+        assert_eq!(young(60, 600), None);
     }
 
     fn steady(clock: &mut TimestampClock, count: i64, step_ns: i64) -> Vec<i64> {

@@ -121,8 +121,10 @@ pub(super) fn split_client(records: &[Sealed], context: &Context) -> ClientSplit
         handshake_start: first,
         handshake_end: first + length.map_or(usize::from(!refused), |index| index + 1),
         early_data_accepted: false,
-        // Early data may still be on its way: its end can show in any later record.
-        settled: !context.early_data_offered && (length.is_some() || flight.len() >= MAX_CLIENT_FLIGHT),
+        // Early data may still be on its way: its end can show in any later record. And when the first application data
+        // began decides what of the server's records can be a ticket.
+        settled: !context.early_data_offered
+            && (length.is_some_and(|index| index + 1 < flight.len()) || flight.len() > MAX_CLIENT_FLIGHT),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The frames that prove a verdict: the ends of the longest intervals of its factor and frames within them, three to ten in all;
 //! where an interval has fewer, those before and after it, beside which it shows.
 
-use super::{Case, Decision, Evidence};
-use crate::tcp::limits::{Factor, LimitsSummary, Run};
+use super::{Case, Decision, Evidence, Place};
+use crate::tcp::limits::{Factor, LimitsSummary, Mark, Run};
 use crate::tcp::verdict::sentence::in_words;
 
 /// Intervals named for a factor; two frames each.
@@ -40,19 +40,26 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
         },
         if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );
-    let list = frames.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let list = frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
     let display_filter = format!("frame.number in {{{list}}}");
     Some(Evidence { text, frames, display_filter })
 }
 
 /// Three to ten frames in the order of the capture; fewer where there are no more.
-fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<u32> {
+fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<Place> {
     let mut frames = Frames::default();
-    runs.iter().flat_map(|run| run.frames).for_each(|frame| frames.add(frame));
+    for run in runs {
+        let [first, last] = run.frames;
+        frames.add(Place { frame: first, time_ns: run.start_ns });
+        // The opening knows only its first frame.
+        if last != first {
+            frames.add(Place { frame: last, time_ns: run.end_ns });
+        }
+    }
     let within = |time_ns: i64| runs.iter().any(|run| run.start_ns <= time_ns && time_ns <= run.end_ns);
     let showing = |any_time: bool| {
         let marks = limits.marks.iter().filter(move |mark| mark.shows(factor) && (any_time || within(mark.time_ns)));
-        marks.map(|mark| mark.frame).collect::<Vec<u32>>()
+        marks.map(Place::of).collect::<Vec<Place>>()
     };
     frames.add_evenly(&showing(false), MOST_FRAMES);
     frames.add_evenly(&showing(true), FEWEST_FRAMES);
@@ -62,19 +69,29 @@ fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<u32> {
     frames.sorted()
 }
 
+impl Place {
+    fn of(mark: &Mark) -> Self {
+        Self { frame: mark.frame, time_ns: mark.time_ns }
+    }
+}
+
 #[derive(Default)]
-struct Frames(Vec<u32>);
+struct Frames(Vec<Place>);
 
 impl Frames {
-    fn add(&mut self, frame: u32) {
-        if frame > 0 && self.0.len() < MOST_FRAMES && !self.0.contains(&frame) {
-            self.0.push(frame);
+    fn add(&mut self, place: Place) {
+        if place.frame > 0 && self.0.len() < MOST_FRAMES && !self.has(place) {
+            self.0.push(place);
         }
     }
 
+    fn has(&self, place: Place) -> bool {
+        self.0.iter().any(|known| known.frame == place.frame)
+    }
+
     /// Adds frames that lie evenly among the candidates until there are `wanted`.
-    fn add_evenly(&mut self, candidates: &[u32], wanted: usize) {
-        let new: Vec<u32> = candidates.iter().copied().filter(|frame| !self.0.contains(frame)).collect();
+    fn add_evenly(&mut self, candidates: &[Place], wanted: usize) {
+        let new: Vec<Place> = candidates.iter().copied().filter(|place| !self.has(*place)).collect();
         let room = wanted.saturating_sub(self.0.len()).min(new.len());
         for place in 0..room {
             self.add(new[(2 * place + 1) * new.len() / (2 * room)]);
@@ -90,11 +107,11 @@ impl Frames {
             if nearest.iter().all(Option::is_none) {
                 return;
             }
-            nearest.into_iter().flatten().for_each(|mark| self.add(mark.frame));
+            nearest.into_iter().flatten().for_each(|mark| self.add(Place::of(mark)));
         }
     }
 
-    fn sorted(mut self) -> Vec<u32> {
+    fn sorted(mut self) -> Vec<Place> {
         self.0.sort_unstable();
         self.0
     }

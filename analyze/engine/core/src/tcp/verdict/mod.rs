@@ -21,13 +21,22 @@ use super::summary::{ConnectionSummary, DirectionSummary};
 /// Below this confidence nothing is decided.
 pub const LEAST_CONFIDENCE: f64 = 0.6;
 
+/// A frame, and where it stands: frames of several files that were merged may have the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Its number in its file.
+    pub frame: u32,
+    /// The moment that it stands for: when it passed, or the end of an interval of which it is the nearest frame known.
+    pub time_ns: i64,
+}
+
 /// Frames that show something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// What they show.
     pub text: String,
-    /// Their numbers, at most ten.
-    pub frames: Vec<u32>,
+    /// At most ten.
+    pub frames: Vec<Place>,
     /// A display filter of Wireshark's that shows them.
     pub display_filter: String,
 }

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from sender.interruption import Interruption
+from capture.interruption import Interruption
 
 
 def ask(number: int = signal.SIGINT) -> None:
@@ -31,14 +31,14 @@ def test_what_is_no_wait_goes_on_and_the_next_wait_is_none() -> None:
         ask()
         assert interruption.asked
         reached = True
-        with pytest.raises(KeyboardInterrupt), interruption.waiting():
+        with pytest.raises(KeyboardInterrupt), interruption.allowed():
             reached = False
     assert reached
 
 
 def test_after_a_wait_within_another_the_outer_one_is_still_a_wait() -> None:
-    with Interruption() as interruption, interruption.waiting():
-        with interruption.waiting():
+    with Interruption() as interruption, interruption.allowed():
+        with interruption.allowed():
             pass
         with pytest.raises(KeyboardInterrupt):
             ask()

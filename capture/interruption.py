@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, let through only where a campaign waits: nothing is torn that is being written or closed."""
+"""Ctrl-C and SIGTERM, let through only where a campaign waits or transfers: records, and removal, are never torn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _INSISTING = 3
 
 
 class Interruption:
-    """A context in which the signals raise `KeyboardInterrupt` within `waiting()`, and else at its next beginning."""
+    """A context in which the signals raise `KeyboardInterrupt` within `allowed()`, and else at its next beginning."""
 
     def __init__(self) -> None:
         self._asked = 0
-        self._waiting = False
+        self._allowed = False
         self._before: list[Any] = []
 
     def __enter__(self) -> Interruption:  # noqa: PYI034 - typing.Self is newer than Python 3.9
@@ -38,23 +38,23 @@ class Interruption:
         return self._asked > 0
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def allowed(self) -> Iterator[None]:
         """Here the signals come through at once."""
-        within_another, self._waiting = self._waiting, True
+        within_another, self._allowed = self._allowed, True
         try:
             if self._asked:
                 raise KeyboardInterrupt
             yield
         finally:
-            self._waiting = within_another
+            self._allowed = within_another
 
     def sleep(self, seconds: float) -> None:
         """Sleep, but for the signals."""
-        with self.waiting():
+        with self.allowed():
             time.sleep(max(0.0, seconds))
 
     def _handle(self, _number: int, _frame: FrameType | None) -> None:
         self._asked += 1
-        if self._waiting or self._asked >= _INSISTING:
-            self._waiting = False
+        if self._allowed or self._asked >= _INSISTING:
+            self._allowed = False
             raise KeyboardInterrupt

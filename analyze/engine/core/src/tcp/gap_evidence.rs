@@ -1,0 +1,352 @@
+//! What is known of a gap in a direction's data, and the measures that the rules of [`super::gap_cause`] go by. Pure.
+//!
+//! Three measures carry most of the rules. *Waited* is by how much longer a packet was under way than the one before it, by
+//! its own sender's timestamps (RFC 7323): what waited was held back, somewhere between that sender and the capture.
+//! *Overdue* are acknowledgements that should have come by now. And a sender whose timer was due and sent nothing did not
+//! run.
+
+/// Where the capture stands, seen from the direction whose data paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Beside the sender of the data.
+    Sender,
+    /// Beside its receiver.
+    Receiver,
+    /// In between, or unknown.
+    #[default]
+    Elsewhere,
+}
+
+/// What the data packet that ended the gap was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// Sent for the first time.
+    #[default]
+    NewData,
+    /// A retransmission timeout.
+    Timeout,
+    /// A tail loss probe.
+    TailProbe,
+    /// Sent again on signs of loss (fast retransmission, RACK).
+    LossSigns,
+    /// Sent again, one cannot tell why.
+    Repeat,
+    /// A probe of a closed window.
+    WindowProbe,
+    /// A keep-alive.
+    KeepAlive,
+}
+
+/// Packets of one side that passed together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Burst {
+    /// How many passed: of the receiver within 2 ms, of data within 5 ms.
+    pub packets: u32,
+    /// From the first to the last of them by the capture's clock.
+    pub span_ns: i64,
+    /// And by their sender's timestamps; none without.
+    pub timestamps_ns: Option<i64>,
+}
+
+/// The receiver's first packet after it was silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Return {
+    /// Time since the receiver's packet before it.
+    pub silence_ns: i64,
+    /// The same by the receiver's timestamps; none if these tell no time.
+    pub timestamps_ns: Option<i64>,
+    /// What passed together with it.
+    pub burst: Burst,
+    /// Not acknowledged before it, neither cumulatively nor selectively.
+    pub outstanding_bytes: u64,
+    /// How much of that it acknowledged in either way, with what came within 40 ms after it, until that was most of it.
+    pub acknowledged_bytes: u64,
+    /// And that was more than the path can have carried since the first of it, or since the last pause in it.
+    pub beyond_path: bool,
+    /// It echoes a timestamp that the capture has not seen the sender send: it missed packets of it.
+    pub echoes_unseen: bool,
+    /// How many packets within 2 ms acknowledged more than the one before.
+    pub advances: u32,
+    /// The packet before it acknowledged a single segment, as late as a delayed acknowledgement, and nothing for a while: the
+    /// receiver ran while no more reached it.
+    pub after_delayed: bool,
+    /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
+    /// timestamps or probe.
+    pub older_than_probe: Option<bool>,
+    /// It reports a segment as received twice, or beyond a hole (RFC 2883, RFC 2018): it answers a probe or timeout.
+    pub reports_disorder: bool,
+    /// How long after the sender's last probe or timeout it came.
+    pub after_probe_ns: Option<i64>,
+}
+
+/// What is known of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct GapEvidence {
+    /// From data packet to data packet.
+    pub gap_ns: i64,
+    /// Where the capture stands.
+    pub place: Place,
+    /// What ended it.
+    pub ending: Ending,
+    /// Longest time in it without any packet of the connection.
+    pub silence_ns: i64,
+    /// From the beginning of the gap to that silence.
+    pub before_silence_ns: i64,
+    /// Packets of the receiver that passed inside the gap while data was outstanding (counted up to a bound).
+    pub answers_inside: u32,
+    /// From the receiver's last packet to the end of the gap, if that packet passed within the gap.
+    pub since_answer_ns: Option<i64>,
+    /// Not acknowledged during the silence, bytes.
+    pub outstanding_bytes: u64,
+    /// Payload of a full segment.
+    pub segment_bytes: u64,
+    /// Loss recovery is going on, or losses are reported.
+    pub recovering: bool,
+    /// The last packet before the gap was as full as they get; it had PSH.
+    pub last_full: bool,
+    /// See above.
+    pub last_push: bool,
+    /// Time in the gap for which the receiver's window left no room.
+    pub window_full_ns: i64,
+    /// The sender's round trip and its deviation, as well as they are known from here.
+    pub round_trip_ns: Option<i64>,
+    /// See above.
+    pub deviation_ns: i64,
+    /// The sender uses SACK, and with it tail loss probes.
+    pub sack: bool,
+    /// Probes and timeouts of the sender since the receiver was last heard, this gap's ending not among them.
+    pub timers_before: u32,
+    /// The gap by the sender's timestamps; none if these tell no time.
+    pub sender_clock_ns: Option<i64>,
+    /// When the receiver was heard again; none if it never was.
+    pub answer: Option<Return>,
+    /// Data packets that passed together with the one that ended the gap.
+    pub data_burst: Burst,
+    /// Payload bytes for each 2 ms of the transfer so far.
+    pub usual_bytes_in_2_ms: u64,
+    /// Data passed in the gap, or right before its end, that the capture missed.
+    pub capture_missed: bool,
+    /// Bytes sent since the gap before this one.
+    pub bytes_since_gap: u64,
+    /// So many gaps in a row before this one were about as long.
+    pub similar_before: u32,
+    /// Away from the sender: by its echo, the sender had so much outstanding when it sent the data that ended the gap. None
+    /// without timestamps.
+    pub outstanding_to_sender_bytes: Option<u64>,
+    /// Away from the sender: the data that ended the gap echoes a timestamp by so much older than the receiver's last before
+    /// the gap. None without timestamps.
+    pub echo_behind_ns: Option<i64>,
+    /// Beside the receiver: what came with the end of the gap is more than the path can have carried since.
+    pub data_beyond_path: bool,
+}
+
+/// Capture and kernel do not stamp at the same instant.
+pub(super) const JITTER_NS: i64 = 1_000_000;
+/// Nothing is held back that waited less than this.
+const SHORTEST_WAIT_NS: i64 = 15_000_000;
+/// Or less than this share of the silence.
+const WAIT_SHARE: f64 = 0.3;
+/// Longest timer that Linux' timer wheel keeps to a tick; longer ones fire up to an eighth late.
+const EXACT_TIMER_NS: i64 = 250_000_000;
+/// A tick of a slow clock and the time to act on it.
+const TIMER_TICKS_NS: i64 = 12_000_000;
+/// Linux' least variance term of the timeout (`TCP_RTO_MIN`); added to the probe's time when one segment is outstanding.
+const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
+/// Linux waits two ticks more for its probe (`TCP_TIMEOUT_MIN`).
+pub(super) const PROBE_TICKS_NS: i64 = 8_000_000;
+/// A slower sender than one with this time for a segment measures its round trip some other way.
+const LONGEST_SEGMENT_NS: i64 = 25_000_000;
+/// Longest delayed acknowledgement of two full segments in common stacks.
+pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
+/// Longest delayed acknowledgement of any segment in common stacks (Linux `TCP_DELACK_MAX`; RFC 9293 allows 500 ms).
+const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
+/// A sender that takes in what it gets echoes it but for the packets on the way; ticks of a slow clock do not count.
+const STALE_ECHO_NS: i64 = 5_000_000;
+/// Packets that make a backlog (methods, section 6.7).
+pub(super) const BACKLOG_PACKETS: u32 = 5;
+/// A backlog was made over so many times the span in which it passed.
+const BACKLOG_SPREAD: i64 = 5;
+
+impl GapEvidence {
+    pub(super) fn beside_sender(&self) -> bool {
+        self.place == Place::Sender
+    }
+
+    /// By how much longer than the packet before it the data that ended the gap was under way.
+    fn data_waited_ns(&self) -> Option<i64> {
+        self.sender_clock_ns.map(|elapsed| self.gap_ns - elapsed)
+    }
+
+    /// The data that ended the gap was under way for much longer than what came before it.
+    pub fn data_was_held(&self) -> bool {
+        self.data_waited_ns().is_some_and(|waited| is_held(waited, self.gap_ns))
+    }
+
+    /// Beside the receiver: it spoke when the data that ended the gap was due already, so that it was not for its sake that the
+    /// data waited.
+    pub(super) fn receiver_ran_meanwhile(&self) -> bool {
+        let due_ns = self.sender_clock_ns.unwrap_or(self.gap_ns).max(0);
+        self.before_silence_ns.saturating_mul(2) >= self.gap_ns
+            || self.before_silence_ns > due_ns.saturating_add(SHORTEST_WAIT_NS)
+    }
+
+    /// Beside the receiver: it had not acknowledged what came before the silence, and no kernel delays that for so long.
+    pub(super) fn owes_acknowledgement(&self) -> bool {
+        self.outstanding_bytes > 0
+            && !self.recovering
+            && self.silence_ns > LONGEST_DELAYED_ACKNOWLEDGEMENT_NS + TIMER_TICKS_NS
+    }
+
+    /// Away from the sender: when it sent the data that ended the gap, the sender had not taken in acknowledgements that it
+    /// must have got long before. None without timestamps.
+    pub(super) fn echo_is_stale(&self) -> Option<bool> {
+        // Not to have heard one that the receiver delayed is not to have heard anything late.
+        self.echo_behind_ns.map(|behind| behind.saturating_sub(self.before_silence_ns) >= STALE_ECHO_NS)
+    }
+
+    /// Away from the sender: it had more than a segment outstanding, took in no acknowledgements, and let its timer pass.
+    pub(super) fn was_deaf(&self) -> bool {
+        // Of a single segment the acknowledgement may be delayed: the probe waits longer (RFC 8985 section 7.2).
+        let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
+        several
+            && self.echo_is_stale() == Some(true)
+            && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
+    }
+
+    pub(super) fn two_segments_outstanding(&self) -> bool {
+        self.outstanding_bytes >= 2 * self.segment_bytes.max(1)
+    }
+
+    /// When the sender's next timer is due, from the last packet on; none if that is not known.
+    pub fn timer_due_ns(&self) -> Option<i64> {
+        // Acknowledgements that it has not taken in were on the way when it last sent: that, too, is a round trip, with all
+        // queues.
+        let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
+        let round_trip = self.round_trip_ns?.max(on_the_way);
+        let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
+        if !self.sack || self.recovering || self.timers_before > 0 {
+            // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
+            let doublings = self.timers_before.saturating_sub(u32::from(self.sack)).min(16);
+            return Some(timeout.saturating_mul(1 << doublings));
+        }
+        Some(self.probe_after_ns(round_trip).min(timeout))
+    }
+
+    /// When a probe is due that is not kept from being one by loss recovery (RFC 8985 section 7.2).
+    fn probe_after_ns(&self, round_trip_ns: i64) -> i64 {
+        let single = self.beside_sender() && self.outstanding_bytes <= self.segment_bytes;
+        let delayed = if single { SMALLEST_TIMEOUT_NS } else { PROBE_TICKS_NS };
+        2 * (round_trip_ns + self.segment_time_ns()) + delayed
+    }
+
+    /// Beside the sender: the silence lasted longer than the time of a probe, whether one was due or not: a receiver owes its
+    /// answer in loss recovery, too.
+    pub(super) fn outlasts_probe(&self) -> bool {
+        self.round_trip_ns.is_some_and(|round_trip| self.silence_ns > self.probe_after_ns(round_trip))
+    }
+
+    /// How long a segment takes at the usual rate: the kernel measures its round trip from the first segment that an
+    /// acknowledgement covers, we from the last.
+    fn segment_time_ns(&self) -> i64 {
+        let segments = self.segment_bytes as f64 / self.usual_bytes_in_2_ms.max(1) as f64;
+        ((segments * 2e6) as i64).min(LONGEST_SEGMENT_NS)
+    }
+
+    /// No timer of the sender would have let this much time pass.
+    pub fn timer_is_overdue(&self) -> bool {
+        self.outstanding_bytes > 0 && self.is_past_timer(self.silence_ns)
+    }
+
+    pub(super) fn is_past_timer(&self, time_ns: i64) -> bool {
+        // The kernel's smoothed round trip is not ours, the less so the more it varies.
+        let late = |due: i64| if due > EXACT_TIMER_NS { due / 8 } else { 0 } + 2 * self.deviation_ns + TIMER_TICKS_NS;
+        self.timer_due_ns().is_some_and(|due| time_ns > due + late(due))
+    }
+
+    /// Acknowledgements should have come by now, if they were delayed no longer than this.
+    pub(super) fn is_overdue_by(&self, delayed_ns: i64) -> bool {
+        let Some(round_trip) = self.round_trip_ns else { return false };
+        if self.is_probed() || self.timer_is_overdue() {
+            return true;
+        }
+        let delay = if self.two_segments_outstanding() { delayed_ns } else { SMALLEST_TIMEOUT_NS };
+        let usual = round_trip + round_trip / 4 + 4 * self.deviation_ns.min(round_trip);
+        self.outstanding_bytes > 0 && self.silence_ns > usual + delay
+    }
+
+    /// Acknowledgements should be on the way by now.
+    pub fn answer_is_overdue(&self) -> bool {
+        self.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS / 4)
+    }
+
+    /// The sender's kernel ran while it waited for an answer.
+    pub(super) fn sender_ran(&self) -> bool {
+        let on_time = self.is_timer() && !self.timer_is_overdue();
+        self.timers_before > 0 || (on_time && !self.woke_with_answer())
+    }
+
+    /// The timer that ends the gap and the answer came together: what woke the one may have woken the other.
+    pub(super) fn woke_with_answer(&self) -> bool {
+        self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= 2 * JITTER_NS)
+    }
+
+    fn is_timer(&self) -> bool {
+        matches!(self.ending, Ending::Timeout | Ending::TailProbe)
+    }
+
+    /// The sender's timers fired because no answer came.
+    pub(super) fn is_probed(&self) -> bool {
+        self.timers_before > 0 || self.is_timer() || self.is_probe_with_new_data()
+    }
+
+    /// New data, alone, when a probe was due: that is what a probe looks like while there is data to send (RFC 8985
+    /// section 7.3).
+    pub(super) fn is_probe_with_new_data(&self) -> bool {
+        let due = self.timer_due_ns().unwrap_or(i64::MAX);
+        self.beside_sender()
+            && self.ending == Ending::NewData
+            && self.sack
+            && self.timers_before == 0
+            && self.outstanding_bytes > 0
+            && self.since_answer_ns.is_none_or(|since| since > 2 * JITTER_NS)
+            && self.data_burst.packets <= 1
+            && self.silence_ns as f64 >= 0.8 * due as f64
+            && !self.timer_is_overdue()
+    }
+
+    /// The burst is a backlog: it was made over a longer time than it took to pass.
+    pub(super) fn is_backlog(burst: &Burst) -> bool {
+        burst.packets >= BACKLOG_PACKETS
+            && burst.timestamps_ns.is_none_or(|made| made >= BACKLOG_SPREAD * burst.span_ns.max(JITTER_NS))
+    }
+}
+
+impl Return {
+    fn waited_ns(&self) -> Option<i64> {
+        self.timestamps_ns.map(|elapsed| self.silence_ns - elapsed)
+    }
+
+    /// Nearly all that was outstanding has been acknowledged.
+    pub fn acknowledges_most(&self) -> bool {
+        self.acknowledged_bytes as f64 >= 0.8 * self.outstanding_bytes as f64
+    }
+
+    /// It was made earlier, and held back.
+    pub fn was_held(&self) -> Option<bool> {
+        self.waited_ns().map(|waited| is_held(waited, self.silence_ns))
+    }
+
+    /// It answers the sender's probe or timeout. Without timestamps only the time tells: an answer takes a round trip.
+    pub(super) fn answers_probe(&self, round_trip_ns: i64) -> bool {
+        match (self.older_than_probe, self.after_probe_ns) {
+            _ if self.reports_disorder => true,
+            (Some(older), _) => !older,
+            (None, Some(after)) => after as f64 >= 0.8 * round_trip_ns as f64,
+            (None, None) => true,
+        }
+    }
+}
+
+fn is_held(waited_ns: i64, silence_ns: i64) -> bool {
+    waited_ns >= SHORTEST_WAIT_NS && waited_ns as f64 >= WAIT_SHARE * silence_ns as f64
+}

@@ -1,0 +1,67 @@
+//! A gap that is over and waits to be judged: for what follows its end, or for the receiver to be heard again.
+
+use super::gap_answer::{ANSWER_NS, Heard};
+use super::gap_backlog::PathRate;
+use super::gap_evidence::{Ending, GapEvidence, Place};
+use super::gap_watch::PAUSE_NS;
+use super::gaps::Gap;
+
+/// A gap is judged so long after its end.
+pub(super) const LOOK_AHEAD_NS: i64 = 5_000_000;
+
+/// A gap that is over and not judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pending {
+    pub(super) gap: Gap,
+    pub(super) end_ns: i64,
+    pub(super) end_tsval: u32,
+    pub(super) evidence: GapEvidence,
+    /// Judged only when the receiver is heard.
+    pub(super) awaits_answer: bool,
+    /// What the path has carried before, asked for where the data may have been held back.
+    pub(super) path: Option<PathRate>,
+    /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
+    pub(super) data_bytes: u64,
+}
+
+impl Pending {
+    /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
+    pub(super) fn look_ahead_ns(&self) -> i64 {
+        if self.path.is_some() && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
+    }
+
+    pub(super) fn answered_by(&self, heard: &Heard) -> bool {
+        self.evidence.answer.is_some_and(|answer| {
+            answer.silence_ns == heard.answer.silence_ns && answer.timestamps_ns == heard.answer.timestamps_ns
+        })
+    }
+
+    pub(super) fn is_due(&self, time_ns: i64, heard_ns: i64) -> bool {
+        let over = time_ns.saturating_sub(self.end_ns) > self.look_ahead_ns();
+        let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
+        match self.evidence.answer {
+            Some(answer) => {
+                let settled = answer.was_held() == Some(true) || answer.acknowledges_most();
+                over && time_ns.saturating_sub(heard_ns) > if settled { LOOK_AHEAD_NS } else { ANSWER_NS }
+            }
+            None => over && !(self.awaits_answer && probe),
+        }
+    }
+}
+
+/// Nothing that comes later can change what is said of it.
+pub(super) fn is_plain(evidence: &GapEvidence) -> bool {
+    let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
+    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < PAUSE_NS * 5);
+    match evidence.place {
+        Place::Sender => {
+            usual
+                && data_on_time
+                && (evidence.outstanding_bytes == 0 || evidence.since_answer_ns.is_some_and(|s| s < PAUSE_NS))
+        }
+        _ => {
+            data_on_time
+                && evidence.round_trip_ns.is_some_and(|round_trip| evidence.gap_ns <= round_trip + round_trip / 4)
+        }
+    }
+}
