@@ -60,38 +60,65 @@ fn segment<const LINK: usize, const OPTIONS: usize>(frame: &[u8], record: &Recor
     {
         return None;
     }
-    let (tsval, tsecr) = if OPTIONS > 0 { (u32_at(headers, tcp + 24), u32_at(headers, tcp + 28)) } else { (0, 0) };
-    let ports = u32_at(headers, tcp);
-    let address_key = u64::from(u32_at(headers, ip + 12)) << 32 | u64::from(u32_at(headers, ip + 16));
+    let port_pair = u32_at(headers, tcp);
+    let address_pair = u64::from(u32_at(headers, ip + 12)) << 32 | u64::from(u32_at(headers, ip + 16));
     let at = |place: usize| record.offset.wrapping_add(place as u32);
-    *packet = Packet {
-        time_ns: record.time_ns,
+    let captured_length = (frame.len() - LINK) as u32;
+    // Field by field, each read right before it is written: read all at once they would pass through the stack.
+    let Packet {
+        time_ns,
         address_key,
-        flow_hash: hash::flow_v4(address_key, ports),
+        flow_hash,
         ports,
-        sequence: u32_at(headers, tcp + 4),
-        acknowledgement: u32_at(headers, tcp + 8),
+        sequence,
+        acknowledgement,
         tsval,
         tsecr,
-        payload_length: total_length - headers_length,
-        payload_offset: at(tcp + 20 + OPTIONS),
-        payload_captured: ((frame.len() - LINK) as u32).min(total_length) - headers_length,
-        wire_length: record.original_length.max(record.captured_length),
-        address_offset: at(ip + 12),
-        options_offset: at(tcp + 20),
-        frame: record.frame,
-        window: u16_at(headers, tcp + 14),
-        ip_id: u16_at(headers, ip + 4),
-        checksum: u16_at(headers, tcp + 16),
-        flags: u16_at(headers, tcp + 12) & 0x01ff,
-        ip_header_length: 20,
-        input: record.input,
-        options_captured: OPTIONS as u8,
-        tcp_header_length: (20 + OPTIONS) as u8,
-        ttl: headers[ip + 8],
-        ip_version: 4,
-        options: if OPTIONS > 0 { option_bits::TIMESTAMPS } else { 0 },
-    };
+        payload_length,
+        payload_offset,
+        payload_captured,
+        wire_length,
+        address_offset,
+        options_offset,
+        frame,
+        window,
+        ip_id,
+        checksum,
+        flags,
+        ip_header_length,
+        input,
+        options_captured,
+        tcp_header_length,
+        ttl,
+        ip_version,
+        options,
+    } = packet;
+    *time_ns = record.time_ns;
+    *address_key = address_pair;
+    *flow_hash = hash::flow_v4(address_pair, port_pair);
+    *ports = port_pair;
+    *sequence = u32_at(headers, tcp + 4);
+    *acknowledgement = u32_at(headers, tcp + 8);
+    *tsval = if OPTIONS > 0 { u32_at(headers, tcp + 24) } else { 0 };
+    *tsecr = if OPTIONS > 0 { u32_at(headers, tcp + 28) } else { 0 };
+    *payload_length = total_length - headers_length;
+    *payload_offset = at(tcp + 20 + OPTIONS);
+    *payload_captured = captured_length.min(total_length) - headers_length;
+    *wire_length = record.original_length.max(record.captured_length);
+    *address_offset = at(ip + 12);
+    *options_offset = at(tcp + 20);
+    *frame = record.frame;
+    *window = u16_at(headers, tcp + 14);
+    *ip_id = u16_at(headers, ip + 4);
+    *checksum = u16_at(headers, tcp + 16);
+    *flags = u16_at(headers, tcp + 12) & 0x01ff;
+    *ip_header_length = 20;
+    *input = record.input;
+    *options_captured = OPTIONS as u8;
+    *tcp_header_length = (20 + OPTIONS) as u8;
+    *ttl = headers[ip + 8];
+    *ip_version = 4;
+    *options = if OPTIONS > 0 { option_bits::TIMESTAMPS } else { 0 };
     Some(())
 }
 
