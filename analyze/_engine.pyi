@@ -40,6 +40,8 @@ class Analysis:
     # What was wrong with inputs that could not be read.
     @property
     def errors(self) -> list[Exception]: ...
+    # Leaves the results in memory for good: for a program that ends with them.
+    def keep_until_exit(self) -> None: ...
     def write_json(
         self,
         write: Callable[[bytes], object],

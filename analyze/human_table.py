@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 from analyze.verdict import is_open
 
@@ -49,11 +50,6 @@ class Field:
     """True if the cell tells of trouble (it is then coloured)."""
 
 
-def _rtt(row: Row, d: str) -> str:
-    low = row.get(f"{d}_rtt_min_s")
-    return seconds(row.get("handshake_rtt_s") if low is None else low)
-
-
 def _tls(row: Row, _direction: str) -> str:
     return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
 
@@ -85,8 +81,8 @@ FIELDS = (
     Field("time", 1, lambda row, _: seconds(row.get("duration_s"))),
     Field("goodput", 1, lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s")),
     Field("why", 1, lambda row, _: _why(row), left=True),
-    Field("RTT min", 1, _rtt),
-    Field("median", 3, lambda row, d: seconds(row.get(f"{d}_rtt_median_s"))),
+    Field("RTT min", 1, lambda row, _: seconds(path_rtt_min_s(row))),
+    Field("median", 3, lambda row, d: seconds(median_of_path_s(row, d))),
     Field(
         "retrans",
         2,

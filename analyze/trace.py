@@ -231,6 +231,13 @@ class Trace:
         content: Record = json.loads(buffer.getvalue())
         return content
 
+    def keep_until_exit(self) -> None:
+        """Leave the results in memory for good: for a program that ends with them.
+
+        What the kernel takes back all at once need not be given back connection by connection.
+        """
+        self._result.keep_until_exit()
+
     def write_json(self, write: Callable[[bytes], object]) -> None:
         """Write the JSON document by calling `write` with consecutive pieces of it."""
         if self._anonymizer is None:

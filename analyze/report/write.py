@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
 from analyze.report import connection, judgement
 from analyze.report.page_file import in_script, resource, scripts, write_page
@@ -73,8 +74,6 @@ _SORTED_BY = {
     "bytes": "ledger_wire_bytes",
     "time": "duration_s",
     "goodput": "{d}_goodput_bps",
-    "RTT min": "{d}_rtt_min_s",
-    "median": "{d}_rtt_median_s",
     "retrans": "{d}_loss_retransmitted_segments",
     "lost": "{d}_loss_lost_segments_inferred",
     "win. limit": "{d}_window_limited_fraction",
@@ -85,6 +84,10 @@ _SORTED_BY = {
 
 def _sort_key(title: str, row: dict[str, Any], direction: str) -> float | None:
     """The number behind a cell; None where the text itself is to be sorted by, or nothing was measured."""
+    if title == "RTT min":
+        return path_rtt_min_s(row)
+    if title == "median":
+        return median_of_path_s(row, direction)
     column = _SORTED_BY.get(title)
     return row.get(column.format(d=direction)) if column else None
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,14 @@ def test_a_path_and_its_bytes_give_the_same(transfer_file: Path) -> None:
     assert document(from_path)["inputs"][0]["path"] == "x.pcap"
     assert not from_path.interrupted
     assert from_path.errors == []
+
+
+def test_results_kept_until_exit_have_an_owner_for_good_and_are_the_same(transfer_file: Path) -> None:
+    analysis = _engine.analyze([[transfer_file]])
+    before, owners = document(analysis), sys.getrefcount(analysis)
+    analysis.keep_until_exit()
+    assert sys.getrefcount(analysis) == owners + 1
+    assert document(analysis) == before
 
 
 def test_the_number_of_threads_changes_nothing(two_transfers: Any) -> None:

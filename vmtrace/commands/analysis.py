@@ -53,6 +53,7 @@ def run(request: Request) -> int:
             return Exit.FAILED
         _check_connections(trace, request.connections)
         failures += _say_empty(trace)
+        trace.keep_until_exit()
         outputs = Outputs(trace, request, bar, allowance, ranges)
         # Who asks for JSON has a program read it, not eyes.
         if not request.quiet and request.json is None:

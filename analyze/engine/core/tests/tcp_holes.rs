@@ -7,7 +7,7 @@ use vmtrace_core::tcp::summary::DirectionSummary;
 
 /// Retransmitted, spurious and reordered segments of the client.
 fn client(talk: &Talk) -> (u32, u32, u32) {
-    let loss = talk.summary().directions[CLIENT].loss;
+    let loss = *talk.summary().directions[CLIENT].loss;
     (loss.retransmitted, loss.spurious, loss.reordered)
 }
 
@@ -104,7 +104,7 @@ fn beside_the_sender_nothing_is_out_of_order() {
         .each(0..5, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
         .client(51.0, data(6000, 1000).id(108))
         .client(51.5, data(5000, 1000).id(107));
-    let loss = talk.summary().directions[CLIENT].loss;
+    let loss = *talk.summary().directions[CLIENT].loss;
     assert_eq!(
         (loss.retransmitted, loss.reordered, loss.capture_reordered),
         (0, 0, 1),
@@ -147,7 +147,7 @@ fn one_packet_may_fill_several_holes() {
 }
 
 fn missing(direction: &DirectionSummary) -> Option<u64> {
-    direction.lost_by_identification
+    direction.lost_by_identification.get()
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn the_shares_of_all_factors_are_the_whole_time() {
         assert!((fractions - 1.0).abs() < 1e-9, "{fractions}");
         let direction = &summary.directions[CLIENT];
         let time_ns: u64 = limits.iter().map(|limit| limit.time_ns).sum();
-        let data_ns = direction.data_time_ns.unwrap_or(0);
+        let data_ns = direction.data_time_ns.get().unwrap_or(0);
         assert!((time_ns as f64 / data_ns as f64 - 1.0).abs() < 0.05, "{time_ns} of {data_ns}");
     }
 }

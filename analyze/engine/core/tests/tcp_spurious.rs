@@ -6,7 +6,7 @@ use playbook::*;
 use vmtrace_core::tcp::loss::LossCounters;
 
 fn client(talk: Talk) -> LossCounters {
-    talk.summary().directions[CLIENT].loss
+    *talk.summary().directions[CLIENT].loss
 }
 
 /// Retransmitted, spurious, network duplicates.

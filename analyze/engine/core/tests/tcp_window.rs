@@ -47,7 +47,7 @@ fn a_capture_that_begins_later_knows_no_windows() {
     let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000)).starting_at(2);
     let direction = client(&talk);
     assert_eq!((direction.window.scale, direction.window.extremes), (None, None));
-    assert_eq!(direction.window.limited_ns, None);
+    assert_eq!(direction.window.limited_ns.get(), None);
     assert_eq!(reason(&direction, "window"), Some("scale_unknown"));
 }
 
@@ -115,7 +115,7 @@ fn unscaled(server_loop_ms: f64, client_loop_ms: f64) -> Talk {
 #[test]
 fn beside_the_sender_a_full_window_limits_until_room_is_seen() {
     let direction = client(&limited_by_window(unscaled(40.0, 0.1), 0.0));
-    assert_eq!(direction.window.limited_ns, Some(ms(80.0) as u64));
+    assert_eq!(direction.window.limited_ns.get(), Some(ms(80.0) as u64));
     assert_eq!(direction.flight.map(|(_, max)| max), Some(3000));
     let share = direction.limited_fraction().map(|share| (share * 1000.0).round());
     assert_eq!(share, Some(640.0), "80 of 125 ms");
@@ -124,14 +124,14 @@ fn beside_the_sender_a_full_window_limits_until_room_is_seen() {
 #[test]
 fn beside_the_receiver_acknowledgements_take_effect_one_sender_loop_later() {
     let direction = client(&limited_by_window(unscaled(0.1, 40.0), 20.0));
-    assert_eq!(direction.window.limited_ns, Some(ms(80.0) as u64), "as beside the sender");
+    assert_eq!(direction.window.limited_ns.get(), Some(ms(80.0) as u64), "as beside the sender");
     assert_eq!(direction.flight.map(|(_, max)| max), Some(3000));
 }
 
 #[test]
 fn a_window_with_room_limits_nothing() {
     let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000));
-    assert_eq!(client(&talk).window.limited_ns, Some(0));
+    assert_eq!(client(&talk).window.limited_ns.get(), Some(0));
 }
 
 fn spacing(talk: &Talk, limit_ns: Option<u64>) -> SpacingSummary {
@@ -150,7 +150,7 @@ fn one_pause() -> Talk {
 #[test]
 fn one_long_gap_in_an_even_stream_is_oversize() {
     let spacing = spacing(&one_pause(), None);
-    assert_eq!((spacing.oversize, spacing.oversize_time_ns), (1, ms(155.0) as u64));
+    assert_eq!((spacing.oversize().count, spacing.oversize().time_ns), (1, ms(155.0) as u64));
     assert!(!spacing.fixed_threshold);
     assert_eq!(spacing.gaps()[0].start_ns, START_NS + ms(149.0));
     assert_eq!(spacing.gaps()[0].frames, [103, 104], "three frames open the connection");
@@ -161,9 +161,9 @@ fn one_long_gap_in_an_even_stream_is_oversize() {
 #[test]
 fn a_fixed_limit_replaces_the_adaptive_one() {
     let all = spacing(&one_pause(), Some(999_999));
-    assert_eq!((all.oversize, all.oversize_threshold_ns, all.fixed_threshold), (199, 999_999, true));
+    assert_eq!((all.oversize().count, all.oversize_threshold_ns, all.fixed_threshold), (199, 999_999, true));
     let none = spacing(&one_pause(), Some(ms(155.0) as u64));
-    assert_eq!((none.oversize, none.oversize_time_ns), (0, 0), "as long as the limit is not longer");
+    assert_eq!((none.oversize().count, none.oversize().time_ns), (0, 0), "as long as the limit is not longer");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn the_gaps_between_bursts_of_a_full_window_are_a_habit() {
     let talk = Talk::seen_at_client(40.0).each(0..200, |talk, n: i32| {
         talk.client(50.0 + f64::from(n / 10) * 40.0 + f64::from(n % 10) * 0.01, data(i64::from(n) * 1000, 1000))
     });
-    assert_eq!(spacing(&talk, None).oversize, 0);
+    assert_eq!(spacing(&talk, None).oversize().count, 0);
 }
 
 #[test]

@@ -19,13 +19,23 @@ const TCP_LENGTH: usize = 20;
 #[inline(always)]
 pub(super) fn packet(bytes: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     let frame = bytes.get(record.offset as usize..)?.get(..record.captured_length as usize)?;
-    let found = match record.link_type {
-        link_type::ETHERNET => fixed::packet::<14>(frame, record, packet),
+    // By far the commonest; the others are kept out of the loop over records.
+    let found = if record.link_type == link_type::ETHERNET {
+        fixed::packet::<{ fixed::ETHERNET }>(frame, record, packet)
+    } else {
+        cooked(frame, record, packet)
+    };
+    if found.is_some() { found } else { other(frame, record, packet) }
+}
+
+/// Frames of Linux cooked captures with all fields at constant places.
+#[inline(never)]
+fn cooked(frame: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
+    match record.link_type {
         link_type::LINUX_SLL => fixed::packet::<16>(frame, record, packet),
         link_type::LINUX_SLL2 => fixed::packet::<20>(frame, record, packet),
         _ => None,
-    };
-    if found.is_some() { found } else { other(frame, record, packet) }
+    }
 }
 
 /// Frames that [`fixed`] does not know.

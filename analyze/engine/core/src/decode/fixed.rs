@@ -12,6 +12,8 @@ use super::ip::protocol;
 use crate::packet::{Packet, option_bits};
 use crate::read::Record;
 
+/// Bytes of an Ethernet header without tags.
+pub(super) const ETHERNET: usize = 14;
 /// IPv4 and TCP headers without options, bytes.
 const HEADERS: usize = 40;
 /// Timestamps with the two paddings before them, bytes.
@@ -23,14 +25,25 @@ const TIMESTAMPS_BEGIN: u32 = 0x0101_080a;
 #[inline(always)]
 pub(super) fn packet<const LINK: usize>(frame: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     match frame.get(LINK + 32)? >> 4 {
-        8 => segment::<LINK, TIMESTAMPS>(frame, record, packet),
-        5 => segment::<LINK, 0>(frame, record, packet),
+        // By far the commonest.
+        8 if LINK == ETHERNET => segment::<LINK, TIMESTAMPS>(frame, record, packet),
+        8 => segment_apart::<LINK, TIMESTAMPS>(frame, record, packet),
+        5 => segment_apart::<LINK, 0>(frame, record, packet),
         _ => None,
     }
 }
 
 // Apart for each kind of frame: merged into one, they would pass all fields through the stack.
 #[inline(never)]
+fn segment_apart<const LINK: usize, const OPTIONS: usize>(
+    frame: &[u8],
+    record: &Record,
+    packet: &mut Packet,
+) -> Option<()> {
+    segment::<LINK, OPTIONS>(frame, record, packet)
+}
+
+#[inline(always)]
 fn segment<const LINK: usize, const OPTIONS: usize>(frame: &[u8], record: &Record, packet: &mut Packet) -> Option<()> {
     let headers = frame.get(..LINK + HEADERS + OPTIONS)?;
     let (ip, tcp) = (LINK, LINK + 20);

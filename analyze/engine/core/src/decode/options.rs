@@ -228,7 +228,21 @@ impl Options {
     /// Options of a packet; `bytes` are those of its chunk.
     #[must_use]
     pub fn of_packet(packet: &Packet, bytes: &[u8]) -> Self {
-        Self::collect(TcpOptions::of_packet(packet, bytes))
+        Self::read(TcpOptions::of_packet(packet, bytes))
+    }
+
+    /// As [`Self::collect`]; what most SYNs hold is read in one go.
+    fn read(options: TcpOptions<'_>) -> Self {
+        match usual_syn(options.data).filter(|_| options.uncaptured == 0) {
+            Some(UsualSyn { maximum_segment_size, timestamps, window_scale }) => Self {
+                maximum_segment_size: Some(maximum_segment_size),
+                window_scale: Some(window_scale.min(MAXIMUM_WINDOW_SHIFT)),
+                sack_permitted: true,
+                timestamps: Some(timestamps),
+                ..Self::default()
+            },
+            None => Self::collect(options),
+        }
     }
 
     fn note(&mut self, option: TcpOption<'_>) {
@@ -244,6 +258,44 @@ impl Options {
             TcpOption::Unknown(..) => self.unknown = self.unknown.saturating_add(1),
         }
     }
+}
+
+/// What varies in the options of a SYN as Linux writes them (`tcp_options_write`).
+struct UsualSyn {
+    maximum_segment_size: u16,
+    timestamps: (u32, u32),
+    window_scale: u8,
+}
+
+#[inline]
+fn usual_syn(area: &[u8]) -> Option<UsualSyn> {
+    let &[
+        MAXIMUM_SEGMENT_SIZE,
+        4,
+        high,
+        low,
+        SACK_PERMITTED,
+        2,
+        TIMESTAMPS,
+        10,
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+        NO_OPERATION,
+        WINDOW_SCALE,
+        3,
+        window_scale,
+    ] = area
+    else {
+        return None;
+    };
+    let timestamps = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+    Some(UsualSyn { maximum_segment_size: u16::from_be_bytes([high, low]), timestamps, window_scale })
 }
 
 /// What the packet record holds of the options.
@@ -268,6 +320,11 @@ pub(super) fn note(captured: &[u8], area_length: usize) -> Noted {
         && let Some(([a, b, c, d, e, f, g, h], _)) = behind_timestamps(captured)
     {
         let (tsval, tsecr) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+        return Noted { bits: option_bits::TIMESTAMPS | option_bits::OTHERS, tsval, tsecr };
+    }
+    if area_length == captured.len()
+        && let Some(UsualSyn { timestamps: (tsval, tsecr), .. }) = usual_syn(captured)
+    {
         return Noted { bits: option_bits::TIMESTAMPS | option_bits::OTHERS, tsval, tsecr };
     }
     if area_length == 0 { Noted::default() } else { scan(captured, area_length) }
@@ -325,4 +382,32 @@ fn scan_any(captured: &[u8], area_length: usize) -> Noted {
         OptionsEnd::Malformed => option_bits::MALFORMED,
     };
     noted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_usual_options_of_a_syn_are_read_as_any_others(
+            varying in proptest::collection::vec(0u8.., 11),
+            changed in 0usize..40,
+            value: u8,
+            captured in 0usize..=20,
+        ) {
+            let mut area = [2, 4, 0, 0, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 0];
+            let places = (2..4).chain(8..16).chain([19]);
+            places.zip(&varying).for_each(|(place, byte)| area[place] = *byte);
+            // Every other time one byte is wrong.
+            if let Some(byte) = area.get_mut(changed) {
+                *byte = value;
+            }
+            let captured = if captured % 2 == 0 { area.len() } else { captured };
+            let options = TcpOptions::new(&area[..captured], area.len());
+            prop_assert_eq!(Options::read(options.clone()), Options::collect(options));
+            prop_assert_eq!(note(&area[..captured], area.len()), scan_any(&area[..captured], area.len()));
+        }
+    }
 }

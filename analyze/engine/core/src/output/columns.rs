@@ -148,7 +148,7 @@ fn clear(column: &mut Column) {
 }
 
 /// A connection without packets, for the names of the columns.
-fn empty_connection() -> ConnectionSummary {
+fn empty_connection() -> Box<ConnectionSummary> {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
     let mut connection = crate::tcp::connection::Connection::new(0, &packet, &[]);
     ConnectionSummary::of(&mut connection, None)
@@ -250,7 +250,7 @@ impl Visitor for Collector {
         self.add_text(key, (!values.is_empty()).then(|| values.join(", ")));
     }
 
-    fn reasons(&mut self, _key: Key, _reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {}
+    fn reasons(&mut self, _key: Key, _reasons: impl Iterator<Item = (&'static str, &'static str)>) {}
 
     fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::Ipv6Addr;
 
-use super::fixed::{push_unsigned, thousandths};
+use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::connection::Close;
@@ -74,7 +74,7 @@ pub trait Visitor {
     /// A list of texts.
     fn texts(&mut self, key: Key, values: &[String]);
     /// Reasons by field, both words of our own.
-    fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>);
+    fn reasons(&mut self, key: Key, reasons: impl Iterator<Item = (&'static str, &'static str)>);
     /// The anomalies of a direction's spacing.
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>);
     /// What limited a direction.
@@ -96,9 +96,9 @@ pub trait Visitor {
 /// Appends `address:port`, IPv6 in brackets, and the character `end`.
 pub fn push_endpoint(out: &mut Vec<u8>, summary: &ConnectionSummary, side: usize, end: u8) {
     if summary.ip_version == 4 {
-        for (&byte, end) in summary.addresses.iter().skip(side * 4).zip(*b"...:") {
-            push_unsigned(out, u64::from(byte), end);
-        }
+        let [a, b, c, d, e, f, g, h, ..] = summary.addresses;
+        push_ipv4(out, if side == 0 { [a, b, c, d] } else { [e, f, g, h] });
+        out.push(b':');
     } else {
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&summary.addresses[side * 16..side * 16 + 16]);
@@ -186,7 +186,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
         (summary.data_packets > 0).then_some(u64::from(summary.segment_size)),
     );
     visitor.number(key!("goodput_bps"), summary.goodput_bps());
-    visitor.exact_seconds(key!("data_time_s", IfKnown), summary.data_time_ns.map(|time| time as i64));
+    visitor.exact_seconds(key!("data_time_s", IfKnown), summary.data_time_ns.get().map(|time| time as i64));
     loss(summary, visitor);
     let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5];
     visitor.part(no_trips.then_some(Common::NoRoundTrips), |visitor| round_trips(summary, visitor));
@@ -204,7 +204,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
     );
-    visitor.reasons(key!("not_measured", IfKnown), &mut summary.not_measured());
+    visitor.reasons(key!("not_measured", IfKnown), summary.not_measured());
 }
 
 fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -243,7 +243,7 @@ fn token_bucket(summary: &DirectionSummary, visitor: &mut impl Visitor) {
 fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("loss"), true);
     visitor.part(summary.loss.is_clean().then_some(Common::NoLoss), |visitor| loss_counters(summary, visitor));
-    visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification);
+    visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification.get());
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
     visitor.word(key!("caveat", IfKnown), summary.loss_caveat());
@@ -309,8 +309,8 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
     visitor.seconds(key!("p99_s"), quantile(1));
     visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
-    visitor.integer(key!("oversize"), moments.map(|_| summary.oversize));
-    visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize_time_ns as i64));
+    visitor.integer(key!("oversize"), moments.map(|_| summary.oversize().count));
+    visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize().time_ns as i64));
     visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));
     visitor.word(
         key!("oversize_rule", IfKnown),
@@ -370,7 +370,7 @@ fn window(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("max_bytes"), summary.extremes.map(|(_, _, max)| max));
     visitor.integer(key!("zero_windows"), Some(u64::from(summary.zero_windows)));
     visitor.exact_seconds(key!("zero_window_time_s"), Some(summary.zero_time_ns as i64));
-    visitor.exact_seconds(key!("limited_time_s"), summary.limited_ns.map(|time| time as i64));
+    visitor.exact_seconds(key!("limited_time_s"), summary.limited_ns.get().map(|time| time as i64));
     visitor.number(key!("limited_fraction"), direction.limited_fraction());
     visitor.end();
 }
@@ -411,10 +411,8 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
     visitor.integer(key!("bytes_before_tls", IfSet), facts.map(|facts| facts.bytes_before_tls));
     visitor.flag(key!("padding_unknown", IfSet), facts.map(|facts| facts.padding_unknown));
     visitor.texts(key!("alerts"), facts.map_or(&[], |facts| &facts.alerts));
-    visitor.reasons(
-        key!("not_measured", IfKnown),
-        &mut facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()),
-    );
+    visitor
+        .reasons(key!("not_measured", IfKnown), facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()));
 }
 
 /// Every wire byte is in exactly one part (methods, section 6.10).
@@ -422,8 +420,9 @@ fn ledger(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let sum = |field: fn(&DirectionSummary) -> u64| summary.directions.iter().map(field).sum::<u64>();
     let wire = sum(|direction| direction.ledger.total());
     let payload = sum(|direction| direction.ledger.payload);
-    let handshake = sum(|direction| direction.stream.tls_handshake).min(payload);
-    let record = sum(|direction| direction.stream.tls_record).min(payload - handshake);
+    let handshake = sum(|direction| direction.stream.as_ref().map_or(0, |stream| stream.tls_handshake)).min(payload);
+    let record =
+        sum(|direction| direction.stream.as_ref().map_or(0, |stream| stream.tls_record)).min(payload - handshake);
     let application = payload - handshake - record;
     visitor.object(key!("ledger"), true);
     visitor.integer(key!("wire_bytes"), Some(wire));

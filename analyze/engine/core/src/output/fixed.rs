@@ -81,19 +81,49 @@ pub fn push_fixed<const DECIMALS: u32>(out: &mut Vec<u8>, value: i64, end: u8) {
     let whole = magnitude / scale;
     let billionths = (magnitude % scale) * const { 10u64.pow(9 - DECIMALS) };
     let first_decimal = b'0' + (billionths / EIGHT_DIGITS) as u8;
+    let others = eight_digits(billionths % EIGHT_DIGITS);
+    let keep = 8 - others.leading_zeros() as usize / 8;
+    // All that stands side by side goes in one piece, however many digits it turns out to be.
+    let others = u128::from(others | ZEROS);
     if whole < 10 {
-        out.extend_from_slice(&[b'0' + whole as u8, b'.', first_decimal]);
+        let front = [b'0' + whole as u8, b'.', first_decimal, 0];
+        let text = u128::from(u32::from_le_bytes(front)) | (others << 24);
+        push_some(out, text.to_le_bytes(), 3 + keep);
     } else {
         push_digits(out, whole, b'.');
-        out.push(first_decimal);
-    }
-    let others = billionths % EIGHT_DIGITS;
-    if others > 0 {
-        let digits = eight_digits(others);
-        let keep = 8 - digits.leading_zeros() / 8;
-        push_some(out, (digits | ZEROS).to_le_bytes(), keep as usize);
+        push_some(out, (u128::from(first_decimal) | (others << 8)).to_le_bytes(), 1 + keep);
     }
     out.push(end);
+}
+
+/// The numbers of one byte, each with a point behind it, and how many characters that is.
+static OCTETS: [([u8; 4], u8); 256] = octets();
+
+const fn octets() -> [([u8; 4], u8); 256] {
+    let mut octets = [([b'.'; 4], 4); 256];
+    let mut value = 0;
+    while value < octets.len() {
+        let digits = [value / 100, value / 10 % 10, value % 10];
+        let leading = (value < 100) as usize + (value < 10) as usize;
+        let mut index = leading;
+        while index < digits.len() {
+            octets[value].0[index - leading] = b'0' + digits[index] as u8;
+            index += 1;
+        }
+        octets[value].1 -= leading as u8;
+        value += 1;
+    }
+    octets
+}
+
+/// Appends an IPv4 address.
+#[inline]
+pub fn push_ipv4(out: &mut Vec<u8>, address: [u8; 4]) {
+    for byte in address {
+        let (characters, length) = OCTETS[usize::from(byte)];
+        push_some(out, characters, usize::from(length));
+    }
+    out.pop();
 }
 
 /// Appends a float and the character `end`: nine decimals below 1, six below a thousand, three below a million, one zero above,
@@ -179,6 +209,16 @@ mod tests {
         assert_eq!(text(|out| push_float(out, 64_256.0, b',')), "64256.0");
         assert_eq!(text(|out| push_float(out, 345_181.836_860_489, b',')), "345181.837");
         assert_eq!(text(|out| push_float(out, -1e-12, b',')), "0.0");
+    }
+
+    #[test]
+    fn every_octet_of_an_address_is_its_number() {
+        for byte in 0..=255 {
+            let address = [byte, 1, 255 - byte, 0];
+            let mut out = Vec::new();
+            push_ipv4(&mut out, address);
+            assert_eq!(String::from_utf8_lossy(&out), std::net::Ipv4Addr::from(address).to_string());
+        }
     }
 
     #[test]

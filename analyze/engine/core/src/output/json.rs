@@ -42,7 +42,7 @@ impl Analysis {
         json.text(key!("schema"), Some(SCHEMA));
         json.text(key!("vmtrace"), Some(&header.vmtrace_version));
         json.flag(key!("interrupted"), Some(self.interrupted));
-        json.reasons(key!("reasons"), &mut REASONS.into_iter());
+        json.reasons(key!("reasons"), REASONS.into_iter());
         json.array(key!("inputs"), self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
@@ -326,21 +326,24 @@ impl Visitor for Json {
         }
     }
 
-    fn reasons(&mut self, key: Key, reasons: &mut dyn Iterator<Item = (&'static str, &'static str)>) {
-        let mut reasons = reasons.peekable();
-        let any = reasons.peek().is_some();
-        if !key.is_written(any, any) {
-            return;
-        }
+    #[inline]
+    fn reasons(&mut self, key: Key, reasons: impl Iterator<Item = (&'static str, &'static str)>) {
+        let start = self.out.len();
         self.key(key);
         self.out.push(b'{');
+        let first = self.out.len();
         for (field, reason) in reasons {
             self.out.push(b'"');
             self.out.extend_from_slice(field.as_bytes());
             self.out.extend_from_slice(b"\":");
             self.word_item(reason);
         }
-        self.close(b'}');
+        let any = self.out.len() > first;
+        if key.is_written(any, any) {
+            self.close(b'}');
+        } else {
+            self.out.truncate(start);
+        }
     }
 
     fn anomalies(&mut self, spacing: Option<&SpacingSummary>) {
@@ -355,7 +358,7 @@ impl Visitor for Json {
             });
         });
         let listed = gaps.len() as u64;
-        let not_listed = spacing.map(|spacing| spacing.oversize.saturating_sub(listed));
+        let not_listed = spacing.map(|spacing| spacing.oversize().count.saturating_sub(listed));
         self.integer(key!("anomalies_not_listed", IfSet), not_listed);
     }
 

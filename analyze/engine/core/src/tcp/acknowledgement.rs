@@ -38,15 +38,16 @@ pub struct Answer {
 
 impl Half {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
-    #[inline(always)]
+    #[inline]
     pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, terms: Terms) -> Answer {
         if !self.begun {
             self.begin(packet.acknowledgement);
         }
-        let position = unwrap(self.una, packet.acknowledgement);
-        if position == self.una && self.all_acknowledged() && self.window.is_repeated(packet) {
-            return self.nothing_new(packet, window_shift);
+        if self.repeated_while_idle(packet, window_shift) {
+            let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+            return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
         }
+        let position = unwrap(self.una, packet.acknowledgement);
         self.keep_rates(packet.time_ns);
         let mut unseen = false;
         if position > self.max {
@@ -73,12 +74,42 @@ impl Half {
         answer
     }
 
-    /// The acknowledgement that every data packet of the other direction carries while this one is idle.
-    #[inline]
-    fn nothing_new(&mut self, packet: &Packet, window_shift: Option<u8>) -> Answer {
+    /// Takes the acknowledgement that every data packet of the other direction carries while this one is idle. False if it is
+    /// another; then nothing has changed.
+    #[inline(always)]
+    pub fn repeated_while_idle(&mut self, packet: &Packet, window_shift: Option<u8>) -> bool {
+        let is_repeated = packet.acknowledgement == self.una as u32
+            && self.all_acknowledged()
+            && self.begun
+            && self.window.is_repeated(packet);
+        if is_repeated {
+            self.window.add_repeated(u64::from(packet.window) << window_shift.unwrap_or(0));
+        }
+        is_repeated
+    }
+
+    /// Takes an acknowledgement of data up to `position`, more than was acknowledged before: as [`Self::acknowledgement`], by
+    /// a short way if nothing else is to be said of it. None if there is; then nothing has changed.
+    #[inline(always)]
+    pub fn more_acknowledged(
+        &mut self,
+        packet: &Packet,
+        position: u64,
+        window_shift: Option<u8>,
+        terms: Terms,
+    ) -> Option<Answer> {
+        if packet.options & option_bits::OTHERS != 0 || position > self.max {
+            return None;
+        }
+        self.keep_rates(packet.time_ns);
+        let round_trip = self.advance_in_order(packet, position, terms)?;
         let window = u64::from(packet.window) << window_shift.unwrap_or(0);
-        self.window.add_repeated(window);
-        Answer { round_trip: None, window_bytes: window_shift.map(|_| window) }
+        self.window.add(packet.window, window, packet.time_ns);
+        let window_bytes = window_shift.map(|_| window);
+        if let Some(live) = self.live.as_deref_mut() {
+            live.take_window(packet, position, window_bytes);
+        }
+        Some(Answer { round_trip, window_bytes })
     }
 
     #[cold]
@@ -184,7 +215,7 @@ impl Half {
         }
         let (max, base, seen_data, fin) = (self.max, self.base, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
@@ -231,16 +262,7 @@ impl Half {
         let window = u64::from(packet.window) << window_shift.unwrap_or(0);
         self.window.add(packet.window, window, packet.time_ns);
         answer.window_bytes = window_shift.map(|_| window);
-        let edge = window_shift.map(|_| position + window);
-        let live = self.live.get_or_insert_default();
-        live.window_closed = packet.window == 0;
-        let mut relief = 0;
-        if !live.scoreboard.is_empty() {
-            let (lost, resent) = live.segments.lost_and_resent();
-            relief = (live.scoreboard.total() + lost).saturating_sub(resent);
-        }
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
-        live.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
+        Live::of(&mut self.live).take_window(packet, position, answer.window_bytes);
     }
 }
 
@@ -250,6 +272,20 @@ fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(
 }
 
 impl Live {
+    /// Everything up to `position` is acknowledged, and so many bytes more are allowed.
+    #[inline(always)]
+    fn take_window(&mut self, packet: &Packet, position: u64, window_bytes: Option<u64>) {
+        self.window_closed = packet.window == 0;
+        let mut relief = 0;
+        if !self.scoreboard.is_empty() {
+            let (lost, resent) = self.segments.lost_and_resent();
+            relief = (self.scoreboard.total() + lost).saturating_sub(resent);
+        }
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let edge = window_bytes.map(|bytes| position + bytes);
+        self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
+    }
+
     /// The round trip an acknowledgement gives, if it is clean; the others are counted by reason.
     #[inline]
     fn sample(

@@ -1,7 +1,7 @@
 //! Data passing the capture point (methods, section 6.3): new data here, late data in [`super::late`], data that is seen
 //! for the first time and was yet sent before in [`super::unseen`]. What nearly all packets are goes by [`super::steady`].
 
-use super::half::Half;
+use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::loss::Trigger;
 use super::segments::Segment;
@@ -171,7 +171,7 @@ impl Half {
         let (segments, segment_size) = self.wire_segments_of(packet);
         let contiguous = start == self.max;
         self.count_data(packet, segments);
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let placed = Placed { packet, start, end, segment_size, last_data_ns: live.spacing.last_time_ns(), around };
         let recovering = live.recovery.is_some_and(|recovery| self.una < recovery.point);
         let mut arrived = if start < self.max {
@@ -184,7 +184,7 @@ impl Half {
             self.new_data(&placed, delivered);
             Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
         };
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         live.segment_size = segment_size;
         live.short_packets += u32::from(is_short(packet.payload_length, segment_size));
         if packet.ip_version == 4 {
@@ -224,7 +224,7 @@ impl Half {
     #[inline]
     fn new_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         if start > self.max {
             let exposure = Exposure {
                 time_ns: packet.time_ns,

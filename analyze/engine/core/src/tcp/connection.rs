@@ -6,8 +6,7 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
-use super::gap_watch::shortest_gap_ns;
-use super::half::Half;
+use super::half::{Half, Live};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
@@ -202,29 +201,94 @@ impl Connection {
     ///
     /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
     #[inline(always)]
-    pub fn steady_packet<const SIDE: usize>(&mut self, packet: &Packet, bytes: &[u8], environment: &mut Environment) {
-        let side = SIDE;
-        if self.is_watched(packet, side, self.end_ns, shortest_gap_ns(environment.fixed_spacing_limit_ns)) {
-            return self.packet(packet, bytes, side == 0, environment);
-        }
-        let beside_sender = self.beside[side];
-        let [client, server] = &mut self.halves;
-        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+    pub fn steady_packet<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        shortest_gap_ns: i64,
+        environment: &mut Environment,
+    ) {
         let taken = if packet.payload_length > 0 {
-            half.next_data(packet, bytes, peer.max, beside_sender)
+            self.steady_data::<SIDE>(packet, bytes, shortest_gap_ns, environment)
         } else {
-            half.news_for(packet, bytes, peer)
+            self.steady_acknowledgement::<SIDE>(packet, bytes, environment)
         };
-        let Some(ahead_ns) = taken else { return self.packet(packet, bytes, side == 0, environment) };
+        if !taken {
+            self.packet(packet, bytes, SIDE == 0, environment);
+        }
+    }
+
+    /// The next data in order. False if it is something else; then nothing has changed.
+    // Apart from the other kind of packet: both in one function want more registers than there are.
+    #[inline(never)]
+    fn steady_data<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        shortest_gap_ns: i64,
+        environment: &mut Environment,
+    ) -> bool {
+        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) {
+            return false;
+        }
+        let beside_sender = self.beside[SIDE];
+        let [half, peer] = self.half_and_peer::<SIDE>();
+        let Some(ahead_ns) = half.next_data(packet, bytes, peer.max, beside_sender) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
-            self.suspect_step(packet, side, ahead_ns, environment);
+            self.suspect_step(packet, SIDE, ahead_ns, environment);
         }
-        if packet.payload_length > 0 && !self.tls_settled {
-            self.feed_next_tls(packet, bytes, side);
+        if !self.tls_settled {
+            self.feed_next_tls(packet, bytes, SIDE);
         }
-        self.take_acknowledgement(packet, bytes, side);
-        self.check_round(packet, side);
+        let window_shift = self.shifts[SIDE];
+        if packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift) {
+            self.pass_tls_holes(packet, 1 - SIDE);
+        } else {
+            self.take_acknowledgement(packet, bytes, SIDE);
+        }
+        self.check_round(packet, SIDE);
+        true
+    }
+
+    /// A pure acknowledgement of more data. False if it is something else; then nothing has changed.
+    #[inline(never)]
+    fn steady_acknowledgement<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        environment: &mut Environment,
+    ) -> bool {
+        if self.is_watched_answer(packet, SIDE) {
+            return false;
+        }
+        let [half, peer] = self.half_and_peer::<SIDE>();
+        let Some((ahead_ns, position)) = half.news_for(packet, bytes, peer) else { return false };
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if ahead_ns != 0 {
+            self.suspect_step(packet, SIDE, ahead_ns, environment);
+        }
+        let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE] };
+        let window_shift = self.shifts[SIDE];
+        let answer = packet
+            .has(tcp_flags::ACK)
+            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, terms))
+            .flatten();
+        if let Some(answer) = answer {
+            self.take_round_trip(&answer, SIDE);
+            self.pass_tls_holes(packet, 1 - SIDE);
+        } else {
+            self.take_acknowledgement(packet, bytes, SIDE);
+        }
+        self.check_round(packet, SIDE);
+        true
+    }
+
+    /// The half of a side and that of its peer.
+    #[inline(always)]
+    fn half_and_peer<const SIDE: usize>(&mut self) -> [&mut Half; 2] {
+        let [client, server] = &mut self.halves;
+        if SIDE == 0 { [client, server] } else { [server, client] }
     }
 
     /// Takes a packet of this connection.
@@ -239,6 +303,9 @@ impl Connection {
         if !self.halves[side].begun {
             self.halves[side].begin(packet.sequence);
         }
+        if self.halves[side].live.is_none() {
+            self.halves[side].live = environment.spares.live();
+        }
         if self.is_copy(packet, bytes, side) {
             return;
         }
@@ -251,7 +318,7 @@ impl Connection {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
         if !self.handshake.complete && from_client {
-            self.complete_handshake(packet);
+            self.complete_handshake(packet, environment);
         }
         let arrived = self.take_own(packet, bytes, side);
         if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
@@ -303,7 +370,7 @@ impl Connection {
         let sack = self.sack;
         let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
         let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
-        let live = half.live.get_or_insert_default();
+        let live = Live::of(&mut half.live);
         let copy = nothing_new
             && live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age| {
                 if packet.ip_id != 0 {
@@ -383,7 +450,7 @@ impl Connection {
         // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
         let closed = self.halves.iter().all(|half| half.fin.is_some());
         let half = &mut self.halves[side];
-        let live = half.live.get_or_insert_default();
+        let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             live.identifications.add(packet.ip_id, 1, false);
         }
@@ -430,7 +497,7 @@ impl Connection {
     }
 
     /// The other direction: what the packet says of data received.
-    #[inline(always)]
+    #[inline(never)]
     fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
         if !packet.has(tcp_flags::ACK) {
             return Answer::default();
@@ -438,15 +505,27 @@ impl Connection {
         let sender = 1 - side;
         let terms = Terms { sack: self.sack, beside_sender: self.beside[sender] };
         let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
+        self.take_round_trip(&answer, side);
+        self.pass_tls_holes(packet, sender);
+        answer
+    }
+
+    /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
+    #[inline(always)]
+    fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
+        if !self.tls_settled && self.tls.is_some() {
+            self.skip_tls_holes(packet, sender);
+        }
+    }
+
+    /// The shortest round trip between the capture point and the side that answered.
+    #[inline(always)]
+    fn take_round_trip(&mut self, answer: &Answer, side: usize) {
         if let Some((rtt_ns, _)) = answer.round_trip
             && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
         {
             self.set_loop(side, rtt_ns as i64);
         }
-        if !self.tls_settled && self.tls.is_some() {
-            self.skip_tls_holes(packet, sender);
-        }
-        answer
     }
 
     pub(super) fn set_loop(&mut self, side: usize, loop_ns: i64) {

@@ -104,13 +104,18 @@ impl Connection {
     /// it, `shortest_ns` that of the shortest gap.
     #[inline(always)]
     pub(super) fn is_watched(&self, packet: &Packet, side: usize, before_ns: i64, shortest_ns: i64) -> bool {
-        let [own, peer] = [&self.halves[side], &self.halves[1 - side]];
-        let pause_ns = |half: &Half| packet.time_ns - half.last_sent.0;
-        let may_end_gap =
-            |pause_ns: i64| pause_ns > shortest_ns || (pause_ns > PAUSE_NS && before_ns <= own.last_sent.0);
-        self.looking
-            || (pause_ns(peer) > SILENCE_NS && peer.una < peer.max)
-            || (packet.payload_length > 0 && may_end_gap(pause_ns(own)))
+        let own = &self.halves[side];
+        let pause_ns = packet.time_ns - own.last_sent.0;
+        self.is_watched_answer(packet, side)
+            || (packet.payload_length > 0
+                && (pause_ns > shortest_ns || (pause_ns > PAUSE_NS && before_ns <= own.last_sent.0)))
+    }
+
+    /// As [`Self::is_watched`] for a packet without data.
+    #[inline(always)]
+    pub(super) fn is_watched_answer(&self, packet: &Packet, side: usize) -> bool {
+        let peer = &self.halves[1 - side];
+        self.looking || (packet.time_ns - peer.last_sent.0 > SILENCE_NS && peer.una < peer.max)
     }
 
     /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what

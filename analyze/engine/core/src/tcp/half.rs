@@ -5,6 +5,7 @@
 //! [`super::arrival`] takes data, [`super::acknowledgement`] takes what the peer says, [`super::trigger`] tells why
 //! something was sent again.
 
+use super::arrival::is_short;
 use super::duplicates::RecentPackets;
 use super::gap_watch::{GapWatch, LastData};
 use super::gaps::Gaps;
@@ -195,6 +196,35 @@ pub struct Live {
     pub sent_unseen: u64,
 }
 
+impl Live {
+    /// The conversation state at its place in a [`Half`], made on first use. It is asked for several times a packet, so that the
+    /// question must not be a call.
+    #[inline(always)]
+    pub fn of(place: &mut Option<Box<Self>>) -> &mut Self {
+        match place {
+            Some(live) => live,
+            nothing => nothing.insert(Self::new()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new() -> Box<Self> {
+        Box::default()
+    }
+
+    /// Makes it as new, for another connection. Only the room of its lists stays.
+    pub fn renew(&mut self) {
+        *self = Self {
+            segments: self.segments.renewed(),
+            round_trips: self.round_trips.renewed(),
+            spacing: self.spacing.renewed(),
+            view: self.view.renewed(),
+            ..Self::default()
+        };
+    }
+}
+
 impl Half {
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
@@ -208,12 +238,14 @@ impl Half {
     /// The conversation state, made on first use.
     #[inline]
     pub fn live(&mut self) -> &mut Live {
-        self.live.get_or_insert_with(Box::default)
+        Live::of(&mut self.live)
     }
 
     /// Brings all packets into the counters.
     pub fn settle_counters(&mut self) {
-        let Together { packets, payload_bytes, wire_bytes, .. } = self.together;
+        let together = &self.together;
+        let (packets, payload_bytes, wire_bytes) =
+            (together.packets(), together.payload_bytes(), together.wire_bytes());
         self.packets += packets;
         self.wire_bytes += wire_bytes;
         self.data_packets += packets;
@@ -224,13 +256,24 @@ impl Half {
         self.together = Together::default();
     }
 
-    /// Prepares `together` for packets like this one; false if its lengths contradict one another.
+    /// Prepares `together` for packets like this one; false if the packet is the first, or its lengths contradict one another.
     #[cold]
     pub fn begin_together(&mut self, packet: &Packet) -> bool {
-        self.settle_counters();
-        self.together.ip_header_length = packet.ip_header_length;
-        self.together.tcp_header_length = packet.tcp_header_length;
-        self.together.fits(packet)
+        if self.data_packets == 0 {
+            return false;
+        }
+        if !self.together.change(packet) {
+            self.settle_counters();
+            if !self.together.change(packet) {
+                return false;
+            }
+        }
+        let (segments, segment_size) = self.wire_segments_of(packet);
+        self.together.segment_size = segment_size;
+        self.together.segments = segments;
+        self.together.is_short = is_short(packet.payload_length, segment_size);
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        true
     }
 
     /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
@@ -260,7 +303,7 @@ impl Half {
 
     /// Packets with payload, those included that are not in the counters yet.
     pub fn data_packets_so_far(&self) -> u64 {
-        self.data_packets + self.together.packets
+        self.data_packets + self.together.packets()
     }
 
     /// Positions acknowledged, cumulatively or selectively.

@@ -36,8 +36,12 @@ impl Half {
 
     #[cold]
     fn end_bin(&mut self, time_ns: i64) {
-        let totals = self.rate_totals();
         let start_ns = self.first_data_ns.unwrap_or(time_ns);
+        let data_packets = self.data_packets_so_far();
+        if self.live.as_deref_mut().is_none_or(|live| live.rates.waits(time_ns, start_ns, data_packets)) {
+            return;
+        }
+        let totals = self.rate_totals();
         if let Some(live) = self.live.as_deref_mut() {
             live.rates.roll(time_ns, start_ns, &totals);
         }
@@ -45,7 +49,7 @@ impl Half {
 
     /// Bytes on the wire of all packets but pure acknowledgements.
     fn data_wire_bytes(&self) -> u64 {
-        (self.wire_bytes + self.together.wire_bytes).saturating_sub(self.ledger.pure_acknowledgements)
+        (self.wire_bytes + self.together.wire_bytes()).saturating_sub(self.ledger.pure_acknowledgements)
     }
 
     fn rate_totals(&self) -> Totals {
@@ -53,7 +57,7 @@ impl Half {
         let moments = &live.round_trips.moments;
         Totals {
             data_packets: self.data_packets_so_far(),
-            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes,
+            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes(),
             acknowledged_bytes: self.acknowledged_bytes(),
             retransmitted_bytes: self.loss.retransmitted_bytes,
             samples: moments.count,

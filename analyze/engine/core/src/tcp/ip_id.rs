@@ -22,10 +22,12 @@ pub struct IpIdentifications {
     compared: u32,
     consecutive: u32,
     last_next: u64,
-    /// The last of them came one after the other: so many are not in `seen` and the counters yet, and of those so many with
-    /// contiguous data.
-    run: u64,
+    /// The last of them came one after the other: those from here on are not in `seen`, `last_next` and the counters yet, and
+    /// so many of them had contiguous data.
+    run_start: u64,
     run_contiguous: u32,
+    /// The next one may go on with the run.
+    in_run: bool,
 }
 
 impl IpIdentifications {
@@ -33,10 +35,8 @@ impl IpIdentifications {
     /// directly follows the data packet before it.
     #[inline(always)]
     pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
-        if segments == 1 && ip_id == self.next as u16 && self.next == self.last_next && self.next != 0 {
+        if segments == 1 && self.in_run && ip_id == self.next as u16 {
             self.next += 1;
-            self.last_next = self.next;
-            self.run += 1;
             self.run_contiguous += u32::from(contiguous);
         } else {
             self.add_any(ip_id, segments, contiguous);
@@ -46,10 +46,18 @@ impl IpIdentifications {
     fn settle_run(&mut self) {
         self.compared += self.run_contiguous;
         self.consecutive += self.run_contiguous;
-        self.distinct += self.run;
-        (self.next - self.run.min(WINDOW)..self.next)
-            .for_each(|id| self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64));
-        (self.run, self.run_contiguous) = (0, 0);
+        let run = self.run();
+        if run > 0 {
+            self.distinct += run;
+            self.last_next = self.next;
+            (self.next - run.min(WINDOW)..self.next)
+                .for_each(|id| self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64));
+        }
+        (self.run_start, self.run_contiguous) = (self.next, 0);
+    }
+
+    fn run(&self) -> u64 {
+        self.next - self.run_start
     }
 
     #[inline(never)]
@@ -69,6 +77,7 @@ impl IpIdentifications {
             self.see(id);
         }
         self.last_next = start + u64::from(segments);
+        (self.run_start, self.in_run) = (self.next, self.next == self.last_next);
     }
 
     #[inline]
@@ -110,7 +119,7 @@ impl IpIdentifications {
     pub fn missing(&self) -> Option<u64> {
         let [compared, consecutive] = self.proof();
         let proven = compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * 95;
-        proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run))
+        proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run()))
     }
 
     /// True if so far the numbering looks consecutive, with little to go by.

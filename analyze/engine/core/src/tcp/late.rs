@@ -25,7 +25,7 @@ impl Half {
             return Arrived { kind, ..Arrived::default() };
         }
         let late_end = end.min(self.max);
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         if live.probed_at == Some(start) && late_end == start + 1 && end > late_end {
             // The byte before was a probe of the closed window; now it goes with the data behind it.
             live.probed_at = None;
@@ -90,7 +90,7 @@ impl Half {
         let &Placed { packet, start, segment_size, last_data_ns, around, .. } = placed;
         let tsval = placed.tsval().unwrap_or(0);
         let segments = wire_segments((end - start) as u32, segment_size);
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let seen_here = around.beside_receiver && repeats_seen;
         // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
         let recorded_late = !around.beside_sender
@@ -155,7 +155,7 @@ impl Half {
     /// Brings the bytes of a late packet that were not seen before into the records.
     fn take_late_bytes(&mut self, placed: &Placed<'_>, original: bool, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let state = if original { state::LATE } else { state::RETRANSMITTED };
         let (mut unique, una) = (0, self.una);
         let segments = &mut live.segments;

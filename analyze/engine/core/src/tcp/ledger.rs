@@ -47,7 +47,9 @@ impl ByteLedger {
 
     /// Packets as for [`Self::add_first_transmission`], all at once.
     pub fn add_together(&mut self, together: &Together) {
-        let Together { ip_header_length, tcp_header_length, packets, payload_bytes, wire_bytes } = *together;
+        let (packets, payload_bytes, wire_bytes) =
+            (together.packets(), together.payload_bytes(), together.wire_bytes());
+        let Shape { ip_header_length, tcp_header_length, .. } = together.shape;
         let (ip, tcp) = (u64::from(ip_header_length) * packets, u64::from(tcp_header_length) * packets);
         self.ip += ip;
         self.tcp_header += 20 * packets;
@@ -75,37 +77,92 @@ impl ByteLedger {
     }
 }
 
-/// First transmissions with headers of the same lengths, counted together: a bulk transfer is one row of them.
+/// Lengths of a data packet. A bulk transfer is made of packets of one shape.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Payload bytes.
+    pub payload_length: u32,
+    /// Bytes on the wire.
+    pub wire_length: u32,
+    /// Bytes of the IP header.
+    pub ip_header_length: u16,
+    /// Bytes of the TCP header.
+    pub tcp_header_length: u8,
+}
+
+impl Shape {
+    /// That of a packet.
+    #[inline(always)]
+    pub fn of(packet: &Packet) -> Self {
+        let &Packet { payload_length, wire_length, ip_header_length, tcp_header_length, .. } = packet;
+        Self { payload_length, wire_length, ip_header_length, tcp_header_length }
+    }
+
+    /// The frame is not shorter than its headers say.
+    fn is_whole(&self) -> bool {
+        let headers = u32::from(self.ip_header_length) + u32::from(self.tcp_header_length);
+        self.wire_length >= headers.saturating_add(self.payload_length)
+    }
+
+    fn has_headers_of(&self, other: &Self) -> bool {
+        (self.ip_header_length, self.tcp_header_length) == (other.ip_header_length, other.tcp_header_length)
+    }
+}
+
+/// First transmissions with headers of the same lengths, counted together, and what follows from the shape of the latest.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Together {
-    /// Bytes of the IP header of each.
-    pub ip_header_length: u16,
-    /// Bytes of the TCP header of each.
-    pub tcp_header_length: u8,
-    /// How many.
-    pub packets: u64,
-    /// Their payload.
-    pub payload_bytes: u64,
-    /// Their bytes on the wire, at least headers and payload.
-    pub wire_bytes: u64,
+    shape: Shape,
+    /// Payload of a full wire segment with such headers.
+    pub segment_size: u16,
+    /// It ends with less than a full segment.
+    pub is_short: bool,
+    /// Wire segments it stands for.
+    pub segments: u32,
+    /// Packets of this shape that came last: they are not in the sums.
+    row: u64,
+    packets: u64,
+    payload_bytes: u64,
+    wire_bytes: u64,
 }
 
 impl Together {
-    /// The packet's headers are as long as those of the others, and its frame is not shorter than they say.
-    #[inline]
-    pub fn fits(&self, packet: &Packet) -> bool {
-        let headers = u32::from(packet.ip_header_length) + u32::from(packet.tcp_header_length);
-        packet.ip_header_length == self.ip_header_length
-            && packet.tcp_header_length == self.tcp_header_length
-            && packet.wire_length >= headers.saturating_add(packet.payload_length)
+    /// Another one like the last.
+    #[inline(always)]
+    pub fn goes_on(&self, packet: &Packet) -> bool {
+        Shape::of(packet) == self.shape
     }
 
-    /// Adds a packet that [`Self::fits`].
-    #[inline]
-    pub fn add(&mut self, packet: &Packet) {
-        self.packets += 1;
-        self.payload_bytes += u64::from(packet.payload_length);
-        self.wire_bytes += u64::from(packet.wire_length);
+    /// Adds a packet with which it [`Self::goes_on`].
+    #[inline(always)]
+    pub fn add(&mut self) {
+        self.row += 1;
+    }
+
+    /// Packets of another shape follow; false if they cannot be counted here.
+    pub fn change(&mut self, packet: &Packet) -> bool {
+        let shape = Shape::of(packet);
+        let counted_here = shape.is_whole() && (self.packets() == 0 || shape.has_headers_of(&self.shape));
+        if counted_here {
+            let (packets, payload_bytes, wire_bytes) = (self.packets(), self.payload_bytes(), self.wire_bytes());
+            *self = Self { shape, packets, payload_bytes, wire_bytes, ..Self::default() };
+        }
+        counted_here
+    }
+
+    /// How many.
+    pub fn packets(&self) -> u64 {
+        self.packets + self.row
+    }
+
+    /// Their payload.
+    pub fn payload_bytes(&self) -> u64 {
+        self.payload_bytes + self.row * u64::from(self.shape.payload_length)
+    }
+
+    /// Their bytes on the wire, at least headers and payload.
+    pub fn wire_bytes(&self) -> u64 {
+        self.wire_bytes + self.row * u64::from(self.shape.wire_length)
     }
 }
 

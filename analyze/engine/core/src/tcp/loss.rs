@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::seldom::Usual;
+
 /// What made a sender retransmit (methods, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
@@ -55,6 +57,22 @@ pub struct LossCounters {
     pub capture_duplicates: u32,
     /// Frames recorded out of the order in which they crossed the capture point.
     pub capture_reordered: u32,
+}
+
+impl Usual for LossCounters {
+    const USUAL: &'static Self = &Self {
+        retransmitted: 0,
+        retransmitted_bytes: 0,
+        by_trigger: [0; 5],
+        syn: 0,
+        fin: 0,
+        probes: 0,
+        spurious: 0,
+        reordered: 0,
+        network_duplicates: 0,
+        capture_duplicates: 0,
+        capture_reordered: 0,
+    };
 }
 
 impl LossCounters {

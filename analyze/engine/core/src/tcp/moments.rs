@@ -20,18 +20,26 @@ pub struct Moments {
 
 impl Moments {
     /// Takes one duration.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value_ns: u64) {
-        if self.count == 0 {
-            self.first_ns = to_float(value_ns);
-            self.min_ns = value_ns;
+        // The first is one of these, too: if it is 0, everything stands as it should already.
+        if value_ns < self.min_ns || value_ns > self.max_ns {
+            self.widen(value_ns);
         }
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(value_ns);
-        self.min_ns = self.min_ns.min(value_ns);
-        self.max_ns = self.max_ns.max(value_ns);
         let distance = to_float(value_ns) - self.first_ns;
         self.squares += distance * distance;
+    }
+
+    /// A duration beyond those before it: rare once there have been some.
+    #[cold]
+    fn widen(&mut self, value_ns: u64) {
+        if self.count == 0 {
+            (self.first_ns, self.min_ns) = (to_float(value_ns), value_ns);
+        }
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
     }
 
     /// Arithmetic mean, nanoseconds.

@@ -22,7 +22,7 @@ impl Connection {
     }
 
     #[cold]
-    pub(super) fn complete_handshake(&mut self, packet: &Packet) {
+    pub(super) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
         let server = &self.halves[1];
         if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
             return;
@@ -38,7 +38,11 @@ impl Connection {
         self.handshake_rtt_ns = rtt_ns;
         for (side, own_loop) in loops.into_iter().enumerate() {
             let away = !self.beside[side];
-            let live = self.halves[side].live();
+            let half = &mut self.halves[side];
+            if half.live.is_none() {
+                half.live = environment.spares.live();
+            }
+            let live = half.live();
             if let Some(rtt_ns) = rtt_ns {
                 live.round_trips.smooth(rtt_ns as f64);
             }
@@ -92,7 +96,11 @@ impl Connection {
         self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
         self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
         let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
-        self.halves.iter_mut().for_each(|half| half.offered_segment_size = largest.unwrap_or(0));
+        for half in &mut self.halves {
+            // What was cut into segments of another size is a row of its own.
+            half.settle_counters();
+            half.offered_segment_size = largest.unwrap_or(0);
+        }
     }
 
     fn repeats(&self, side: usize) -> u32 {

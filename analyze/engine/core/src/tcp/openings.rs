@@ -25,14 +25,32 @@ const MOST_SECONDS: usize = 1 << 20;
 /// Counts by second (Unix).
 #[derive(Debug, Default)]
 pub struct OpeningSeries {
+    /// All seconds but the open one.
     seconds: BTreeMap<i64, OpeningCounts>,
+    /// The second that was counted in last: nearly always the one that is counted in next.
+    open: Option<(i64, OpeningCounts)>,
 }
 
 impl OpeningSeries {
+    #[inline]
     fn at(&mut self, time_ns: i64) -> Option<&mut OpeningCounts> {
         let second = time_ns.div_euclid(1_000_000_000);
-        let room = self.seconds.len() < MOST_SECONDS;
-        if room { Some(self.seconds.entry(second).or_default()) } else { self.seconds.get_mut(&second) }
+        if self.open.is_none_or(|(open, _)| open != second) {
+            self.open_second(second)?;
+        }
+        self.open.as_mut().map(|(_, counts)| counts)
+    }
+
+    /// None if there is no room for one more.
+    #[inline(never)]
+    fn open_second(&mut self, second: i64) -> Option<()> {
+        let counts = match self.seconds.remove(&second) {
+            Some(counts) => counts,
+            None if self.seconds.len() + usize::from(self.open.is_some()) < MOST_SECONDS => OpeningCounts::default(),
+            None => return None,
+        };
+        self.seconds.extend(self.open.replace((second, counts)));
+        Some(())
     }
 
     /// Counts a SYN or SYN-ACK.
@@ -61,7 +79,7 @@ impl OpeningSeries {
 
     /// Adds another series.
     pub fn merge(&mut self, other: Self) {
-        for (second, counts) in other.seconds {
+        for (second, counts) in other.iter() {
             if let Some(sum) = self.at(second.saturating_mul(1_000_000_000)) {
                 sum.syn += counts.syn;
                 sum.syn_ack += counts.syn_ack;
@@ -74,7 +92,10 @@ impl OpeningSeries {
 
     /// Seconds with their counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (i64, OpeningCounts)> + '_ {
-        self.seconds.iter().map(|(&second, &counts)| (second, counts))
+        let after = self.open.map_or(i64::MAX, |(second, _)| second);
+        let closed = |(&second, &counts): (&i64, &OpeningCounts)| (second, counts);
+        let (before, behind) = (self.seconds.range(..after), self.seconds.range(after..));
+        before.map(closed).chain(self.open).chain(behind.map(closed))
     }
 }
 

@@ -117,12 +117,20 @@ impl RateSeries {
         time_ns >= self.until_ns
     }
 
-    /// Ends the open bin and opens the one of `time_ns`. The first data passed at `start_ns`.
-    #[cold]
-    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
-        if self.making.is_none() && totals.data_packets < FEWEST_DATA_PACKETS {
+    /// True as long as there are too few packets for bins: the open one ends, and nothing else is wanted of [`Self::roll`].
+    pub fn waits(&mut self, time_ns: i64, start_ns: i64, data_packets: u64) -> bool {
+        let waits = self.making.is_none() && data_packets < FEWEST_DATA_PACKETS;
+        if waits {
             let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
             self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
+        }
+        waits
+    }
+
+    /// Ends the open bin and opens the one of `time_ns`, unless it [`Self::waits`]. The first data passed at `start_ns`.
+    #[cold]
+    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
+        if self.waits(time_ns, start_ns, totals.data_packets) {
             return;
         }
         self.put_loop();

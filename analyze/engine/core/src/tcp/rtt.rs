@@ -55,6 +55,11 @@ impl Default for RoundTrips {
 const SMALLEST_RTO_NS: f64 = 200e6;
 
 impl RoundTrips {
+    /// New ones in the room of these.
+    pub fn renewed(&mut self) -> Self {
+        Self { sketch: self.sketch.renewed(), ..Self::default() }
+    }
+
     /// Takes a clean sample.
     #[inline(always)]
     pub fn add(&mut self, rtt_ns: u64) {

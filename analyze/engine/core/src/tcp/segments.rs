@@ -4,6 +4,8 @@
 //! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
 //! Bulk transfers without loss only push at the back and pop at the front.
 
+use super::spares::room_of;
+
 /// Record states, combined.
 pub mod state {
     /// Sent more than once.
@@ -137,6 +139,11 @@ const FIRST_ROOM: usize = 16;
 const MOST_SEGMENTS: usize = 1 << 17;
 
 impl SegmentQueue {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { list: room_of(&mut self.list), ..Self::default() }
+    }
+
     /// Adds a record above all others.
     #[inline]
     pub fn push(&mut self, segment: Segment) {

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::sequence::serial_difference;
+use super::spares::room_of_queue;
 
 /// Sender loops shorter than this are not worth a delay line.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
@@ -125,6 +126,11 @@ impl Default for SenderView {
 }
 
 impl SenderView {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { waiting: room_of_queue(&mut self.waiting), ..Self::default() }
+    }
+
     /// So far away that it limits nothing.
     const UNKNOWN_EDGE: u64 = u64::MAX;
     /// Not earlier than any time of a packet.

@@ -11,8 +11,10 @@ use hashbrown::HashTable;
 use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
 use super::duplicates::signature;
+use super::gap_watch::shortest_gap_ns;
 use super::openings::OpeningSeries;
 use super::rows::Rows;
+use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
@@ -32,7 +34,7 @@ pub struct ClockStep {
 }
 
 /// What connections share while their packets are taken.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Environment {
     /// User's limit of oversize spacing.
     pub fixed_spacing_limit_ns: Option<u64>,
@@ -44,6 +46,8 @@ pub struct Environment {
     pub clock_steps: Vec<ClockStep>,
     /// What finished connections show of the captures.
     pub faults: CaptureFaults,
+    /// Records of connections that are over, for others.
+    pub spares: Spares,
 }
 
 enum State {
@@ -137,7 +141,7 @@ impl Link {
 #[derive(Debug, Default)]
 struct Order {
     lines: Vec<Line>,
-    /// For each packet the next one of its line.
+    /// For each packet that is in a line the next one of that; nothing of others.
     followers: Vec<Link>,
     /// Number of the chunk, from 1.
     chunk: u64,
@@ -146,8 +150,10 @@ struct Order {
 impl Order {
     fn clear(&mut self, packets: usize) {
         self.lines.clear();
-        self.followers.clear();
-        self.followers.resize(packets, Link::END);
+        // What is left of the chunk before is written over as packets come into lines.
+        if self.followers.len() < packets {
+            self.followers.resize(packets, Link::END);
+        }
         self.chunk += 1;
     }
 }
@@ -249,6 +255,9 @@ impl Shard {
     /// Puts a packet at the end of its connection's line.
     #[inline(always)]
     fn line_up(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
+        if let Some(follower) = order.followers.get_mut(index as usize) {
+            *follower = Link::END;
+        }
         let recent = self.nearby.place(packet.flow_hash);
         if recent.chunk == order.chunk
             && recent.ip_version == packet.ip_version
@@ -297,12 +306,13 @@ impl Shard {
                 && slot == line.slot
                 && connection.is_steady()
             {
+                let shortest_ns = shortest_gap_ns(self.environment.fixed_spacing_limit_ns);
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                 {
                     match link.is_from_client() {
-                        true => connection.steady_packet::<0>(packet, bytes, &mut self.environment),
-                        false => connection.steady_packet::<1>(packet, bytes, &mut self.environment),
+                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
+                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.environment),
                     }
                     link = next(link);
                 }
@@ -385,8 +395,8 @@ impl Shard {
     }
 
     /// A slot that begins with `packet`, and whether the client sent that.
-    fn new_slot(&self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = Box::new(Connection::new(index + 1, packet, bytes));
+    fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
+        let mut connection = self.environment.spares.place(Connection::new(index + 1, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
@@ -450,8 +460,10 @@ fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = Box::new(ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns));
+        let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
         environment.faults.count(&summary);
-        slot.state = State::Done(summary);
+        if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
+            environment.spares.leave(connection);
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! bucket, 0.8 %, and usually far less because values are interpolated within their bucket. Only the range of buckets in
 //! use is stored: a connection whose RTT spans two octaves pays 512 bytes.
 
+use super::spares::room_of;
+
 /// Bits of resolution below the leading one.
 const STEP_BITS: u32 = 6;
 const STEPS: u64 = 1 << STEP_BITS;
@@ -52,19 +54,27 @@ pub fn bucket_floor(bucket: u32) -> u64 {
 }
 
 impl DurationSketch {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { exact: room_of(&mut self.exact), ..Self::default() }
+    }
+
     /// Takes one duration, in nanoseconds.
     #[inline(always)]
     pub fn add(&mut self, value_ns: u64) {
-        if self.counts.is_empty() {
-            self.add_exact(value_ns);
-        } else {
-            self.count(bucket_of(value_ns));
+        // Without a histogram there is no such bucket.
+        let index = bucket_of(value_ns).wrapping_sub(self.first_bucket) as usize;
+        match self.counts.get_mut(index) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.add_unusual(value_ns),
         }
     }
 
     #[inline(never)]
-    fn add_exact(&mut self, value_ns: u64) {
-        if self.exact.len() < EXACT {
+    fn add_unusual(&mut self, value_ns: u64) {
+        if !self.counts.is_empty() {
+            self.count(bucket_of(value_ns));
+        } else if self.exact.len() < EXACT {
             if self.exact.is_empty() {
                 self.exact.reserve_exact(FIRST_ROOM);
             }
@@ -75,7 +85,6 @@ impl DurationSketch {
         }
     }
 
-    #[inline]
     fn count(&mut self, bucket: u32) {
         let index = bucket.wrapping_sub(self.first_bucket) as usize;
         match self.counts.get_mut(index) {

@@ -29,13 +29,18 @@ pub struct Spacing {
 }
 
 impl Spacing {
+    /// A new one in the room of this one.
+    pub fn renewed(&mut self) -> Self {
+        Self { sketch: self.sketch.renewed(), ..Self::default() }
+    }
+
     /// Takes the next data packet; returns its distance from the one before (none for the first, or if time ran
     /// backwards).
     #[inline(always)]
     pub fn add(&mut self, time_ns: i64, frame: u32) -> Option<u64> {
-        let previous = self.previous.replace((time_ns, frame));
-        let (previous_ns, _) = previous?;
-        let gap_ns = u64::try_from(time_ns.checked_sub(previous_ns)?).ok()?;
+        let (previous_ns, _) = self.previous.replace((time_ns, frame))?;
+        // Times lie within 2^62 of zero.
+        let gap_ns = u64::try_from(time_ns.wrapping_sub(previous_ns)).ok()?;
         self.moments.add(gap_ns);
         self.sketch.add(gap_ns);
         self.longest_lately_ns = self.longest_lately_ns.max(gap_ns);

@@ -3,9 +3,9 @@
 //!
 //! The result must be that of the general rules; `tests/short_ways.rs` compares them.
 
-use super::arrival::is_short;
 use super::half::{Half, Live};
-use super::segments::{Segment, wire_segments};
+use super::ledger::Together;
+use super::segments::Segment;
 use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits};
 
@@ -15,27 +15,24 @@ impl Half {
     /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline(always)]
     pub fn next_data(&mut self, packet: &Packet, bytes: &[u8], peer_max: u64, beside_sender: bool) -> Option<i64> {
-        let segment_size = self.segment_size(packet);
         let start = self.max;
         let end = start + u64::from(packet.payload_length);
         let live = self.live.as_deref()?;
         if packet.sequence != start as u32
-            || self.data_packets == 0
             || live.window_closed
             || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
-            || !(self.together.fits(packet) || self.begin_together(packet))
+            || !(self.together.goes_on(packet) || self.begin_together(packet))
         {
             return None;
         }
         self.keep_steps(packet);
         let live = self.live.as_deref_mut()?;
-        self.together.add(packet);
-        let segments = wire_segments(packet.payload_length, segment_size);
+        self.together.add();
+        let Together { segment_size, segments, is_short, .. } = self.together;
         if segments > 1 {
             self.superpackets += 1;
             self.data_segments += u64::from(segments - 1);
         }
-        self.largest_payload = self.largest_payload.max(packet.payload_length);
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         self.max = end;
         live.recent.remember(packet, bytes);
@@ -49,7 +46,7 @@ impl Half {
             state: 0,
         });
         live.segment_size = segment_size;
-        live.short_packets += u32::from(is_short(packet.payload_length, segment_size));
+        live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             live.identifications.add(packet.ip_id, segments, true);
             live.highest_identification = live.identifications.next_position();
@@ -67,15 +64,13 @@ impl Half {
         Some(ahead_ns.unwrap_or(0))
     }
 
-    /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`].
+    /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`], with the position up to
+    /// which it does.
     #[inline(always)]
-    pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<i64> {
+    pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<(i64, u64)> {
         let live = self.live.as_deref_mut()?;
-        if packet.sequence != self.max as u32
-            || self.packets == 0
-            || !peer.begun
-            || unwrap(peer.una, packet.acknowledgement) <= peer.una
-        {
+        let position = unwrap(peer.una, packet.acknowledgement);
+        if packet.sequence != self.max as u32 || self.packets == 0 || !peer.begun || position <= peer.una {
             return None;
         }
         self.packets += 1;
@@ -86,7 +81,8 @@ impl Half {
             live.identifications.add(packet.ip_id, 1, false);
         }
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        Some(timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0))
+        let ahead_ns = timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);
+        Some((ahead_ns, position))
     }
 }
 

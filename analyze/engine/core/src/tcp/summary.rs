@@ -5,7 +5,7 @@
 use super::connection::{Close, Connection};
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
-use super::gaps::{ByCause, Gap, StallSummary};
+use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
 use super::half::{Half, Live, Offer};
 use super::ledger::ByteLedger;
 use super::limits::{LimitsSummary, Run, network_shares};
@@ -13,6 +13,7 @@ use super::loss::{LossCounters, Trigger};
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
 use super::rate_series::Series;
+use super::seldom::{Measured, Seldom};
 use super::sketch::DurationSketch;
 use super::token_bucket::{self, Delivered, TokenBucket};
 use super::vantage::{Clues, Side, Vantage};
@@ -60,11 +61,7 @@ impl<const N: usize> Durations<N> {
 pub struct SpacingSummary {
     /// Statistics with median and 99th percentile; none below two data packets.
     pub durations: Option<Durations<2>>,
-    /// Oversize gaps.
-    pub oversize: u64,
-    /// Their sum.
-    pub oversize_time_ns: u64,
-    /// The limit they exceed.
+    /// The limit that oversize gaps exceed.
     pub oversize_threshold_ns: u64,
     /// The limit was the user's.
     pub fixed_threshold: bool,
@@ -73,6 +70,11 @@ pub struct SpacingSummary {
 }
 
 impl SpacingSummary {
+    /// Oversize gaps and their sum.
+    pub fn oversize(&self) -> CauseTotal {
+        self.causes.as_ref().map_or_else(CauseTotal::default, |causes| causes.total)
+    }
+
     /// The longest oversize gaps, in time order.
     pub fn gaps(&self) -> &[Gap] {
         self.causes.as_ref().map_or(&[], |causes| &causes.gaps)
@@ -84,7 +86,9 @@ impl SpacingSummary {
 pub struct GapCauses {
     /// The longest oversize gaps, in time order.
     pub gaps: Box<[Gap]>,
-    /// Oversize gaps by cause.
+    /// Oversize gaps, all together and by cause.
+    pub total: CauseTotal,
+    /// See above.
     pub oversize: ByCause,
     /// Stalls of the hosts.
     pub stalls: Option<StallSummary>,
@@ -102,7 +106,7 @@ pub struct WindowSummary {
     /// Time the window was closed.
     pub zero_time_ns: u64,
     /// Time the window left no room for a segment; none if the scale is unknown.
-    pub limited_ns: Option<u64>,
+    pub limited_ns: Measured,
 }
 
 /// Measurements of one direction.
@@ -127,11 +131,11 @@ pub struct DirectionSummary {
     /// Payload of a full wire segment.
     pub segment_size: u16,
     /// First data to last data or acknowledgement of data.
-    pub data_time_ns: Option<u64>,
+    pub data_time_ns: Measured,
     /// Counters.
-    pub loss: LossCounters,
+    pub loss: Seldom<LossCounters>,
     /// Missing IP identifications; none where they prove nothing.
-    pub lost_by_identification: Option<u64>,
+    pub lost_by_identification: Measured,
     /// Round trips with median, 95th and 99th percentile.
     pub round_trips: Option<Durations<3>>,
     /// Segments without a sample, by reason.
@@ -148,14 +152,12 @@ pub struct DirectionSummary {
     pub token_bucket: Option<Box<TokenBucket>>,
     /// Bytes by purpose.
     pub ledger: ByteLedger,
-    /// What TLS made of the payload.
-    pub stream: StreamBytes,
+    /// What TLS made of the payload; none if it was not recognised.
+    pub stream: Option<Box<StreamBytes>>,
     /// Acknowledged but never captured.
     pub unseen_acknowledged_bytes: u64,
     /// The identifications show that the capture stands before the loss (at the sender).
     pub beside_sender: bool,
-    /// Its SYN offered these.
-    pub offer: Offer,
 }
 
 impl DirectionSummary {
@@ -166,14 +168,14 @@ impl DirectionSummary {
 
     /// Application throughput: unique payload over the data time, bits per second.
     pub fn goodput_bps(&self) -> Option<f64> {
-        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
         Some(self.unique_payload_bytes as f64 * 8e9 / time_ns as f64)
     }
 
     /// Share of the data time in which the window left no room.
     pub fn limited_fraction(&self) -> Option<f64> {
-        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
-        self.window.limited_ns.map(|limited| (limited as f64 / time_ns as f64).min(1.0))
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
+        self.window.limited_ns.get().map(|limited| (limited as f64 / time_ns as f64).min(1.0))
     }
 
     /// Retransmitted share of data segments.
@@ -186,7 +188,7 @@ impl DirectionSummary {
         if self.data_segments == 0 {
             return None;
         }
-        Some(match self.lost_by_identification {
+        Some(match self.lost_by_identification.get() {
             Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
             None => self.lost_inferred() as f64 / self.data_segments as f64,
         })
@@ -204,7 +206,7 @@ impl DirectionSummary {
             (no_data, "*", "no_data"),
             (data && self.round_trips.is_none(), "rtt", rtt),
             (data && self.goodput_bps().is_none(), "goodput_bps", "one_moment"),
-            (data && self.lost_by_identification.is_none(), "loss.lost_segments_ipid", identification),
+            (data && self.lost_by_identification.get().is_none(), "loss.lost_segments_ipid", identification),
             (data && self.spacing.durations.is_none(), "spacing", "one_data_packet"),
             (no_period.is_some(), "spacing.stall_period_s", no_period.map_or("", NoPeriod::reason)),
             (self.window.extremes.is_none(), "window", window),
@@ -221,14 +223,14 @@ impl DirectionSummary {
 
     /// Stalls for each minute of the data time.
     pub fn stalls_per_minute(&self) -> Option<f64> {
-        let time_ns = self.data_time_ns.filter(|time| *time > 0)?;
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
         self.stalls().map(|stalls| stalls.count as f64 * 60e9 / time_ns as f64)
     }
 
     /// What would have crossed during the stalls at the rate outside them, bytes.
     pub fn stall_lost_bytes(&self) -> Option<u64> {
         let stalls = self.stalls()?;
-        let running_ns = self.data_time_ns?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
+        let running_ns = self.data_time_ns.get()?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
         Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
     }
 
@@ -295,7 +297,7 @@ pub struct ConnectionSummary {
 
 impl ConnectionSummary {
     /// Ends a connection.
-    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Self {
+    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Box<Self> {
         let vantage = Clues {
             loops_ns: connection.loops_ns,
             from_handshake: connection.handshake.client_loop_ns.is_some()
@@ -316,36 +318,16 @@ impl ConnectionSummary {
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
-        let mut judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
+        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
         let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
-        let mut directions = [0, 1].map(|side| {
-            let [client, server] = &mut connection.halves;
-            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
-            let context = Context {
-                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
-                end_ns,
-                shift: shifts[side],
-                min_rtt_ns,
-                fixed_limit_ns,
-                beside_sender: beside,
-                vantage_known: vantage.side != Side::Unknown,
-                peer_closed: closed[1 - side],
-            };
-            let limits = judgement.as_deref_mut().and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(half, &peer.offer, &context, limits)
-        });
-        if let Some(tracker) = &tls {
-            directions[0].stream = tracker.stream_bytes(Direction::ClientToServer);
-            directions[1].stream = tracker.stream_bytes(Direction::ServerToClient);
-        }
         let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
         let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) {
             last_fin_ns
         } else {
             connection.reset.map(|(_, time)| time)
         };
-        Self {
+        // Nothing of it is moved once it stands: it is large.
+        let mut summary = Box::new(Self {
             id: connection.id,
             order: connection.order,
             input: connection.input,
@@ -366,13 +348,37 @@ impl ConnectionSummary {
                 .map(|(first, last)| last - first)
                 .filter(|ns| *ns >= 0),
             vantage,
-            directions,
+            directions: Default::default(),
             judgement,
             tls: facts.map(Box::new),
             lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
             ended_by: (0, i64::MIN),
             recent,
+        });
+        for (side, direction) in summary.directions.iter_mut().enumerate() {
+            let [client, server] = &mut connection.halves;
+            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
+            let context = Context {
+                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
+                end_ns,
+                shift: shifts[side],
+                min_rtt_ns,
+                fixed_limit_ns,
+                beside_sender: beside,
+                vantage_known: vantage.side != Side::Unknown,
+                peer_closed: closed[1 - side],
+            };
+            let judgement = summary.judgement.as_deref_mut();
+            let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
+            summarise(half, &peer.offer, &context, limits, direction);
         }
+        if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
+            for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
+                summary.directions[side].stream = Some(Box::new(tracker.stream_bytes(direction)));
+            }
+        }
+        summary
     }
 
     /// What limited the data of one side; none if it was too short to judge.
@@ -411,7 +417,9 @@ impl ConnectionSummary {
             self.reset_by.get_or_insert(side as u8);
             direction.ledger.add_first_transmission(packet);
         } else if packet.has(tcp_flags::FIN) {
-            direction.loss.fin += u32::from(packet.payload_length == 0);
+            if packet.payload_length == 0 {
+                direction.loss.fin += 1;
+            }
             direction.ledger.add_first_transmission(packet);
         } else if packet.payload_length == 0 {
             direction.ledger.add_acknowledgement(packet);
@@ -477,37 +485,40 @@ struct Context {
     peer_closed: bool,
 }
 
-fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&mut LimitsSummary>) -> DirectionSummary {
+/// Fills `summary`, which is as it is by default.
+fn summarise(
+    half: &mut Half,
+    peer: &Offer,
+    context: &Context,
+    limits: Option<&mut LimitsSummary>,
+    summary: &mut DirectionSummary,
+) {
     let packet = Packet {
         tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
         ip_header_length: 20,
         ..Packet::default()
     };
     let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
-    let mut summary = DirectionSummary {
-        packets: half.packets,
-        wire_bytes: half.wire_bytes,
-        data_packets: half.data_packets,
-        data_segments: half.data_segments,
-        payload_bytes: half.payload_bytes,
-        unique_payload_bytes: half.unique_payload_bytes,
-        superpackets: u32::try_from(half.superpackets).unwrap_or(u32::MAX),
-        largest_payload: half.largest_payload,
-        segment_size: half.segment_size(&packet),
-        data_time_ns,
-        loss: half.loss,
-        ledger: half.ledger,
-        unseen_acknowledged_bytes: half.unseen_acknowledged_bytes(context.peer_closed),
-        beside_sender: context.beside_sender,
-        offer: half.offer,
-        ..DirectionSummary::default()
-    };
+    summary.packets = half.packets;
+    summary.wire_bytes = half.wire_bytes;
+    summary.data_packets = half.data_packets;
+    summary.data_segments = half.data_segments;
+    summary.payload_bytes = half.payload_bytes;
+    summary.unique_payload_bytes = half.unique_payload_bytes;
+    summary.superpackets = u32::try_from(half.superpackets).unwrap_or(u32::MAX);
+    summary.largest_payload = half.largest_payload;
+    summary.segment_size = half.segment_size(&packet);
+    summary.data_time_ns = data_time_ns.into();
+    summary.loss = half.loss.into();
+    summary.ledger = half.ledger;
+    summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
+    summary.beside_sender = context.beside_sender;
     summary.window = WindowSummary {
         scale: context.shift,
         extremes: half.window.extremes().filter(|_| context.shift.is_some()),
         zero_windows: half.window.zero_windows,
         zero_time_ns: half.window.zero_time_ns(context.end_ns),
-        limited_ns: None,
+        limited_ns: Measured::default(),
     };
     let (peaks, series) = half.finish_steps();
     summary.peaks = peaks;
@@ -516,22 +527,21 @@ fn summarise(half: &mut Half, peer: &Offer, context: &Context, limits: Option<&m
     if let (Some(limits), Some(bucket)) = (limits, &summary.token_bucket) {
         limits.take_token_bucket(bucket.switch_ns);
     }
-    if let Some(mut live) = half.live.take() {
+    if let Some(live) = half.live.as_deref_mut() {
         live.round_trips.sketch.settle();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        summary.spacing = spacing_summary(&mut live, min_rtt_ns, context.fixed_limit_ns);
+        summary.spacing = spacing_summary(live, min_rtt_ns, context.fixed_limit_ns);
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
-            summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns());
+            summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
         }
         if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
-            summary.lost_by_identification = live.identifications.missing();
+            summary.lost_by_identification = live.identifications.missing().into();
         }
     }
-    summary
 }
 
 fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
@@ -556,9 +566,8 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
         None => live.gaps.from_border(threshold_ns),
     };
     let total = oversize.total();
-    (summary.oversize, summary.oversize_time_ns) = (total.count, total.time_ns);
     let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
-    summary.causes = Some(Box::new(GapCauses { gaps, oversize, stalls: live.gaps.stalls() }));
+    summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: live.gaps.stalls() }));
     summary
 }
 
@@ -583,7 +592,7 @@ mod tests {
 
     #[test]
     fn a_million_summaries_fit_in_memory() {
-        // Allocators round up to the next of their sizes, and the one above this is 1,536.
-        assert!(size_of::<ConnectionSummary>() <= 1280, "{} bytes", size_of::<ConnectionSummary>());
+        // Allocators round up to the next of their sizes, and the one above this is 1,280.
+        assert!(size_of::<ConnectionSummary>() <= 1024, "{} bytes", size_of::<ConnectionSummary>());
     }
 }

@@ -57,7 +57,7 @@ impl Half {
     pub(super) fn unseen_again(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) -> Arrived {
         let &Placed { packet, start, end, segment_size, around, .. } = placed;
         let before = self.max;
-        let live = self.live.get_or_insert_default();
+        let live = Live::of(&mut self.live);
         let copies = lost_copies(placed.silence_ns(), around);
         let missing = live.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
         live.sent_unseen = live.sent_unseen.max(end).max(before + missing * u64::from(segment_size));

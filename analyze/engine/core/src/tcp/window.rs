@@ -36,16 +36,25 @@ impl AdvertisedWindow {
     #[inline]
     pub fn add(&mut self, header_value: u16, window_bytes: u64, time_ns: i64) {
         self.last = header_value;
-        if self.count == 0 {
-            self.min = window_bytes;
+        // The first is one of these, too: if it is 0, everything stands as it should already.
+        if window_bytes < self.min || window_bytes > self.max {
+            self.widen(window_bytes);
         }
         self.count += 1;
         self.sum += window_bytes;
-        self.min = self.min.min(window_bytes);
-        self.max = self.max.max(window_bytes);
         if window_bytes == 0 || self.zero_since_ns.is_some() {
             self.add_around_zero(window_bytes, time_ns);
         }
+    }
+
+    /// A window beyond those before it.
+    #[inline(never)]
+    fn widen(&mut self, window_bytes: u64) {
+        if self.count == 0 {
+            self.min = window_bytes;
+        }
+        self.min = self.min.min(window_bytes);
+        self.max = self.max.max(window_bytes);
     }
 
     #[cold]

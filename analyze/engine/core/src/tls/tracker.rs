@@ -119,12 +119,15 @@ impl TlsTracker {
     /// Bytes of one direction passed so far in first transmissions, by what they are.
     pub fn stream_bytes(&self, direction: Direction) -> StreamBytes {
         let [client_lane, server_lane] = &self.lanes;
-        let pair = self.pair();
-        let conclusion = pair.conclude();
         let (lane, first) = match direction {
             Direction::ClientToServer => (client_lane, true),
             Direction::ServerToClient => (server_lane, false),
         };
+        let pair = self.pair();
+        if pair.client.is_none() && pair.server.is_none() {
+            return StreamBytes { application: lane.passed_fresh, ..StreamBytes::default() };
+        }
+        let conclusion = pair.conclude();
         let tally = if first == self.is_swapped() { conclusion.server } else { conclusion.client };
         let overhead = pair.negotiated().as_ref().and_then(Negotiated::overhead);
         tally.stream_bytes(lane.passed_fresh, overhead)

@@ -125,9 +125,10 @@ impl<L: Layout> RecordWalk<L> {
             (None, None) => return (at, Stop::Short(L::HEADER_BYTES)),
         };
         let stop = loop {
-            let Some(mut header) = self.layout.header_at(bytes, at) else {
+            let Some(header) = self.layout.header_at(bytes, at) else {
                 break Stop::Short(L::HEADER_BYTES);
             };
+            let mut original_length = header.original;
             let ordinary = header.captured.wrapping_sub(1) < self.snap
                 && header.captured <= header.original
                 && header.original <= MAX_FRAME_BYTES
@@ -135,9 +136,11 @@ impl<L: Layout> RecordWalk<L> {
                 && header.seconds.wrapping_sub(last_s).wrapping_add(JUMP_S) <= 2 * JUMP_S
                 && L::padding(&header) <= MAX_PADDING_BYTES;
             if !ordinary {
-                match self.look_closer(window, at, &header, last_s) {
+                // What is lent lies in memory: this copy keeps the header itself in registers.
+                let odd = header;
+                match self.look_closer(window, at, &odd, last_s) {
                     Closer::Fine => {
-                        header.original = header.original.max(header.captured);
+                        original_length = header.original.max(header.captured);
                         if !near(header.seconds, last_s, JUMP_S) {
                             self.jump = Some((frame.wrapping_add(1), last_s));
                         }
@@ -155,7 +158,7 @@ impl<L: Layout> RecordWalk<L> {
                 time_ns: i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * unit_ns,
                 offset: (at + L::HEADER_BYTES) as u32,
                 captured_length: header.captured,
-                original_length: header.original,
+                original_length,
                 frame,
                 link_type,
                 input,

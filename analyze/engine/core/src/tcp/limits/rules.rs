@@ -1,6 +1,9 @@
 //! What limited a round of which no gap, no loss and no full window tells it already: the last rules of methods section 6.6.
 //! Each looks at the rounds around it.
 
+use std::ops::Range;
+
+use super::Share;
 use super::factor::Factor;
 use super::round::Round;
 
@@ -34,7 +37,7 @@ const PROBE_ROUND_TRIP: f64 = 1.1;
 const WITHOUT_PAUSE: f64 = 0.85;
 /// Share of a round from which on it was idle, and share up to which it still tells a rate.
 const IDLE_SHARE: f64 = 0.05;
-const MOST_IDLE: f64 = 0.25;
+const MOST_IDLE: (u64, u64) = (1, 4);
 /// Share of a round without data from which on the path was not busy in it.
 const LONG_PAUSE: f64 = 0.25;
 /// Rounds looked at for losses on either side.
@@ -124,14 +127,15 @@ fn pauses(round: &Round) -> bool {
 
 /// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
 fn tells_rate(round: &Round) -> bool {
-    !round.disturbed && round.idle_ns as f64 <= MOST_IDLE * round.duration_ns() as f64
+    let (share, of) = MOST_IDLE;
+    !round.disturbed && round.idle_ns.saturating_mul(of) <= round.duration_ns().saturating_mul(share)
 }
 
 /// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
 pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let around = neighbours(rounds, index, REACH);
-    if around.iter().filter(|round| tells_rate(round)).count() < BOTTLENECK_ROUNDS {
+    if around.iter().filter(|round| tells_rate(round)).nth(BOTTLENECK_ROUNDS - 1).is_none() {
         return false;
     }
     let stands = |round: &Round| round.least_rtt_ns.is_none_or(|least| least as f64 >= STANDING_RATIO * min_rtt_ns);
@@ -151,11 +155,8 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
         && evenness(nearest.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
     never_empty
         || full && {
-            let highest = (0..rounds.len())
-                .filter(|&other| other.abs_diff(index) <= REACH && tells_rate(&rounds[other]))
-                .map(|other| smoothed_rate(rounds, other))
-                .fold(0.0, f64::max);
-            smoothed_rate(rounds, index) >= SAME_RATE * highest
+            let rates = SmoothedRates::around(rounds, index);
+            rates.at(index) >= SAME_RATE * rates.highest()
         }
 }
 
@@ -230,12 +231,44 @@ fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {
     rounds.get(index.saturating_sub(reach)..end).unwrap_or_default()
 }
 
-/// Rate of five rounds, which evens out how acknowledgements fall into one or the next.
-fn smoothed_rate(rounds: &[Round], index: usize) -> f64 {
-    let near = neighbours(rounds, index, SMOOTHED).iter().filter(|round| tells_rate(round));
-    let bytes: u64 = near.clone().map(|round| round.delivered_bytes).sum();
-    let time_ns: u64 = near.map(Round::duration_ns).sum();
-    bytes as f64 * 1e9 / time_ns.max(1) as f64
+/// Rates of five rounds each, which evens out how acknowledgements fall into one or the next. Each round is asked once what
+/// it tells, for it stands in five of them.
+struct SmoothedRates {
+    /// Number of the first round.
+    first: usize,
+    /// What rounds delivered and in which time; none for those that tell no rate.
+    told: [Option<Share>; 2 * (REACH + SMOOTHED) + 1],
+    /// Those of them that are no more than [`REACH`] away.
+    reach: Range<usize>,
+}
+
+impl SmoothedRates {
+    /// The rounds up to [`REACH`] away from one, and those their rates are taken over.
+    fn around(rounds: &[Round], index: usize) -> Self {
+        let first = index.saturating_sub(REACH + SMOOTHED);
+        let mut told = [None; 2 * (REACH + SMOOTHED) + 1];
+        for (told, round) in told.iter_mut().zip(neighbours(rounds, index, REACH + SMOOTHED)) {
+            let share = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
+            *told = tells_rate(round).then_some(share);
+        }
+        Self { first, told, reach: index.saturating_sub(REACH)..rounds.len().min(index + REACH + 1) }
+    }
+
+    /// The rate at a round, bytes/s.
+    fn at(&self, index: usize) -> f64 {
+        let place = index - self.first;
+        let near = self.told.get(place.saturating_sub(SMOOTHED)..self.told.len().min(place + SMOOTHED + 1));
+        let near = near.unwrap_or_default().iter().flatten();
+        let (bytes, time_ns) =
+            near.fold((0, 0), |(bytes, time_ns), share| (bytes + share.bytes, time_ns + share.time_ns));
+        bytes as f64 * 1e9 / time_ns.max(1) as f64
+    }
+
+    /// The highest rate at a round that tells one; 0 if none does.
+    fn highest(&self) -> f64 {
+        let telling = self.reach.clone().filter(|index| self.told.get(index - self.first).is_some_and(Option::is_some));
+        telling.map(|index| self.at(index)).fold(0.0, f64::max)
+    }
 }
 
 /// Coefficient of variation.
