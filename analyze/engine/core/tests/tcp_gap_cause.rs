@@ -492,6 +492,17 @@ fn beside_the_receiver_a_sender_that_waits_for_one_segment_may_wait_as_long_as_t
 }
 
 #[test]
+fn beside_the_receiver_a_delayed_acknowledgement_in_the_silence_does_not_wake_the_sender() {
+    let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let delayed = beside_receiver().client(450.0, last).server(495.0, ack(401_000));
+    let talk = (451..500).fold(delayed, |talk, n| {
+        let at = f64::from(n) + 400.0;
+        arrives(talk, n, at, at - 10.0, f64::from(n) - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::RemoteHostStall, 401)]);
+}
+
+#[test]
 fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_still() {
     // 450 is lost: what follows is acknowledged selectively.
     let recovering = (451..470).fold(beside_receiver(), |talk, n| {

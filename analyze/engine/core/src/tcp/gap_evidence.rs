@@ -162,6 +162,8 @@ pub(super) const DELAYED_ACKNOWLEDGEMENT_NS: i64 = 40_000_000;
 const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
 /// A sender that takes in what it gets echoes it but for the packets on the way; ticks of a slow clock do not count.
 const STALE_ECHO_NS: i64 = 5_000_000;
+/// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
+const FLOW_SEGMENTS: u64 = 10;
 /// Packets that make a backlog (methods, section 6.7).
 pub(super) const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
@@ -208,7 +210,10 @@ impl GapEvidence {
     pub(super) fn was_deaf(&self) -> bool {
         // Of a single segment the acknowledgement may be delayed: the probe waits longer (RFC 8985 section 7.2).
         let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
-        several
+        // What is long without an echo counts as heard once the receiver speaks again: then the flow before tells.
+        let spoke_late = self.before_silence_ns > PROBE_TICKS_NS;
+        let in_a_flow = spoke_late && self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
+        (several || in_a_flow)
             && self.echo_is_stale() == Some(true)
             && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
     }
