@@ -29,6 +29,11 @@ struct Transfer {
     /// The application gives so many segments and a short one at a time, and so often.
     writes: Option<(usize, f64)>,
     beside_sender: bool,
+    /// Away from the sender: time from data to its acknowledgement, as seen there.
+    receiver_loop_ms: f64,
+    timestamps: bool,
+    /// The receiver's host stood still for so long before it answered the SYN.
+    handshake_held_ms: f64,
     /// The sender's host stands still: when, and for how long.
     stalls_ms: &'static [(f64, f64)],
 }
@@ -43,6 +48,9 @@ impl Default for Transfer {
             advertised: 5000,
             writes: None,
             beside_sender: true,
+            receiver_loop_ms: 0.05,
+            timestamps: true,
+            handshake_held_ms: 0.0,
             stalls_ms: &[],
         }
     }
@@ -82,7 +90,8 @@ impl Transfer {
                     answers.pop_front();
                     acknowledged += 1;
                     now_ms = answer_ms;
-                    let captured_ms = if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + 0.05 };
+                    let captured_ms =
+                        if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + self.receiver_loop_ms };
                     let window = (self.advertised * SEGMENT as usize).div_ceil(WINDOW_UNIT) as u16;
                     let segment = ack(self.position(acknowledged)).window(window);
                     heard = Some(TICKS_AT_SERVER + captured_ms as u32);
@@ -93,8 +102,10 @@ impl Transfer {
             }
         }
         lines.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let beside_server = if self.beside_sender { (self.rtt_ms, 0.05) } else { (0.05, self.rtt_ms) };
-        let open = Talk::new().with_timestamps().open(beside_server.0, beside_server.1);
+        lines.iter_mut().for_each(|line| line.0 += self.handshake_held_ms);
+        let receiver_loop_ms = if self.beside_sender { self.rtt_ms } else { self.receiver_loop_ms };
+        let talk = if self.timestamps { Talk::new().with_timestamps() } else { Talk::new() };
+        let open = talk.open(self.handshake_held_ms + receiver_loop_ms, (self.rtt_ms - receiver_loop_ms).max(0.05));
         lines.into_iter().fold(open, |talk, (time_ms, side, mut segment)| {
             // What was under way when the host stopped had been stamped by then.
             let late_ticks = self.late_ms(time_ms - self.rtt_ms) as u32;
@@ -237,6 +248,58 @@ fn a_queue_that_each_burst_makes_for_itself_is_no_full_path() {
         assert_eq!(transfer.share(Factor::BottleneckBandwidth), 0.0);
         assert!(transfer.share(Factor::SendBuffer) > 0.8, "{}", transfer.share(Factor::SendBuffer));
     }
+}
+
+/// A buffer of 300 segments that grows as slowly as a congestion window does, and that its writer fills up whenever two thirds of
+/// it are free.
+fn refilled_in_bursts() -> Transfer {
+    Transfer {
+        segments: 16_000,
+        rtt_ms: 40.0,
+        serialization_ms: 0.25,
+        window: |acknowledged| 300 + acknowledged / 400 - acknowledged % 200,
+        ..Transfer::default()
+    }
+}
+
+#[test]
+fn a_flight_that_falls_far_below_its_peak_and_returns_is_the_senders_own_limit() {
+    for (transfer, least) in at_both_ends(refilled_in_bursts()).into_iter().zip([0.8, 0.4]) {
+        assert!(transfer.share(Factor::SendBuffer) > least, "{}", transfer.share(Factor::SendBuffer));
+        assert_eq!(transfer.verdict().0, Factor::SendBuffer);
+    }
+}
+
+#[test]
+fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_its_packets() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited() };
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));
+    assert_eq!(transfer.share(Factor::SendBuffer), 0.0);
+    let (factor, confidence) = transfer.verdict();
+    assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
+}
+
+#[test]
+fn without_timestamps_bursts_and_pauses_at_the_receiver_are_no_full_path() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..send_buffer_limited() };
+    assert_eq!(transfer.share(Factor::BottleneckBandwidth), 0.0);
+    assert!(transfer.share(Factor::SendBuffer) > 0.8, "{}", transfer.share(Factor::SendBuffer));
+}
+
+#[test]
+fn a_handshake_that_the_receiver_held_up_does_not_make_the_middle_of_the_path_its_sender_s_end() {
+    let transfer = Transfer {
+        segments: 6000,
+        beside_sender: false,
+        rtt_ms: 40.0,
+        receiver_loop_ms: 30.0,
+        handshake_held_ms: 300.0,
+        ..path_limited()
+    };
+    let summary = transfer.summary();
+    let limits = summary.limits(CLIENT).expect("long enough");
+    assert!(2 * limits.timed_rounds > limits.rounds, "{} of {}", limits.timed_rounds, limits.rounds);
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.6, "{}", transfer.share(Factor::BottleneckBandwidth));
 }
 
 #[test]
