@@ -22,6 +22,8 @@ struct Transfer {
     rtt_ms: f64,
     /// Time the path takes for a segment.
     serialization_ms: f64,
+    /// After so many segments it takes another time.
+    slower_ms: Option<(usize, f64)>,
     /// Segments in flight allowed, after so many have been acknowledged.
     window: fn(usize) -> usize,
     /// The receiver's window in segments.
@@ -44,6 +46,7 @@ impl Default for Transfer {
             segments: 2000,
             rtt_ms: 20.0,
             serialization_ms: 0.01,
+            slower_ms: None,
             window: |_| 20,
             advertised: 5000,
             writes: None,
@@ -70,7 +73,8 @@ impl Transfer {
             });
             let limit = (self.window)(acknowledged).min(self.advertised);
             while sent < given && sent - acknowledged < limit {
-                let passes_ms = link_free_ms.max(now_ms) + self.serialization_ms;
+                let slower_ms = self.slower_ms.filter(|(after, _)| sent >= *after).map(|(_, slower_ms)| slower_ms);
+                let passes_ms = link_free_ms.max(now_ms) + slower_ms.unwrap_or(self.serialization_ms);
                 link_free_ms = passes_ms;
                 let length = match self.writes {
                     Some((piece, _)) if (sent + 1).is_multiple_of(piece) => SEGMENT / 2,
@@ -300,6 +304,37 @@ fn a_handshake_that_the_receiver_held_up_does_not_make_the_middle_of_the_path_it
     let limits = summary.limits(CLIENT).expect("long enough");
     assert!(2 * limits.timed_rounds > limits.rounds, "{} of {}", limits.timed_rounds, limits.rounds);
     assert!(transfer.share(Factor::BottleneckBandwidth) > 0.6, "{}", transfer.share(Factor::BottleneckBandwidth));
+}
+
+#[test]
+fn a_path_that_had_carried_more_before_is_not_surely_the_limit() {
+    // Less than ten round trips at the higher rate are too few for a token bucket.
+    let slower_ms = Some((180, 2.0));
+    for transfer in at_both_ends(Transfer { slower_ms, window: |_| 60, segments: 1000, ..path_limited() }) {
+        let (factor, confidence) = transfer.verdict();
+        assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
+    }
+}
+
+#[test]
+fn a_window_of_few_rounds_without_loss_is_left_open() {
+    for transfer in at_both_ends(Transfer { segments: 70, ..growing_slowly() }) {
+        let (factor, confidence) = transfer.verdict();
+        assert!(factor == Factor::CongestionWindow && confidence < 0.6, "{factor:?} {confidence}");
+    }
+}
+
+/// The writer ends a piece now and then with a short segment, while the window doubles in each round.
+fn written_in_pieces_in_slow_start() -> Transfer {
+    Transfer { segments: 1200, writes: Some((40, 1.0)), ..over_in_slow_start() }
+}
+
+#[test]
+fn short_segments_do_no_harm_while_a_transfer_grows_as_in_slow_start() {
+    for transfer in at_both_ends(written_in_pieces_in_slow_start()) {
+        assert!(transfer.share(Factor::SlowStart) > 0.5, "{}", transfer.share(Factor::SlowStart));
+        assert!(transfer.share(Factor::Application) < 0.1, "{}", transfer.share(Factor::Application));
+    }
 }
 
 #[test]
