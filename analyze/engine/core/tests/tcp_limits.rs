@@ -22,6 +22,8 @@ struct Transfer {
     rtt_ms: f64,
     /// Time the path takes for a segment.
     serialization_ms: f64,
+    /// After so many segments it takes another time.
+    slower_ms: Option<(usize, f64)>,
     /// Segments in flight allowed, after so many have been acknowledged.
     window: fn(usize) -> usize,
     /// The receiver's window in segments.
@@ -29,6 +31,11 @@ struct Transfer {
     /// The application gives so many segments and a short one at a time, and so often.
     writes: Option<(usize, f64)>,
     beside_sender: bool,
+    /// Away from the sender: time from data to its acknowledgement, as seen there.
+    receiver_loop_ms: f64,
+    timestamps: bool,
+    /// The receiver's host stood still for so long before it answered the SYN.
+    handshake_held_ms: f64,
     /// The sender's host stands still: when, and for how long.
     stalls_ms: &'static [(f64, f64)],
 }
@@ -39,10 +46,14 @@ impl Default for Transfer {
             segments: 2000,
             rtt_ms: 20.0,
             serialization_ms: 0.01,
+            slower_ms: None,
             window: |_| 20,
             advertised: 5000,
             writes: None,
             beside_sender: true,
+            receiver_loop_ms: 0.05,
+            timestamps: true,
+            handshake_held_ms: 0.0,
             stalls_ms: &[],
         }
     }
@@ -62,7 +73,8 @@ impl Transfer {
             });
             let limit = (self.window)(acknowledged).min(self.advertised);
             while sent < given && sent - acknowledged < limit {
-                let passes_ms = link_free_ms.max(now_ms) + self.serialization_ms;
+                let slower_ms = self.slower_ms.filter(|(after, _)| sent >= *after).map(|(_, slower_ms)| slower_ms);
+                let passes_ms = link_free_ms.max(now_ms) + slower_ms.unwrap_or(self.serialization_ms);
                 link_free_ms = passes_ms;
                 let length = match self.writes {
                     Some((piece, _)) if (sent + 1).is_multiple_of(piece) => SEGMENT / 2,
@@ -82,7 +94,8 @@ impl Transfer {
                     answers.pop_front();
                     acknowledged += 1;
                     now_ms = answer_ms;
-                    let captured_ms = if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + 0.05 };
+                    let captured_ms =
+                        if self.beside_sender { now_ms } else { now_ms - self.rtt_ms + self.receiver_loop_ms };
                     let window = (self.advertised * SEGMENT as usize).div_ceil(WINDOW_UNIT) as u16;
                     let segment = ack(self.position(acknowledged)).window(window);
                     heard = Some(TICKS_AT_SERVER + captured_ms as u32);
@@ -93,8 +106,10 @@ impl Transfer {
             }
         }
         lines.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let beside_server = if self.beside_sender { (self.rtt_ms, 0.05) } else { (0.05, self.rtt_ms) };
-        let open = Talk::new().with_timestamps().open(beside_server.0, beside_server.1);
+        lines.iter_mut().for_each(|line| line.0 += self.handshake_held_ms);
+        let receiver_loop_ms = if self.beside_sender { self.rtt_ms } else { self.receiver_loop_ms };
+        let talk = if self.timestamps { Talk::new().with_timestamps() } else { Talk::new() };
+        let open = talk.open(self.handshake_held_ms + receiver_loop_ms, (self.rtt_ms - receiver_loop_ms).max(0.05));
         lines.into_iter().fold(open, |talk, (time_ms, side, mut segment)| {
             // What was under way when the host stopped had been stamped by then.
             let late_ticks = self.late_ms(time_ms - self.rtt_ms) as u32;
@@ -236,6 +251,89 @@ fn a_queue_that_each_burst_makes_for_itself_is_no_full_path() {
     for transfer in at_both_ends(sent_in_bursts()) {
         assert_eq!(transfer.share(Factor::BottleneckBandwidth), 0.0);
         assert!(transfer.share(Factor::SendBuffer) > 0.8, "{}", transfer.share(Factor::SendBuffer));
+    }
+}
+
+/// A buffer of 300 segments that grows as slowly as a congestion window does, and that its writer fills up whenever two thirds of
+/// it are free.
+fn refilled_in_bursts() -> Transfer {
+    Transfer {
+        segments: 16_000,
+        rtt_ms: 40.0,
+        serialization_ms: 0.25,
+        window: |acknowledged| 300 + acknowledged / 400 - acknowledged % 200,
+        ..Transfer::default()
+    }
+}
+
+#[test]
+fn a_flight_that_falls_far_below_its_peak_and_returns_is_the_senders_own_limit() {
+    for (transfer, least) in at_both_ends(refilled_in_bursts()).into_iter().zip([0.8, 0.4]) {
+        assert!(transfer.share(Factor::SendBuffer) > least, "{}", transfer.share(Factor::SendBuffer));
+        assert_eq!(transfer.verdict().0, Factor::SendBuffer);
+    }
+}
+
+#[test]
+fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_its_packets() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited() };
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));
+    assert_eq!(transfer.share(Factor::SendBuffer), 0.0);
+    let (factor, confidence) = transfer.verdict();
+    assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
+}
+
+#[test]
+fn without_timestamps_bursts_and_pauses_at_the_receiver_are_no_full_path() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..send_buffer_limited() };
+    assert_eq!(transfer.share(Factor::BottleneckBandwidth), 0.0);
+    assert!(transfer.share(Factor::SendBuffer) > 0.8, "{}", transfer.share(Factor::SendBuffer));
+}
+
+#[test]
+fn a_handshake_that_the_receiver_held_up_does_not_make_the_middle_of_the_path_its_sender_s_end() {
+    let transfer = Transfer {
+        segments: 6000,
+        beside_sender: false,
+        rtt_ms: 40.0,
+        receiver_loop_ms: 30.0,
+        handshake_held_ms: 300.0,
+        ..path_limited()
+    };
+    let summary = transfer.summary();
+    let limits = summary.limits(CLIENT).expect("long enough");
+    assert!(2 * limits.timed_rounds > limits.rounds, "{} of {}", limits.timed_rounds, limits.rounds);
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.6, "{}", transfer.share(Factor::BottleneckBandwidth));
+}
+
+#[test]
+fn a_path_that_had_carried_more_before_is_not_surely_the_limit() {
+    // Less than ten round trips at the higher rate are too few for a token bucket.
+    let slower_ms = Some((180, 2.0));
+    for transfer in at_both_ends(Transfer { slower_ms, window: |_| 60, segments: 1000, ..path_limited() }) {
+        let (factor, confidence) = transfer.verdict();
+        assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
+    }
+}
+
+#[test]
+fn a_window_of_few_rounds_without_loss_is_left_open() {
+    for transfer in at_both_ends(Transfer { segments: 70, ..growing_slowly() }) {
+        let (factor, confidence) = transfer.verdict();
+        assert!(factor == Factor::CongestionWindow && confidence < 0.6, "{factor:?} {confidence}");
+    }
+}
+
+/// The writer ends a piece now and then with a short segment, while the window doubles in each round.
+fn written_in_pieces_in_slow_start() -> Transfer {
+    Transfer { segments: 1200, writes: Some((40, 1.0)), ..over_in_slow_start() }
+}
+
+#[test]
+fn short_segments_do_no_harm_while_a_transfer_grows_as_in_slow_start() {
+    for transfer in at_both_ends(written_in_pieces_in_slow_start()) {
+        assert!(transfer.share(Factor::SlowStart) > 0.5, "{}", transfer.share(Factor::SlowStart));
+        assert!(transfer.share(Factor::Application) < 0.1, "{}", transfer.share(Factor::Application));
     }
 }
 

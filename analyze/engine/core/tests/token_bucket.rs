@@ -10,8 +10,13 @@ use vmtrace_core::tcp::rate_series::{Bin, Series};
 use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, find};
 
 const BIN_S: f64 = 0.01;
-const TERMS: Terms =
-    Terms { delivered: Delivered::Acknowledged, overhead: 1.0, segment_bytes: 1500.0, min_rtt_ns: Some(20e6) };
+const TERMS: Terms = Terms {
+    delivered: Delivered::Acknowledged,
+    overhead: 1.0,
+    segment_bytes: 1500.0,
+    beside_sender: true,
+    min_rtt_ns: Some(20e6),
+};
 
 /// So many seconds at a rate (Mbit/s) with a round trip (ms).
 #[derive(Clone, Copy)]
@@ -161,6 +166,16 @@ fn a_policer_loses_what_exceeds_it_and_makes_no_queue() {
         assert!(close_to(bucket.sustained_bps, sustained * 1e6, 0.05), "{sustained} Mbit/s: {bucket:?}");
         assert!(close_to(bucket.burst_bytes, burst, 0.1), "{burst} bytes: {bucket:?}");
     }
+}
+
+#[test]
+fn a_policer_is_found_at_the_receiver_where_round_trips_are_seen_in_part_only() {
+    let mut series = policed(10.0, 100e3, 50.0, 0.7);
+    series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = 1);
+    let at_receiver = Terms { beside_sender: false, ..TERMS };
+    let bucket = find(&series, &[], &at_receiver).unwrap();
+    assert_eq!(bucket.kind, Kind::Policer);
+    assert!(close_to(bucket.sustained_bps, 10e6, 0.05) && close_to(bucket.burst_bytes, 100e3, 0.1), "{bucket:?}");
 }
 
 #[test]

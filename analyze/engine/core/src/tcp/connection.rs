@@ -530,7 +530,16 @@ impl Connection {
 
     pub(super) fn set_loop(&mut self, side: usize, loop_ns: i64) {
         self.loops_ns[side] = Some(loop_ns);
-        self.beside = [self.is_beside(0), self.is_beside(1)];
+        let beside = [self.is_beside(0), self.is_beside(1)];
+        let before = std::mem::replace(&mut self.beside, beside);
+        for (near, was_beside) in before.into_iter().enumerate() {
+            // A handshake that was held up on one side makes the capture seem to be beside the other one.
+            if let (true, false, Some(near_ns)) = (was_beside, self.beside[near], self.loops_ns[near])
+                && let Some(live) = self.halves[near].live.as_deref_mut()
+            {
+                live.view.set_loop(near_ns);
+            }
+        }
     }
 
     /// The capture point is beside this side.

@@ -22,6 +22,10 @@ const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
 const ECHO_PATIENCE_NS: i64 = 10_000_000;
 /// Acknowledgements in the delay line, at most.
 const MOST_WAITING: usize = 1 << 16;
+/// Those taken out of it before an echo came, at most, one for each tick of the timestamps.
+const MOST_OVERDUE: usize = 1 << 12;
+/// Share of an echo's delay that may pass without data before it.
+const LONGEST_BREAK: i64 = 4;
 /// Silences from here on are remembered, so many of them.
 const SHORTEST_SILENCE_NS: i64 = super::spacing::SHORTEST_ANOMALY_NS as i64;
 const MOST_SILENCES: usize = 4;
@@ -45,6 +49,10 @@ pub struct SenderView {
     echoed: Option<u32>,
     begun: bool,
     waiting: VecDeque<Waiting>,
+    /// When acknowledgements passed that were waited for too long, and their TSval: an echo of them still tells the loop.
+    overdue: VecDeque<(i64, u32)>,
+    /// When data passed last.
+    sent_ns: i64,
     /// Highest position sent, acknowledged, and allowed by the window.
     sent: u64,
     acknowledged: u64,
@@ -100,6 +108,8 @@ impl Default for SenderView {
             echoed: None,
             begun: false,
             waiting: VecDeque::new(),
+            overdue: VecDeque::new(),
+            sent_ns: Self::NEVER,
             sent: 0,
             acknowledged: 0,
             edge: Self::UNKNOWN_EDGE,
@@ -146,7 +156,8 @@ impl SenderView {
     /// Returns how long the newest acknowledgement it had not echoed before took to the sender and back to here.
     #[inline]
     pub fn heard(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
-        if self.waiting.is_empty() { None } else { self.heard_of_waiting(time_ns, tsecr) }
+        let nothing_waits = self.waiting.is_empty() && self.overdue.is_empty();
+        if nothing_waits { None } else { self.heard_of_waiting(time_ns, tsecr) }
     }
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
@@ -155,7 +166,7 @@ impl SenderView {
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
             self.advance_through_waiting(time_ns);
         }
-        let mut loop_ns = None;
+        let mut loop_ns = self.heard_of_overdue(time_ns, tsecr);
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
@@ -177,6 +188,26 @@ impl SenderView {
         loop_ns
     }
 
+    /// A queue may grow faster than acknowledgements are waited for, as when a token bucket runs empty. Data that kept coming until
+    /// the echo shows that it was a queue, and no pause of the sender.
+    fn heard_of_overdue(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
+        let mut newest_ns = None;
+        while let Some(&(passed_ns, tsval)) = self.overdue.front()
+            && serial_difference(tsecr, tsval) >= 0
+        {
+            self.overdue.pop_front();
+            newest_ns = Some(passed_ns);
+        }
+        let taken_ns = time_ns.saturating_sub(newest_ns?);
+        if time_ns.saturating_sub(self.sent_ns) > taken_ns / LONGEST_BREAK {
+            return None;
+        }
+        self.recent_loop_ns = taken_ns.max(self.loop_ns);
+        self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
+        self.set_pace(self.recent_loop_ns as f64);
+        Some(taken_ns)
+    }
+
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
     #[inline(always)]
     pub fn sent(&mut self, time_ns: i64, start: u64, end: u64, segment_size: u64, largest_send: u64) {
@@ -186,6 +217,7 @@ impl SenderView {
             self.acknowledged = start;
         }
         self.sent = self.sent.max(end);
+        self.sent_ns = time_ns;
         if (self.segment_size, self.largest_send) != (segment_size, largest_send) {
             (self.segment_size, self.largest_send) = (segment_size, largest_send);
             self.set_large_send();
@@ -282,8 +314,19 @@ impl SenderView {
             }
             self.waiting.pop_front();
             self.echoed = waiting.tsval;
+            self.keep_overdue(&waiting);
             self.accumulate(due_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
+        }
+    }
+
+    fn keep_overdue(&mut self, waiting: &Waiting) {
+        let Some(tsval) = waiting.tsval else { return };
+        if self.overdue.back().is_none_or(|(_, newest)| *newest != tsval) {
+            if self.overdue.len() >= MOST_OVERDUE {
+                self.overdue.pop_front();
+            }
+            self.overdue.push_back((waiting.passed_ns, tsval));
         }
     }
 
@@ -512,6 +555,38 @@ mod tests {
         view.acknowledged(89 * MILLISECOND, Some(51), 6000, Some(20_000), 0);
         view.heard(90 * MILLISECOND, 51);
         assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
+    }
+
+    /// Data and acknowledgements every 10 ms over a loop of 20 ms, for 100 ms.
+    fn with_a_loop_of_20_ms() -> SenderView {
+        let mut view = SenderView::default();
+        view.set_loop(20 * MILLISECOND);
+        (0..10).for_each(|at| exchange(&mut view, at, at - 2, true));
+        view
+    }
+
+    /// At 10 ms times `at`: data that echoes the acknowledgement of the time `heard`, and perhaps an acknowledgement.
+    fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
+        let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
+        view.heard(time_ns, (100 + heard) as u32);
+        view.sent(time_ns, position, position + 1000, 1000, 1000);
+        if acknowledges {
+            view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_faster_than_acknowledgements_are_waited_for_is_found_again() {
+        let mut view = with_a_loop_of_20_ms();
+        (10..45).for_each(|at| exchange(&mut view, at, 7.max(at - 30), true));
+        assert_eq!(view.recent_loop_ns(), 300 * MILLISECOND);
+    }
+
+    #[test]
+    fn a_sender_that_paused_before_its_echo_shows_no_queue() {
+        let mut view = with_a_loop_of_20_ms();
+        (40..45).for_each(|at| exchange(&mut view, at, 9.max(at - 2), true));
+        assert_eq!(view.recent_loop_ns(), 20 * MILLISECOND);
     }
 
     #[test]

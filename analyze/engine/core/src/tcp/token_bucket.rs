@@ -79,6 +79,8 @@ pub struct Terms {
     pub overhead: f64,
     /// Payload of a full segment.
     pub segment_bytes: f64,
+    /// The capture is beside the sender, where each sample is a whole round trip.
+    pub beside_sender: bool,
     /// Shortest round trip, nanoseconds; none if the series is to tell.
     pub min_rtt_ns: Option<f64>,
 }

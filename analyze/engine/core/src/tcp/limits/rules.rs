@@ -35,6 +35,9 @@ const PROBE_FLIGHT: f64 = 1.15;
 const PROBE_ROUND_TRIP: f64 = 1.1;
 /// Share of its largest flight that a round keeps in flight on average where data comes without a pause.
 const WITHOUT_PAUSE: f64 = 0.85;
+/// How much longer than the mean the longest time between two packets may be where they are spaced evenly, and packets that tell.
+const EVEN_SPACING: f64 = 3.0;
+const FEWEST_SPACED_PACKETS: u32 = 8;
 /// Share of a round from which on it was idle, and share up to which it still tells a rate.
 const IDLE_SHARE: f64 = 0.05;
 const MOST_IDLE: (u64, u64) = (1, 4);
@@ -42,13 +45,17 @@ const MOST_IDLE: (u64, u64) = (1, 4);
 const LONG_PAUSE: f64 = 0.25;
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
-/// Rounds with one flight that show a limit of the sender's own (of short transfers), and how far their flights may lie
-/// apart.
+/// Rounds with one flight that show a limit of the sender's own (in short transfers, or where the flight has slack), and how far
+/// their flights may lie apart.
 const SEND_BUFFER_ROUNDS: usize = 12;
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.15;
 /// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
 const SAME_SEGMENTS: f64 = 1.5;
+/// Share of its peak that the flight keeps on average, at most, where the congestion window leaves room. A sender that fills its
+/// congestion window sends with each acknowledgement, or waits for room for a third of the window at most
+/// (`tcp_tso_should_defer`), which leaves 5/6 on average.
+const MOST_WITH_SLACK: f64 = 0.8;
 /// A sender's own limit leaves the path without a queue.
 const NO_QUEUE_RATIO: f64 = 1.15;
 /// Data segments of which one is short in an application that writes piece by piece.
@@ -100,9 +107,9 @@ pub fn is_application_limited(rounds: &[Round], index: usize, background: &Backg
     let Some(round) = rounds.get(index) else { return false };
     let idle_most = round.idle_ns * 2 > round.duration_ns();
     let beside = |other: Option<usize>| other.and_then(|other| rounds.get(other)).is_some_and(writes);
-    idle_most
-        || (writes(round) && (round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1))))
-        || writes_and_waits(rounds, index, background)
+    let again_and_again = round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1));
+    // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
+    idle_most || (writes(round) && again_and_again && !round.slow_start) || writes_and_waits(rounds, index, background)
 }
 
 /// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away
@@ -163,26 +170,29 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
 /// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
 fn arrives_without_pause(around: &[Round]) -> bool {
+    let untimed = |round: &Round| round.rtt_ns.is_none() && round.longest_gap_ns > 0 && !pauses(round);
+    let keeps_flight = |round: &Round| {
+        let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
+        round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
+    };
     around.len() >= BOTTLENECK_ROUNDS
-        && around.iter().all(|round| {
-            let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
-            let away_from_sender = round.longest_gap_ns > 0;
-            round.rtt_ns.is_none()
-                && away_from_sender
-                && !pauses(round)
-                && round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
-        })
-        && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
+        && around.iter().all(untimed)
+        && (around.iter().all(is_evenly_spaced)
+            || around.iter().all(keeps_flight) && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE)
+}
+
+/// One packet follows the other as the narrowest place lets them pass: not even the longest time between two is much longer
+/// than the mean. A round's rate tells less, since a packet more or less is much of a short one.
+fn is_evenly_spaced(round: &Round) -> bool {
+    round.data_packets >= FEWEST_SPACED_PACKETS
+        && round.longest_gap_ns as f64 * f64::from(round.data_packets) <= EVEN_SPACING * round.duration_ns() as f64
 }
 
 /// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more.
 fn is_probed_in_vain(around: &[Round]) -> bool {
-    let extremes = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::MAX, 0.0), |(least, most): (f64, f64), value| (least.min(value), most.max(value)))
-    };
     let around = around.iter().filter(|round| tells_rate(round));
-    let (least_flight, most_flight) = extremes(&mut around.clone().map(|round| round.max_flight as f64));
-    let (least_rtt, most_rtt) = extremes(&mut around.clone().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
+    let (least_flight, most_flight) = extremes(around.clone().map(|round| round.max_flight as f64));
+    let (least_rtt, most_rtt) = extremes(around.clone().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
     most_flight >= PROBE_FLIGHT * least_flight
         && most_rtt >= PROBE_ROUND_TRIP * least_rtt
         && evenness(around.map(Round::rate_bytes_s)) < EVEN_RATE
@@ -194,36 +204,55 @@ fn holds_through_loss(around: &[Round]) -> bool {
     around.len() > NEAR && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
 }
 
-/// Rule 10: the flight stays the same for many rounds, below the window, without a queue and without a loss before.
+/// Rule 10: the highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
+/// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
+/// is not filled up though nothing was lost in between.
 pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
-    let steady = |window: &[Round]| {
-        let flights = window.iter().map(|round| round.max_flight as f64);
-        let (least, most) =
-            flights.fold((f64::MAX, 0.0), |(least, most), flight| (least.min(flight), flight.max(most)));
-        most > 0.0
-            && most - least <= SAME_FLIGHT * most
-            && does_not_grow(window)
-            && window.iter().all(|round| {
-                round.retransmitted == 0
-                    && !is_window_limited(round)
-                    && round
-                        .least_rtt_ns
-                        .is_none_or(|rtt| (rtt as f64) <= (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS))
-            })
+    let steady = |window: &[Round], shown: &dyn Fn(&[Round], &[f64]) -> bool| {
+        let peaks = peaks(window);
+        let (least, most) = extremes(peaks.iter().copied());
+        most - least <= SAME_FLIGHT * most
+            && shown(window, &peaks)
+            && window.iter().all(|round| round.retransmitted == 0 && !is_window_limited(round))
+            && leaves_no_queue(window, min_rtt_ns)
+    };
+    let any_window = |length: usize, shown: &dyn Fn(&[Round], &[f64]) -> bool| {
+        let first = index.saturating_sub(length - 1);
+        (first..=index).any(|start| rounds.get(start..start + length).is_some_and(|window| steady(window, shown)))
     };
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
-    let first = index.saturating_sub(length - 1);
-    background.no_loss_yet && (first..=index).any(|start| rounds.get(start..start + length).is_some_and(steady))
+    background.no_loss_yet && (any_window(FEWEST_SEND_BUFFER_ROUNDS, &has_slack) || any_window(length, &does_not_grow))
+}
+
+/// Round trips stay short. Where none is seen, pauses show that the path was not full.
+fn leaves_no_queue(window: &[Round], min_rtt_ns: f64) -> bool {
+    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let untimed = window.iter().all(|round| round.least_rtt_ns.is_none() && round.longest_gap_ns > 0);
+    let pausing = window.iter().filter(|round| pauses(round)).count();
+    window.iter().all(|round| round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns))
+        && (!untimed || 2 * pausing >= window.len())
+}
+
+/// The highest flight around each round: a burst and the wait after it may lie on either side of a border.
+fn peaks(window: &[Round]) -> Vec<f64> {
+    let around = |index| neighbours(window, index, 1).iter().map(|round| round.max_flight).max().unwrap_or(0) as f64;
+    (0..window.len()).map(around).collect()
+}
+
+/// On average the flight stays well below its peak.
+fn has_slack(window: &[Round], peaks: &[f64]) -> bool {
+    let mean = window.iter().map(|round| round.mean_flight).sum::<f64>() / window.len().max(1) as f64;
+    let (_, peak) = extremes(peaks.iter().copied());
+    peak > 0.0 && mean <= MOST_WITH_SLACK * peak
 }
 
 /// The later half of the rounds had no more in flight than the earlier half.
-fn does_not_grow(window: &[Round]) -> bool {
-    let mean =
-        |half: &[Round]| half.iter().map(|round| round.max_flight as f64).sum::<f64>() / half.len().max(1) as f64;
-    let (earlier, later) = window.split_at(window.len() / 2);
+fn does_not_grow(window: &[Round], peaks: &[f64]) -> bool {
+    let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len().max(1) as f64;
+    let (earlier, later) = peaks.split_at(peaks.len() / 2);
     let segment_bytes = window.first().map_or(0.0, |round| f64::from(round.segment_size));
-    (mean(later) - mean(earlier)).abs() <= SAME_SEGMENTS * segment_bytes
+    mean(later) > 0.0 && (mean(later) - mean(earlier)).abs() <= SAME_SEGMENTS * segment_bytes
 }
 
 fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {
@@ -269,6 +298,11 @@ impl SmoothedRates {
         let telling = self.reach.clone().filter(|index| self.told.get(index - self.first).is_some_and(Option::is_some));
         telling.map(|index| self.at(index)).fold(0.0, f64::max)
     }
+}
+
+/// The least and the most of values that are not negative.
+fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, 0.0), |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// Coefficient of variation.

@@ -25,9 +25,11 @@ pub struct Stretch {
 impl Stretch {
     /// None if no round trip is known.
     pub fn of(series: &Series, usable: &[f32], terms: &Terms) -> Option<Self> {
-        let rtt_ns = round_trips(&series.bins);
+        let (rtt_ns, by_sender) = round_trips(&series.bins);
         let shortest = rtt_ns.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let min_rtt_ns = terms.min_rtt_ns.map_or(shortest, |known| known.min(shortest));
+        // Without the loop to the sender, what is sampled away from it is a part of the round trip.
+        let whole = by_sender || terms.beside_sender;
+        let min_rtt_ns = terms.min_rtt_ns.map_or(shortest, |known| if whole { known.min(shortest) } else { known });
         let sound = series.bin_ns > 0 && terms.overhead.is_finite() && terms.overhead >= 1.0 && min_rtt_ns.is_finite();
         let bytes = |bin: &Bin| match terms.delivered {
             Delivered::Arrived => bin.arrived_bytes,
@@ -98,8 +100,8 @@ impl Stretch {
 }
 
 /// Round trips of the bins, both loops together. Where the loop to the sender is sampled at all, it is the one that counts,
-/// and that to the receiver, which then is short, is the newest that is known.
-fn round_trips(bins: &[Bin]) -> Vec<Option<f64>> {
+/// and that to the receiver, which then is short, is the newest that is known. Says whether it is sampled.
+fn round_trips(bins: &[Bin]) -> (Vec<Option<f64>>, bool) {
     let sampled = |field: fn(&Bin) -> u32| bins.iter().filter(|bin| field(bin) > 0).count() * 4 > bins.len().min(40);
     let by_sender = sampled(|bin| bin.sender_loop_us);
     let mut receiver_us = 0;
@@ -108,7 +110,7 @@ fn round_trips(bins: &[Bin]) -> Vec<Option<f64>> {
         let known = if by_sender { bin.sender_loop_us > 0 } else { bin.receiver_loop_us > 0 };
         known.then(|| (f64::from(receiver_us) + f64::from(bin.sender_loop_us)) * 1e3)
     };
-    bins.iter().map(of_bin).collect()
+    (bins.iter().map(of_bin).collect(), by_sender)
 }
 
 /// The parts between long silences, without the last bin, which was not over.

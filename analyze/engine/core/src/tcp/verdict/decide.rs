@@ -2,7 +2,7 @@
 //! else the one that set the rate.
 
 use super::Case;
-use crate::tcp::limits::Factor;
+use crate::tcp::limits::{Factor, LimitsSummary};
 use crate::tcp::vantage::Side;
 
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
@@ -17,6 +17,10 @@ const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
 const UNTIMED_CONFIDENCE: f64 = 0.75;
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
+/// The path carried so much more at other times (the level shift of a token bucket, methods 6.8): a bandwidth of its own is not
+/// sure to be what limits, a token bucket or other traffic may be behind it.
+const ANOTHER_RATE: f64 = 1.3;
+const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
@@ -143,6 +147,19 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
             factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
             Some("TCP_INFO of the sender"),
         ),
+        (
+            // Whether it was still growing as in slow start cannot be told from so few rounds.
+            OPEN_CONFIDENCE,
+            factor == Factor::CongestionWindow
+                && case.direction.lost_inferred() == 0
+                && case.limits.rounds < ENOUGH_ROUNDS,
+            Some("a longer transfer"),
+        ),
+        (
+            ANOTHER_RATE_CONFIDENCE,
+            factor == Factor::BottleneckBandwidth && ran_faster(case.limits),
+            Some("a longer transfer, or one after an idle time"),
+        ),
         (stall_confidence(case), factor == Factor::HostStall, Some("a capture at the other end of the path")),
         (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
         (
@@ -153,6 +170,13 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
     ];
     let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
+fn ran_faster(limits: &LimitsSummary) -> bool {
+    let share = &limits.shares[Factor::BottleneckBandwidth as usize];
+    let rate_bytes_s = share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64;
+    limits.reference_bytes_s.is_some_and(|reference| reference >= ANOTHER_RATE * rate_bytes_s)
 }
 
 /// A host that stood still is no surer than the pauses that say so, each by its length: what misleads about one of them, the
