@@ -9,12 +9,20 @@ from analyze.trace import read
 from lab.impairments import TokenBucket
 from lab.namespaces import missing_requirement
 from lab.ready_scenarios import SCENARIOS
-from lab.scenario import run
+from lab.scenario import Run, run
 
 pytestmark = [
     pytest.mark.root,
+    pytest.mark.may_skip,
     pytest.mark.skipif(bool(missing_requirement()), reason=f"the lab: {missing_requirement()}"),
 ]
+
+
+def good_run(scenario: str, folder: Path) -> Run:
+    done = run(SCENARIOS[scenario], folder, attempts=5)
+    if not done.good:
+        pytest.skip(f"the machine was too busy for an honest run: {done.truth['problems']}")
+    return done
 
 
 def found(capture: Path) -> dict[str, Any] | None:
@@ -24,9 +32,8 @@ def found(capture: Path) -> dict[str, Any] | None:
 
 @pytest.mark.parametrize("kind", ["policer", "shaper"])
 def test_kind_burst_and_rate_are_those_of_the_path(kind: str, tmp_path: Path) -> None:
-    scenario = SCENARIOS[f"{kind}-cubic-rtt20"]
-    done = run(scenario, tmp_path, attempts=3)
-    truth = scenario.forward.token_bucket
+    done = good_run(f"{kind}-cubic-rtt20", tmp_path)
+    truth = SCENARIOS[f"{kind}-cubic-rtt20"].forward.token_bucket
     assert isinstance(truth, TokenBucket)
     for capture in (done.sender_pcap, done.receiver_pcap):
         bucket = found(capture)
@@ -37,5 +44,5 @@ def test_kind_burst_and_rate_are_those_of_the_path(kind: str, tmp_path: Path) ->
 
 
 def test_a_full_queue_is_no_token_bucket(tmp_path: Path) -> None:
-    done = run(SCENARIOS["taildrop-cubic-rtt20"], tmp_path, attempts=3)
+    done = good_run("taildrop-cubic-rtt20", tmp_path)
     assert [found(done.sender_pcap), found(done.receiver_pcap)] == [None, None]
