@@ -217,7 +217,7 @@ def unplanned_stalls(made: Made, folder: Path) -> list[Event]:
 
 def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHING) -> Made | None:
     """A scenario with holds in its path; None if the machine was too busy to rely on it."""
-    done = scenario.run(description, folder, attempts=3)
+    done = scenario.run(description, folder, attempts=5)
     if not done.good:
         return None
     first_ns = min(row.time_in_ns for row in done.fates())
