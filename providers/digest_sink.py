@@ -1,7 +1,16 @@
-"""Where downloads go: nowhere, but counted and digested, so that the disk is no part of what is measured."""
+"""Where downloads go: nowhere, but counted and digested, so that the disk is no part of what is measured.
+
+What is large is digested by a thread beside the one that reads, so that a fast network does not wait for SHA-256.
+"""
 
 import hashlib
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+
+_PORTION_BYTES = 1 << 20
+_MOST_PORTIONS = 8  # that wait for the thread; then the reader does
 
 
 class DigestSink:
@@ -10,15 +19,41 @@ class DigestSink:
     def __init__(self, written: Callable[[int], None] = lambda _: None) -> None:
         self._digest = hashlib.sha256()
         self._written = written
+        self._portion: list[bytes] = []
+        self._portion_bytes = 0
+        self._waiting: deque[Future[None]] = deque()
         self.size_bytes = 0
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         """Take the next bytes."""
-        self._digest.update(data)
+        self._portion.append(bytes(data))  # whose buffer it is may be filled anew; bytes themselves are not copied
+        self._portion_bytes += len(data)
+        if self._portion_bytes >= _PORTION_BYTES:
+            self._hand_over()
         self.size_bytes += len(data)
         self._written(len(data))
         return len(data)
 
     def sha256(self) -> str:
         """Of all that came, in hexadecimal."""
+        while self._waiting:
+            self._waiting.popleft().result()
+        self._take(self._portion)
+        self._portion, self._portion_bytes = [], 0
         return self._digest.hexdigest()
+
+    def _hand_over(self) -> None:
+        self._waiting.append(_thread().submit(self._take, self._portion))
+        self._portion, self._portion_bytes = [], 0
+        if len(self._waiting) > _MOST_PORTIONS:
+            self._waiting.popleft().result()
+
+    def _take(self, portion: list[bytes]) -> None:
+        for block in portion:
+            self._digest.update(block)
+
+
+@cache
+def _thread() -> ThreadPoolExecutor:
+    """One for all sinks: a single thread keeps the order of what it is given."""
+    return ThreadPoolExecutor(1, "digest")

@@ -1,6 +1,7 @@
 """Where downloads go."""
 
 import hashlib
+import os
 
 from providers.digest_sink import DigestSink
 
@@ -15,3 +16,23 @@ def test_bytes_are_counted_and_digested_and_told_of() -> None:
 
 def test_it_cannot_seek_so_that_sdks_give_their_parts_in_order() -> None:
     assert not hasattr(DigestSink(), "seek")
+
+
+def test_a_large_object_in_pieces_has_the_digest_of_the_whole() -> None:
+    content = os.urandom(25_000_003)
+    sink = DigestSink()
+    for start in range(0, len(content), 65_521):
+        sink.write(content[start : start + 65_521])
+    assert (sink.size_bytes, sink.sha256()) == (len(content), hashlib.sha256(content).hexdigest())
+    assert sink.sha256() == hashlib.sha256(content).hexdigest()
+    sink.write(b"more")
+    assert sink.sha256() == hashlib.sha256(content + b"more").hexdigest()
+
+
+def test_a_buffer_that_is_filled_anew_was_taken_as_it_was() -> None:
+    buffer = bytearray(b"a" * 2_000_000)
+    sink = DigestSink()
+    sink.write(memoryview(buffer))
+    buffer[:] = b"b" * 2_000_000
+    sink.write(memoryview(buffer)[:10])
+    assert sink.sha256() == hashlib.sha256(b"a" * 2_000_000 + b"b" * 10).hexdigest()
