@@ -10,7 +10,8 @@
 //!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,
 //!                                                            gap_cause, gaps, gap_period)
 //!   half_steps  what is measured in steps of time              (rate_series, microbursts)
-//! summary ── what stays of a connection when it is over
+//! ending ─── the state of a connection that is over becomes its summary
+//! summary ── what stays of it
 //! verdict ── why it was slow
 //! ```
 
@@ -19,6 +20,7 @@ pub mod arrival;
 pub mod capture_faults;
 pub mod connection;
 pub mod duplicates;
+mod ending;
 mod gap_answer;
 mod gap_backlog;
 pub mod gap_cause;

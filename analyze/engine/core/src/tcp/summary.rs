@@ -2,24 +2,22 @@
 //!
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
-use super::connection::{Close, Connection};
+use super::connection::Close;
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
-use super::half::{Half, Live, Offer};
 use super::ledger::ByteLedger;
-use super::limits::{LimitsSummary, Run, network_shares};
+use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
-use super::rate_series::Series;
 use super::seldom::{Measured, Seldom};
 use super::sketch::DurationSketch;
-use super::token_bucket::{self, Delivered, TokenBucket};
-use super::vantage::{Clues, Side, Vantage};
+use super::token_bucket::TokenBucket;
+use super::vantage::Vantage;
 use crate::dns::Lookups;
 use crate::packet::{Packet, tcp_flags};
-use crate::tls::{Direction, StreamBytes, TlsFacts};
+use crate::tls::{StreamBytes, TlsFacts};
 
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::loss_caveat`] mean.
 pub const REASONS: [(&str, &str); 13] = [
@@ -51,7 +49,7 @@ pub struct Durations<const N: usize> {
 }
 
 impl<const N: usize> Durations<N> {
-    fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
+    pub(super) fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
         Some(Self { moments: Statistics::of(moments)?, quantiles_ns: sketch.quantiles(ranks)? })
     }
 }
@@ -296,91 +294,6 @@ pub struct ConnectionSummary {
 }
 
 impl ConnectionSummary {
-    /// Ends a connection.
-    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Box<Self> {
-        let vantage = Clues {
-            loops_ns: connection.loops_ns,
-            from_handshake: connection.handshake.client_loop_ns.is_some()
-                && connection.handshake.server_loop_ns.is_some(),
-            ttl: [connection.halves[0].ttl, connection.halves[1].ttl],
-            superpackets: connection.halves.iter().any(|half| half.superpackets > 0),
-        }
-        .vantage();
-        let shifts = [0, 1].map(|side| connection.advertised_shift(1 - side));
-        let tls = connection.tls.take();
-        let end_ns = connection.end_ns;
-        let min_rtt_ns = connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok());
-        let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
-            let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
-            Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
-        });
-        connection.judge_all(fixed_limit_ns);
-        connection.halves.iter_mut().for_each(Half::settle_counters);
-        settle_copies(&mut connection.halves);
-        let facts = tls.as_ref().and_then(|tracker| tracker.facts());
-        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
-        let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
-        let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
-        let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) {
-            last_fin_ns
-        } else {
-            connection.reset.map(|(_, time)| time)
-        };
-        // Nothing of it is moved once it stands: it is large.
-        let mut summary = Box::new(Self {
-            id: connection.id,
-            order: connection.order,
-            input: connection.input,
-            first_frame: connection.first_frame,
-            ip_version: connection.ip_version,
-            addresses: connection.addresses,
-            ports: connection.ports,
-            start_ns: connection.start_ns,
-            end_ns,
-            handshake_complete: connection.handshake.complete,
-            handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
-            close: connection.close(),
-            reset_by: connection.reset.map(|(side, _)| side),
-            // A reset before the first FIN ends no teardown.
-            teardown_ns: connection
-                .first_fin_ns
-                .zip(teardown_end)
-                .map(|(first, last)| last - first)
-                .filter(|ns| *ns >= 0),
-            vantage,
-            directions: Default::default(),
-            judgement,
-            tls: facts.map(Box::new),
-            lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-            ended_by: (0, i64::MIN),
-            recent,
-        });
-        for (side, direction) in summary.directions.iter_mut().enumerate() {
-            let [client, server] = &mut connection.halves;
-            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
-            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
-            let context = Context {
-                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
-                end_ns,
-                shift: shifts[side],
-                min_rtt_ns,
-                fixed_limit_ns,
-                beside_sender: beside,
-                vantage_known: vantage.side != Side::Unknown,
-                peer_closed: closed[1 - side],
-            };
-            let judgement = summary.judgement.as_deref_mut();
-            let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(half, &peer.offer, &context, limits, direction);
-        }
-        if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
-            for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
-                summary.directions[side].stream = Some(Box::new(tracker.stream_bytes(direction)));
-            }
-        }
-        summary
-    }
-
     /// What limited the data of one side; none if it was too short to judge.
     pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
         self.judgement.as_deref()?.limits[side].as_deref()
@@ -443,151 +356,6 @@ impl ConnectionSummary {
     pub fn wire_bytes(&self) -> u64 {
         self.directions.iter().map(|direction| direction.wire_bytes).sum()
     }
-}
-
-/// What limited either direction.
-fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Box<Judgement>> {
-    let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
-    let tls_end_ns =
-        hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
-    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns).map(Box::new));
-    limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
-}
-
-/// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
-/// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
-/// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
-/// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
-/// network's.
-fn settle_copies(halves: &mut [Half; 2]) {
-    let proven =
-        |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
-    let by_capture =
-        halves.iter().any(|half| half.data_packets > 0 && half.loss.capture_duplicates > 0 && !proven(half));
-    for half in halves {
-        let copies = u64::from(half.loss.capture_duplicates);
-        let few_without_data = half.data_packets == 0 && copies * 5 < half.packets && !by_capture;
-        if proven(half) || (copies > 0 && few_without_data) {
-            half.loss.network_duplicates += half.loss.capture_duplicates;
-            half.loss.capture_duplicates = 0;
-        }
-    }
-}
-
-struct Context {
-    end_ns: i64,
-    shift: Option<u8>,
-    min_rtt_ns: Option<u64>,
-    fixed_limit_ns: Option<u64>,
-    beside_sender: bool,
-    beside_receiver: bool,
-    vantage_known: bool,
-    peer_closed: bool,
-}
-
-/// Fills `summary`, which is as it is by default.
-fn summarise(
-    half: &mut Half,
-    peer: &Offer,
-    context: &Context,
-    limits: Option<&mut LimitsSummary>,
-    summary: &mut DirectionSummary,
-) {
-    let packet = Packet {
-        tcp_header_length: if half.offer.timestamps && peer.timestamps { 32 } else { 20 },
-        ip_header_length: 20,
-        ..Packet::default()
-    };
-    let data_time_ns = half.first_data_ns.map(|first| u64::try_from(half.last_data_ns - first).unwrap_or(0));
-    summary.packets = half.packets;
-    summary.wire_bytes = half.wire_bytes;
-    summary.data_packets = half.data_packets;
-    summary.data_segments = half.data_segments;
-    summary.payload_bytes = half.payload_bytes;
-    summary.unique_payload_bytes = half.unique_payload_bytes;
-    summary.superpackets = u32::try_from(half.superpackets).unwrap_or(u32::MAX);
-    summary.largest_payload = half.largest_payload;
-    summary.segment_size = half.segment_size(&packet);
-    summary.data_time_ns = data_time_ns.into();
-    summary.loss = half.loss.into();
-    summary.ledger = half.ledger;
-    summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
-    summary.beside_sender = context.beside_sender;
-    summary.window = WindowSummary {
-        scale: context.shift,
-        extremes: half.window.extremes().filter(|_| context.shift.is_some()),
-        zero_windows: half.window.zero_windows,
-        zero_time_ns: half.window.zero_time_ns(context.end_ns),
-        limited_ns: Measured::default(),
-    };
-    let (peaks, series) = half.finish_steps();
-    summary.peaks = peaks;
-    let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    summary.token_bucket = series.and_then(|series| token_bucket_in(&series, half, context, runs)).map(Box::new);
-    if let (Some(limits), Some(bucket)) = (limits, &summary.token_bucket) {
-        limits.take_token_bucket(bucket.switch_ns);
-    }
-    if let Some(live) = half.live.as_deref_mut() {
-        live.round_trips.sketch.settle();
-        let trips = &live.round_trips;
-        let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
-        summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
-        summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        summary.spacing = spacing_summary(live, min_rtt_ns, context.fixed_limit_ns);
-        if half.data_packets > 0 {
-            summary.flight = live.view.flight_statistics();
-            summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
-        }
-        if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
-            summary.lost_by_identification = live.identifications.missing().into();
-        }
-    }
-}
-
-fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
-    let threshold_ns = match fixed_limit_ns {
-        Some(limit_ns) => {
-            live.spacing.sketch.settle();
-            limit_ns
-        }
-        None => live.spacing.oversize_from_ns(min_rtt_ns),
-    };
-    let mut summary = SpacingSummary {
-        durations: Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]),
-        oversize_threshold_ns: threshold_ns,
-        fixed_threshold: fixed_limit_ns.is_some(),
-        ..SpacingSummary::default()
-    };
-    if live.gaps.is_empty() {
-        return summary;
-    }
-    let oversize = match fixed_limit_ns {
-        Some(limit_ns) => live.gaps.above_fixed(limit_ns),
-        None => live.gaps.from_border(threshold_ns),
-    };
-    let total = oversize.total();
-    let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
-    summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: live.gaps.stalls() }));
-    summary
-}
-
-/// Looks for a token bucket in what the direction delivered.
-fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]) -> Option<TokenBucket> {
-    let ip_bytes = half.ledger.ip + half.ledger.tcp_header + half.ledger.tcp_options;
-    // Each packet whose headers are counted there has 20 bytes of TCP header without options.
-    let header_bytes = ip_bytes as f64 * 20.0 / half.ledger.tcp_header.max(20) as f64;
-    let segment_bytes = half.payload_bytes as f64 / half.data_segments.max(1) as f64;
-    // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
-    let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
-    let lost_before = !context.beside_sender && 2 * repeated_here < half.loss.retransmitted_bytes;
-    let terms = token_bucket::Terms {
-        delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
-        beside_sender: context.beside_sender,
-        overhead: 1.0 + header_bytes / segment_bytes.max(1.0),
-        segment_bytes,
-        min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
-    };
-    token_bucket::find(series, &network_shares(series, runs), &terms)
 }
 
 #[cfg(test)]
