@@ -52,9 +52,10 @@ def _facts(record: Record) -> Iterator[str]:
     handshake, offload, vantage = record["handshake"], record["offload"], record["vantage"]
     yield f"  start {instant(record['start_ns'])}, lasted {seconds(record['duration_s'])}, close: {record['close']}"
     state = "complete" if handshake["complete"] else "not whole in the capture"
-    syns, syn_acks = count(handshake["syn_retransmissions"]), count(handshake["syn_ack_retransmissions"])
-    repeats = f"{syns} SYN and {syn_acks} SYN-ACK repeats"
-    yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}, {repeats}"
+    repeated = (("SYN", handshake["syn_retransmissions"]), ("SYN-ACK", handshake["syn_ack_retransmissions"]))
+    repeats = " and ".join(f"{count(times)} {what}" for what, times in repeated if times is not None)
+    repeats = f", {repeats} repeats" if repeats else ""
+    yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
     yield f"  captured: {place} (confidence {share(vantage['confidence'])})"

@@ -35,9 +35,7 @@ _OWN_COLUMNS = (
     "verdict_share",
     "verdict_confidence",
     "verdict_sentence",
-    "handshake_server_loop_s",
-    "server_to_client_packets",
-    "reset_by",
+    "handshake_syn_ack_retransmissions",
 )
 _COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS)
 
@@ -50,9 +48,8 @@ class Connection:
     server: Endpoint | None
     start_ns: int
     duration_s: float
-    established: bool
-    answered: bool
-    """No handshake was seen, but something of the server that refuses none: the end of what was opened before."""
+    opened: bool
+    """It began within the capture: the end of what was opened before has no SYN and no SYN-ACK."""
     syn_retransmissions: int
     handshake_rtt_s: float | None
     tls: bool
@@ -67,11 +64,6 @@ class Connection:
     verdict_confidence: float | None
     verdict_sentence: str | None
     overhead_row: tuple[object, ...]
-
-    @property
-    def opened(self) -> bool:
-        """It began within the capture: one that only goes on there has data, or is answered, without a handshake."""
-        return self.established or not (self.answered or self.uploaded_bytes or self.downloaded_bytes)
 
     @property
     def end_ns(self) -> int:
@@ -95,7 +87,9 @@ class MeasuredTransaction:
     transaction: Transaction
     objects: tuple[StoredObject, ...]
     connections: tuple[Connection, ...]
-    """To the service, by start."""
+    """To the service, by start: those that it opened or used."""
+    remainders: tuple[Connection, ...]
+    """The ends of connections that served earlier transactions: only their bytes belong to this one."""
     other_connections: int
     """Of the capture that went elsewhere: to a resolver, or of somebody else."""
     lookups: tuple[Lookup, ...]
@@ -115,9 +109,9 @@ class MeasuredTransaction:
 
     @cached_property
     def overhead(self) -> Overhead:
-        """Its connections to the service summed up: once for all tables."""
+        """All bytes to and from the service summed up: once for all tables."""
         total = Overhead()
-        for connection in self.connections:
+        for connection in (*self.connections, *self.remainders):
             total.add(connection.overhead_row)
         return total
 
@@ -228,14 +222,13 @@ def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]
 
 def _connection(row: tuple[Any, ...]) -> Connection:
     cost = row[len(_OWN_COLUMNS) :]
-    complete, syn_retransmissions, version, resumed, server, uploaded, downloaded = cost[len(overhead.PARTS) :]
+    _, syn_retransmissions, version, resumed, server, uploaded, downloaded = cost[len(overhead.PARTS) :]
     return Connection(
         client=_endpoint(row[1]),
         server=_endpoint(server),
         start_ns=row[2],
         duration_s=row[3] or 0.0,
-        established=complete is True,
-        answered=not complete and row[11] is None and bool(row[12]) and row[13] != "server",
+        opened=row[11] is not None,
         syn_retransmissions=syn_retransmissions or 0,
         handshake_rtt_s=row[4],
         tls=version is not None,
@@ -261,12 +254,20 @@ def _measured(
     transaction: Transaction, objects: tuple[StoredObject, ...], content: _Content | None, ports: frozenset[int]
 ) -> MeasuredTransaction:
     if content is None:
-        return MeasuredTransaction(transaction, objects, (), 0, (), None, None)
+        return MeasuredTransaction(transaction, objects, (), (), 0, (), None, None)
     own = [one for one in content.connections if one.server is not None and one.server[1] in ports]
+    own.sort(key=lambda one: one.start_ns)
+    exchanges = [transaction.login, *(stored.exchange for stored in objects)]
+    logged = {(use.local, use.peer) for exchange in exchanges if exchange is not None for use in exchange.connections}
+
+    def served(one: Connection) -> bool:
+        return one.opened or (one.client, one.server) in logged
+
     return MeasuredTransaction(
         transaction,
         objects,
-        tuple(sorted(own, key=lambda one: one.start_ns)),
+        tuple(one for one in own if served(one)),
+        tuple(one for one in own if not served(one)),
         len(content.connections) - len(own),
         tuple(content.lookups),
         content.packets,

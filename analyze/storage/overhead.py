@@ -165,6 +165,6 @@ def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction], le
     }
     return OverheadRow(
         workload, direction, len(found), left_out, moved, total.wire_bytes, split, total.tcp_payload_bytes,
-        total.connections / len(found),
+        sum(len(one.connections) for one in found) / len(found),
         not all(connection.tls_records_measured for one in found for connection in one.connections),
     )  # fmt: skip

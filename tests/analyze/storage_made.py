@@ -45,14 +45,14 @@ def connection(port: int, start_ms: float, duration_ms: float = 100, **given: An
     """To the service; `parts` are those of its byte ledger, `carried` the bytes of payload, each once."""
     parts, carried = given.pop("parts", {}), given.pop("carried", None)
     values: dict[str, Any] = {
-        "server": SERVICE, "established": True, "answered": False, "syn_retransmissions": 0, "handshake_rtt_s": 0.010,
+        "server": SERVICE, "opened": True, "syn_retransmissions": 0, "handshake_rtt_s": 0.010,
         "tls": True, "tls_resumed": False, "tls_handshake_s": 0.020, "tls_records_measured": True,
         "uploaded_bytes": 0, "downloaded_bytes": 0,
         "verdict_factor": None, "verdict_share": None, "verdict_confidence": None, "verdict_sentence": None,
     } | given  # fmt: skip
     sizes = tuple(parts.get(part, 0) for part in overhead.PARTS)
     carried = sum(sizes[-3:]) if carried is None else carried
-    row = (*sizes, values["established"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443", carried, 0)
+    row = (*sizes, values["opened"], 0, "1.3", values["tls_resumed"], "192.0.2.1:443", carried, 0)
     return Connection(
         client=client(port), start_ns=START_NS + round(start_ms * MS), duration_s=duration_ms / 1e3, overhead_row=row,
         **values,
@@ -75,7 +75,7 @@ def measured(
         "capture_dropped": 0, "capture_written": packets, "capture_wire_bytes": wire, "counters": None,
     } | given  # fmt: skip
     return MeasuredTransaction(
-        Transaction(**values), tuple(objects), tuple(connections), 0, tuple(lookups), packets, wire
+        Transaction(**values), tuple(objects), tuple(connections), (), 0, tuple(lookups), packets, wire
     )
 
 
@@ -94,9 +94,15 @@ def echo(front_end: str, method: str, rtt_s: float | None) -> Echo:
 
 
 def talk(
-    port: int, start_ms: float, requests: Iterable[tuple[int, int]], server: tuple[str, int] = SERVICE
+    port: int,
+    start_ms: float,
+    requests: Iterable[tuple[int, int]],
+    server: tuple[str, int] = SERVICE,
+    *,
+    farewell_bytes: int = 0,
 ) -> list[Packet]:
-    """A connection without TLS: a handshake of 10 ms, each request and its answer (bytes of both) 20 ms apart, FINs."""
+    """A connection without TLS: a handshake of 10 ms, each request and its answer (bytes of both) 20 ms apart, FINs
+    with `farewell_bytes`."""
     here, there = client(port), server
     out = IP(src=here[0], dst=there[0]) / TCP(sport=here[1], dport=there[1], window=60000)
     back = IP(src=there[0], dst=here[0]) / TCP(sport=there[1], dport=here[1], window=60000)
@@ -127,10 +133,10 @@ def talk(
         received += answer
         send(out, "A", at + 10)
         at += 20
-    send(out, "FA", at)
-    sent += 1
-    send(back, "FA", at + 10)
-    received += 1
+    send(out, "FA", at, farewell_bytes)
+    sent += 1 + farewell_bytes
+    send(back, "FA", at + 10, farewell_bytes)
+    received += 1 + farewell_bytes
     send(out, "A", at + 10)
     return packets
 

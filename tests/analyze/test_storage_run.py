@@ -23,6 +23,7 @@ from analyze.storage.run_folder import named_apart, read_storage_run
 from analyze.storage.tables import Report, reports_of
 from analyze.storage.texts import facts, heading, trouble
 from analyze.storage.texts import tables as texts
+from analyze.storage.transaction_rows import transaction_rows
 from tests.analyze.pages import Visit, data_of
 from tests.analyze.schemas import properties
 from tests.analyze.storage_made import SERVICE, MadeRun, lookup, said, talk
@@ -79,8 +80,30 @@ def test_the_end_of_an_earlier_connection_was_not_opened_but_a_refused_one_was(t
     syn, refusal = talk(1005, 5, [])[:2]
     refusal["TCP"].flags = "RA"
     run.capture(2, [*talk(1002, 1, [(100, 1200)]), *end_of_earlier, syn, refusal, *talk(1006, 9, [])[:1]])
-    opened = {one.client[1]: one.opened for one in measured(run).transactions[1].connections if one.client}
-    assert opened == {1002: True, 1004: False, 1005: True, 1006: True}
+    (_, second) = measured(run).transactions
+    assert [one.client[1] for one in second.connections if one.client] == [1002, 1005, 1006]
+    assert [(one.client[1], one.opened) for one in second.remainders if one.client] == [(1004, False)]
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3, 4])
+def test_the_end_of_an_earlier_connection_counts_as_bytes_but_not_as_a_connection(tmp_path: Path, frames: int) -> None:
+    run = made(tmp_path / "run")
+    own = [*talk(1002, 1, [(100, 1200)]), *talk(1003, 41, [(100, 1200)])]
+    (row,) = report(run).overhead
+    run.capture(2, [*own, *talk(1004, 1, [(100, 1200)], farewell_bytes=24)[-frames:]])
+    found = report(run)
+    assert [one.connections for one in transaction_rows(found.run)] == [1, 2]
+    assert (found.overhead[0].connections, found.connections[0].at_once) == (1.5, 1)
+    assert sum(found.overhead[0].parts_bytes.values()) == found.overhead[0].wire_bytes > row.wire_bytes
+
+
+def test_a_connection_kept_alive_that_an_object_used_again_is_one_of_the_transaction(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    kept_alive = talk(1003, 1, [(100, 1200)])[3:]
+    run.capture(2, [*talk(1002, 1, [(100, 1200)]), *kept_alive])
+    (_, second) = measured(run).transactions
+    assert [(one.client[1], one.opened) for one in second.connections if one.client] == [(1002, True), (1003, False)]
+    assert second.remainders == ()
 
 
 def test_the_document_keeps_its_contract_and_everything_in_it_is_described(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_roles_follow_from_what_the_log_says_a_connection_carried() -> None:
 
 
 def test_a_connection_that_was_open_before_the_capture_was_not_opened_in_it() -> None:
-    refused = connection(2, 0, established=False, syn_retransmissions=3)
-    older = connection(3, 0, established=False, downloaded_bytes=31)
+    refused = connection(2, 0, syn_retransmissions=3)
+    older = connection(3, 0, opened=False, downloaded_bytes=31)
     (row,) = connection_rows(run_of(measured(connections=[connection(1, 0), refused, older])))
     assert (row.opened.value, row.syn_retransmissions) == (2, 3)
 

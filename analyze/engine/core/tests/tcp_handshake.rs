@@ -78,6 +78,17 @@ fn in_the_middle_of_a_connection_the_higher_port_is_the_clients() {
 }
 
 #[test]
+fn repeats_of_an_opening_are_told_where_it_was_captured() {
+    let opened = Talk::new().open(40.0, 0.1).server(50.0, data(0, 100)).client(50.1, ack(100));
+    assert_eq!(opened.summary().opening_repeats(), [Some(0), Some(0)]);
+    assert_eq!(opened.starting_at(1).summary().opening_repeats(), [None, Some(0)], "without the SYN");
+    let opened = Talk::new().open(40.0, 0.1).server(50.0, data(0, 100)).client(50.1, ack(100));
+    assert_eq!(opened.starting_at(2).summary().opening_repeats(), [None, None], "the last step only");
+    let unanswered = Talk::new().client(0.0, syn()).client(1000.0, syn());
+    assert_eq!(unanswered.summary().opening_repeats(), [Some(1), Some(0)]);
+}
+
+#[test]
 fn data_in_a_syn_is_data_once() {
     let talk = Talk::new()
         .client(0.0, syn().carrying(300))

@@ -149,8 +149,9 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
 fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("handshake"), true);
     visitor.flag(key!("complete"), Some(summary.handshake_complete));
-    visitor.integer(key!("syn_retransmissions"), Some(u64::from(summary.directions[0].loss.syn)));
-    visitor.integer(key!("syn_ack_retransmissions"), Some(u64::from(summary.directions[1].loss.syn)));
+    let [syn_retransmissions, syn_ack_retransmissions] = summary.opening_repeats();
+    visitor.integer(key!("syn_retransmissions"), syn_retransmissions);
+    visitor.integer(key!("syn_ack_retransmissions"), syn_ack_retransmissions);
     visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
     visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns[0]);
     visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns[1]);

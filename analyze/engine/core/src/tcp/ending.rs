@@ -55,6 +55,7 @@ impl ConnectionSummary {
             ports: connection.ports,
             start_ns: connection.start_ns,
             end_ns,
+            openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
             handshake_complete: connection.handshake.complete,
             handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
             close: connection.close(),

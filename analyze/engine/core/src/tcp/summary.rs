@@ -267,6 +267,8 @@ pub struct ConnectionSummary {
     pub start_ns: i64,
     /// See above.
     pub end_ns: i64,
+    /// A SYN of the client, a SYN-ACK of the server was seen.
+    pub openings_seen: [bool; 2],
     /// SYN, SYN-ACK and the client's acknowledgement were seen.
     pub handshake_complete: bool,
     /// Handshake round trips between the capture point and client, server.
@@ -297,6 +299,14 @@ impl ConnectionSummary {
     /// What limited the data of one side; none if it was too short to judge.
     pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
         self.judgement.as_deref()?.limits[side].as_deref()
+    }
+
+    /// Repeats of the SYN and of the SYN-ACK. None of what was opened before the capture began, or whose SYN it missed;
+    /// a SYN that nobody answered was answered without repeats.
+    pub fn opening_repeats(&self) -> [Option<u64>; 2] {
+        let [syn, syn_ack] = self.openings_seen;
+        let repeats = |side: usize, seen: bool| seen.then_some(u64::from(self.directions[side].loss.syn));
+        [repeats(0, syn), repeats(1, syn || syn_ack)]
     }
 
     /// Round trip of the handshake, client to server, wherever the capture stands.
