@@ -2,8 +2,8 @@
 //! ([`super::gap_pending`]) gets it from here.
 
 use super::connection::Connection;
-use super::gap_backlog::{LEAST_BYTES, PathRate, rate_at_sender};
-use super::gap_evidence::{Burst, Return};
+use super::gap_backlog::{LEAST_BYTES, PathRate, rate_at_sender, rate_in_between};
+use super::gap_evidence::{Burst, Place, Return};
 use super::gap_watch::{GapWatch, Inside, SILENCE_NS};
 use super::sequence::{serial_difference, unwrap};
 use crate::decode::options::Options;
@@ -45,6 +45,7 @@ impl Connection {
     /// The packet is one of the receiver's for the data of the other side.
     pub(super) fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
         let round_trip = self.senders_round_trip(1 - side);
+        let rate_here = if self.place(1 - side) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
         let [client, server] = &mut self.halves;
         let (own, half) = if side == 0 { (client, server) } else { (server, client) };
         let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
@@ -86,10 +87,10 @@ impl Connection {
                     (Some(time_ns), Some(_)) => Some(time_ns),
                     _ => live.last_acknowledgement_ns,
                 };
-                let probed = watch.timers > 0 && last_heard_ns.is_none_or(|heard| heard < watch.timer_ns);
+                let probed = watch.probed_since(last_heard_ns);
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
                 let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
-                let path = (silence_ns > long_ns && max - una >= LEAST_BYTES).then(|| rate_at_sender(live)).flatten();
+                let path = (silence_ns > long_ns && max - una >= LEAST_BYTES).then(|| rate_here(live)).flatten();
                 let full = u64::from(live.segment_size);
                 let after_delayed = watch.heard.is_some_and(|before| {
                     before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
@@ -147,6 +148,12 @@ impl Connection {
 }
 
 impl GapWatch {
+    /// A timer of the sender fired since the receiver was last heard.
+    fn probed_since(&self, last_heard_ns: Option<i64>) -> bool {
+        let fired = self.timers > 0 || self.timer_passed;
+        fired && last_heard_ns.is_none_or(|heard| heard < self.timer_ns)
+    }
+
     /// What came together with the receiver's first packet belongs to all gaps that wait for it.
     fn share_answer(&mut self) {
         let Some(heard) = self.heard else { return };

@@ -116,6 +116,13 @@ pub(super) fn rate_at_sender(live: &Live) -> Option<PathRate> {
     PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, |bin| bin.receiver_loop_us)
 }
 
+/// The same between the hosts, where the queue may stand on either side of the capture.
+pub(super) fn rate_in_between(live: &Live) -> Option<PathRate> {
+    let (bins, bin_ns) = live.rates.so_far()?;
+    let by = |loop_us: fn(&Bin) -> u32| PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, loop_us);
+    by(|bin| bin.sender_loop_us).or_else(|| by(|bin| bin.receiver_loop_us))
+}
+
 /// The same beside its receiver: by what arrived.
 pub(super) fn rate_at_receiver(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.so_far()?;

@@ -92,7 +92,7 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 16] = [
+    const RULES: [Rule; 17] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
@@ -101,6 +101,7 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         deaf_sender,
         held_back_answer,
         unanswered,
+        unanswered_in_between,
         timer,
         window_full,
         ack_clock,
@@ -235,6 +236,25 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         }
         _ => (Cause::HostOrPath, 0.4),
     })
+}
+
+/// Between the hosts: the data passed here, is not answered, and what answers it in the end is as in [`unanswered`]. The way to
+/// the sender has no part in it: what passed here does not depend on whether the sender heard of it. Where one of the signs is
+/// missing, the rules that follow decide.
+fn unanswered_in_between(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let overdue = evidence.place == Place::Elsewhere && evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS);
+    let answer = evidence.answer.filter(|_| overdue)?;
+    let round_trip = evidence.round_trip_ns?;
+    // Only timestamps tell what was made late from what came late.
+    let made_late = answer.was_held() == Some(false) && !answer.after_delayed && !answer.echoes_unseen;
+    let long_enough = answer.silence_ns > round_trip + DELAYED_ACKNOWLEDGEMENT_NS + 2 * JITTER_NS;
+    if !made_late || !long_enough || !answer.beyond_path || !evidence.two_segments_outstanding() {
+        return None;
+    }
+    if evidence.is_probed() || evidence.looks_like_probe_with_new_data() {
+        return (!answer.answers_probe(round_trip)).then_some((Cause::RemoteHostStall, 0.7));
+    }
+    evidence.outlasts_probe().then_some((Cause::RemoteHostStall, 0.65))
 }
 
 fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {

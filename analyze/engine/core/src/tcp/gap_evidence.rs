@@ -307,9 +307,13 @@ impl GapEvidence {
     /// New data, alone, when a probe was due: that is what a probe looks like while there is data to send (RFC 8985
     /// section 7.3).
     pub(super) fn is_probe_with_new_data(&self) -> bool {
+        self.beside_sender() && self.looks_like_probe_with_new_data()
+    }
+
+    /// The same wherever it is seen: away from the sender the time alone does not make it one.
+    pub(super) fn looks_like_probe_with_new_data(&self) -> bool {
         let due = self.timer_due_ns().unwrap_or(i64::MAX);
-        self.beside_sender()
-            && self.ending == Ending::NewData
+        self.ending == Ending::NewData
             && self.sack
             && self.timers_before == 0
             && self.outstanding_bytes > 0

@@ -86,6 +86,8 @@ pub struct GapWatch {
     pub(super) timers: u32,
     pub(super) timer_ns: i64,
     pub(super) timer_tsval: Option<u32>,
+    /// The last of them passed a capture between the hosts, where [`Self::timers`] counts those between two gaps alone.
+    pub(super) timer_passed: bool,
     last_gap_ns: i64,
     last_gap_end_ns: i64,
     /// Highest position sent by then.
@@ -173,7 +175,7 @@ impl Connection {
             burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
             // Several at once are no probe.
             if pending.evidence.ending == Ending::NewData {
-                watch.timers = 0;
+                (watch.timers, watch.timer_passed) = (0, false);
             }
         }
         if place == Place::Sender && live.last_acknowledgement_ns.is_some_and(|heard| heard >= watch.timer_ns) {
@@ -190,7 +192,7 @@ impl Connection {
         }
     }
 
-    fn place(&self, side: usize) -> Place {
+    pub(super) fn place(&self, side: usize) -> Place {
         match (self.beside[side], self.beside[1 - side]) {
             (true, _) => Place::Sender,
             (_, true) => Place::Receiver,
@@ -323,8 +325,10 @@ impl Connection {
         let path =
             (evidence.place == Place::Receiver && evidence.data_was_held()).then(|| rate_at_receiver(live)).flatten();
         let Some(watch) = live.watch.as_deref_mut() else { return };
-        if by_timer && evidence.place == Place::Sender {
-            watch.fired(packet);
+        match evidence.place {
+            Place::Sender if by_timer => watch.fired(packet),
+            Place::Elsewhere if by_timer => watch.passed(packet),
+            _ => {}
         }
         let pending = Pending {
             path,
@@ -332,7 +336,7 @@ impl Connection {
             gap,
             end_ns: packet.time_ns,
             end_tsval: packet.tsval,
-            awaits_answer: by_timer && evidence.place == Place::Sender,
+            awaits_answer: by_timer && evidence.place != Place::Receiver,
             evidence,
         };
         if is_plain(&evidence) {
@@ -395,6 +399,16 @@ impl GapWatch {
     /// A timer of the sender fired.
     fn fired(&mut self, packet: &Packet) {
         self.timers = self.timers.saturating_add(1);
+        self.sent_by_timer(packet);
+    }
+
+    /// What a timer of the sender sent passed the capture.
+    fn passed(&mut self, packet: &Packet) {
+        self.timer_passed = true;
+        self.sent_by_timer(packet);
+    }
+
+    fn sent_by_timer(&mut self, packet: &Packet) {
         self.timer_ns = packet.time_ns;
         self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
     }
