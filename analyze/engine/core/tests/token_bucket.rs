@@ -10,12 +10,13 @@ use vmtrace_core::tcp::rate_series::{Bin, Series};
 use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, find};
 
 const BIN_S: f64 = 0.01;
-const TERMS: Terms = Terms {
+const TERMS: Terms<'static> = Terms {
     delivered: Delivered::Acknowledged,
     overhead: 1.0,
     segment_bytes: 1500.0,
     beside_sender: true,
     min_rtt_ns: Some(20e6),
+    path_full: &[],
 };
 
 /// So many seconds at a rate (Mbit/s) with a round trip (ms).
@@ -239,6 +240,109 @@ fn a_shaped_conversation_says_so_in_the_document() {
     let json = json_of(&talk.analysis());
     assert!(json.contains("\"token_bucket\":{\"kind\":\"shaper\",\"burst_bytes\":"), "{json}");
     assert!(json.contains("\"peak_rate_bps\":{\"1ms\":"), "{json}");
+}
+
+#[test]
+fn where_no_round_trip_shows_the_queue_a_path_that_is_full_at_the_lower_rate_does() {
+    // Between the hosts, beyond the bucket and without timestamps: the loop to the receiver alone is seen.
+    let series = transfer(&[Part(0.7, 60.0, 10.0), Part(3.0, 12.0, 10.0)]);
+    let switch = 8 + 70;
+    let full_from = |first: usize, share: f32| -> Vec<f32> {
+        (0..series.bins.len()).map(|bin| if bin >= first { share } else { 0.0 }).collect()
+    };
+    let found = |path_full: &[f32], beside_sender: bool| {
+        find(&series, &[], &Terms { path_full, beside_sender, ..TERMS }).map(|bucket| bucket.kind)
+    };
+    assert_eq!(found(&full_from(switch, 0.9), false), Some(Kind::Shaper));
+    // Full now and then, and where a queue would show.
+    assert_eq!(found(&full_from(switch, 0.6), false), None);
+    assert_eq!(found(&full_from(switch, 0.9), true), None);
+}
+
+/// When a packet passes between the hosts, ms: two a millisecond, from the 2000th on one in two.
+fn passes_ms(packet: f64) -> f64 {
+    50.0 + if packet < 2000.0 { packet / 2.0 } else { 1000.0 + (packet - 2000.0) * 2.0 }
+}
+
+/// 3500 packets that pass between the hosts without timestamps, at `at_ms`, each acknowledged 10 ms later.
+fn in_between(at_ms: impl Fn(f64) -> f64) -> Talk {
+    let mut lines: Vec<(f64, bool, i64)> = Vec::new();
+    for packet in 0..3500 {
+        let time_ms = at_ms(f64::from(packet));
+        lines.extend([(time_ms, true, i64::from(packet)), (time_ms + 10.0, false, i64::from(packet))]);
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Talk::new().open(10.0, 12.0).each(lines, |talk, (time_ms, sent, at)| {
+        if sent { talk.client(time_ms, data(at * 1000, 1000)) } else { talk.server(time_ms, ack((at + 1) * 1000)) }
+    })
+}
+
+#[test]
+fn between_the_hosts_two_even_rates_without_a_pause_are_a_shaper() {
+    let summary = in_between(passes_ms).summary();
+    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    assert_eq!(bucket.kind, Kind::Shaper);
+    assert!(close_to(bucket.sustained_bps, 4.16e6, 0.02), "{bucket:?}");
+}
+
+#[test]
+fn between_the_hosts_a_lower_rate_that_comes_in_bursts_with_pauses_is_no_shaper() {
+    // Twenty packets at once in each 40 ms: a window, or an application.
+    let bursts = |packet: f64| match packet < 2000.0 {
+        true => passes_ms(packet),
+        false => passes_ms(packet - (packet % 20.0)) + (packet % 20.0) * 0.05,
+    };
+    assert_eq!(in_between(bursts).summary().directions[CLIENT].token_bucket, None);
+}
+
+/// A shaper between the sender and the capture, whose queue the sender's echoes show. Now and then a packet is lost, either on
+/// the way to the capture or beyond it, and repeated 300 ms later; till then nothing new is acknowledged.
+fn losing(lost_before_here: bool) -> Talk {
+    let lost = |packet: i64| (0..8).any(|loss| packet == 1000 + 300 * loss);
+    let mut sent: Vec<i64> = Vec::new();
+    for packet in 0..3500 {
+        if !(lost(packet) && lost_before_here) {
+            sent.push(packet);
+        }
+        if lost(packet - 150) {
+            sent.push(packet - 150);
+        }
+    }
+    let mut lines: Vec<(f64, bool, i64)> = Vec::new();
+    let mut arrived = vec![false; 3500];
+    for (slot, &packet) in sent.iter().enumerate() {
+        let time_ms = passes_ms(slot as f64);
+        let lost_now = lost(packet) && sent[slot + 1..].contains(&packet);
+        arrived[packet as usize] |= !lost_now;
+        let first_missing = arrived.iter().position(|&arrived| !arrived).unwrap_or(arrived.len());
+        lines.extend([(time_ms, true, packet), (time_ms + 10.0, false, first_missing as i64)]);
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Talk::new().with_timestamps().open(10.0, 12.0).each(lines, |talk, (time_ms, sent, at)| {
+        let loop_ms = if time_ms < 1050.0 { 12.0 } else { 60.0 };
+        let heard = (2_000_000.0 + (time_ms - loop_ms).max(10.0)) as u32;
+        if sent {
+            talk.client(time_ms, data(at * 1000, 1000).tsecr(heard))
+        } else {
+            talk.server(time_ms, ack(at * 1000))
+        }
+    })
+}
+
+#[test]
+fn losses_before_the_capture_make_the_arrivals_the_delivered() {
+    // What passes here has come through the bucket, however late it is acknowledged.
+    let summary = losing(true).summary();
+    let bucket = summary.directions[CLIENT].token_bucket.as_deref().unwrap();
+    assert_eq!(bucket.kind, Kind::Shaper);
+    assert!((bucket.switch_ns - START_NS - ms(1050.0)).abs() <= ms(20.0), "{bucket:?}");
+    assert!(close_to(bucket.sustained_bps, 4.2e6, 0.03), "{bucket:?}");
+}
+
+#[test]
+fn losses_beyond_the_capture_leave_the_acknowledged_the_delivered() {
+    // What passes here may have been lost beyond it: what is acknowledged comes in lumps, at no even rate.
+    assert_eq!(losing(false).summary().directions[CLIENT].token_bucket, None);
 }
 
 #[test]

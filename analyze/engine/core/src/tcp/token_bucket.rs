@@ -72,7 +72,7 @@ pub enum Delivered {
 
 /// What else is known of the direction.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
+pub struct Terms<'a> {
     /// See [`Delivered`].
     pub delivered: Delivered,
     /// IP bytes for each byte of payload.
@@ -83,11 +83,13 @@ pub struct Terms {
     pub beside_sender: bool,
     /// Shortest round trip, nanoseconds; none if the series is to tell.
     pub min_rtt_ns: Option<f64>,
+    /// Share of each bin in which the path was full, as far as the rounds tell; of bins beyond its end that is not known.
+    pub path_full: &'a [f32],
 }
 
 /// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
-pub fn find(series: &Series, usable: &[f32], terms: &Terms) -> Option<TokenBucket> {
+pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;

@@ -9,11 +9,21 @@ use crate::tcp::rate_series::Series;
 /// For each bin of a series the share of its time in which the network set the rate, and not a host, the application, a timer
 /// or a window.
 pub fn network_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+    shares_without(series, runs, |factor| !network_sets_the_rate(factor))
+}
+
+/// The share of it in which the path's bandwidth limited, so that the path was full.
+pub fn full_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+    shares_without(series, runs, |factor| factor != Factor::BottleneckBandwidth)
+}
+
+/// The share of each bin's time that is left when some factors' is taken away.
+fn shares_without(series: &Series, runs: &[Run], taken_away: impl Fn(Factor) -> bool) -> Vec<f32> {
     let mut shares = vec![1.0; series.bins.len()];
     if series.bin_ns <= 0 {
         return shares;
     }
-    for run in runs.iter().filter(|run| !network_sets_the_rate(run.factor)) {
+    for run in runs.iter().filter(|run| taken_away(run.factor)) {
         let first = run.start_ns.saturating_sub(series.start_ns).max(0) / series.bin_ns;
         let last = run.end_ns.saturating_sub(series.start_ns).max(0) / series.bin_ns;
         let bins = usize::try_from(first).unwrap_or(usize::MAX)..=usize::try_from(last).unwrap_or(usize::MAX);

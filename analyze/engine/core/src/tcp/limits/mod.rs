@@ -21,7 +21,7 @@ pub mod rules;
 pub mod runs;
 mod watch;
 
-pub use bucket::network_shares;
+pub use bucket::{full_shares, network_shares};
 pub use factor::Factor;
 pub use marks::Mark;
 pub use runs::Run;

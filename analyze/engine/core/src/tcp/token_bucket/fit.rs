@@ -17,6 +17,10 @@ pub struct Stretch {
     pub lost: Vec<f64>,
     pub rtt_ns: Vec<Option<f64>>,
     pub usable: Vec<bool>,
+    /// Share in which the path was full.
+    pub path_full: Vec<f64>,
+    /// The whole round trip is sampled: a queue shows in it wherever it stands.
+    pub whole_rtt: bool,
     pub min_rtt_ns: f64,
     /// A full segment with its headers.
     pub segment_bytes: f64,
@@ -24,7 +28,7 @@ pub struct Stretch {
 
 impl Stretch {
     /// None if no round trip is known.
-    pub fn of(series: &Series, usable: &[f32], terms: &Terms) -> Option<Self> {
+    pub fn of(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<Self> {
         let (rtt_ns, by_sender) = round_trips(&series.bins);
         let shortest = rtt_ns.iter().flatten().copied().fold(f64::INFINITY, f64::min);
         // Without the loop to the sender, what is sampled away from it is a part of the round trip.
@@ -42,6 +46,10 @@ impl Stretch {
             lost: series.bins.iter().map(|bin| f64::from(bin.lost_bytes) * terms.overhead).collect(),
             rtt_ns,
             usable: (0..series.bins.len()).map(|bin| usable.get(bin).is_none_or(|&share| share >= 0.5)).collect(),
+            path_full: (0..series.bins.len())
+                .map(|bin| terms.path_full.get(bin).map_or(0.0, |&share| f64::from(share)))
+                .collect(),
+            whole_rtt: whole,
             min_rtt_ns: min_rtt_ns.max(1.0),
             segment_bytes: (terms.segment_bytes * terms.overhead).max(1.0),
         })
@@ -53,6 +61,7 @@ impl Stretch {
             lost: self.lost[start..end].to_vec(),
             rtt_ns: self.rtt_ns[start..end].to_vec(),
             usable: self.usable[start..end].to_vec(),
+            path_full: self.path_full[start..end].to_vec(),
             ..*self
         }
     }

@@ -21,6 +21,9 @@ const AT_RATE: f64 = 0.92;
 const QUEUE_ROUND_TRIPS: f64 = 20.0;
 const QUEUE_NS: f64 = 500e6;
 
+/// Share of the lower rate's time that the path must have been full for, where no round trip shows the queue.
+const MOST_FULL: f64 = 0.75;
+
 /// An even rate.
 struct Plateau {
     start: usize,
@@ -53,7 +56,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         return None;
     }
     let switch = crossing(stretch, &before, &after);
-    if !queue_grows(stretch, &before, switch) {
+    if !queue_grows(stretch, &before, switch) && !keeps_path_full(stretch, &after) {
         return None;
     }
     let settled = after.start.min(stretch.len() - 1);
@@ -154,4 +157,12 @@ fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
         (Some(before), Some(after)) => after >= LEAST_GROWTH * before,
         _ => false,
     }
+}
+
+/// Where the queue stands before the capture and nothing measures the way to the sender, no round trip grows. There a place
+/// that is always busy shows in the data itself: it comes without a pause, so the path was full for most of the lower rate. A
+/// sender that is slowed by its window or its application leaves pauses.
+fn keeps_path_full(stretch: &Stretch, after: &Plateau) -> bool {
+    let full: f64 = stretch.path_full.get(after.start..after.end).unwrap_or_default().iter().sum();
+    !stretch.whole_rtt && full >= MOST_FULL * (after.end - after.start) as f64
 }
