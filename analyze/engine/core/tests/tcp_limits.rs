@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 use playbook::*;
 use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::round::Round;
+use vmtrace_core::tcp::limits::rules::{Background, is_bottleneck_limited};
 use vmtrace_core::tcp::summary::ConnectionSummary;
 
 const SEGMENT: u32 = FULL;
@@ -272,6 +274,63 @@ fn a_flight_that_falls_far_below_its_peak_and_returns_is_the_senders_own_limit()
         assert!(transfer.share(Factor::SendBuffer) > least, "{}", transfer.share(Factor::SendBuffer));
         assert_eq!(transfer.verdict().0, Factor::SendBuffer);
     }
+}
+
+/// The sender keeps the path just full, and for a part of a round in eight sends a quarter more, as BBR does.
+fn probes_for_more() -> Transfer {
+    Transfer {
+        segments: 8000,
+        rtt_ms: 60.0,
+        serialization_ms: 0.6,
+        window: |acknowledged| if acknowledged % 840 < 60 { 128 } else { 103 },
+        ..Transfer::default()
+    }
+}
+
+#[test]
+fn a_probe_that_only_lengthens_the_round_trip_shows_the_path_wherever_the_capture_is() {
+    let in_between = Transfer { beside_sender: false, receiver_loop_ms: 20.0, ..probes_for_more() };
+    for transfer in at_both_ends(probes_for_more()).into_iter().chain([in_between]) {
+        let share = transfer.share(Factor::BottleneckBandwidth);
+        assert!(share > 0.6, "{share}");
+    }
+}
+
+/// Rounds away from the sender without timestamps: a buffer of 500 kB that is filled in bursts, with silences of 85 ms that lie in
+/// two rounds of three; or the same flights and rates where data comes all the time.
+fn rounds_of_bursts(silence_ms: u64) -> Vec<Round> {
+    let kinds =
+        [(160, 520_000, 300_000.0, silence_ms), (72, 450_000, 225_000.0, silence_ms), (93, 520_000, 370_000.0, 1)];
+    let mut start_ns = 0;
+    (0..24)
+        .map(|number| {
+            let (duration_ms, max_flight, mean_flight, gap_ms) = kinds[number % 3];
+            let end_ns = start_ns + duration_ms * 1_000_000;
+            let delivered_bytes = duration_ms as u64 * 3300;
+            let longest_gap_ns = gap_ms.min(duration_ms as u64) * 1_000_000;
+            let data_packets = (delivered_bytes / 1460) as u32;
+            let round = Round {
+                start_ns,
+                end_ns,
+                delivered_bytes,
+                mean_flight,
+                max_flight,
+                longest_gap_ns,
+                data_packets,
+                segment_size: 1460,
+                ..Round::default()
+            };
+            start_ns = end_ns;
+            round
+        })
+        .collect()
+}
+
+#[test]
+fn where_data_comes_with_pauses_no_flight_that_varies_makes_it_a_full_path() {
+    let background = Background { min_rtt_ns: Some(90_000_000), no_loss_yet: true };
+    assert!(!is_bottleneck_limited(&rounds_of_bursts(85), 12, &background));
+    assert!(is_bottleneck_limited(&rounds_of_bursts(2), 12, &background));
 }
 
 #[test]

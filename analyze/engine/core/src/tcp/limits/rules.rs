@@ -153,7 +153,7 @@ pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Backgr
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
     let losing = holds_through_loss(neighbours(rounds, index, NEAR));
-    let full = standing || is_probed_in_vain(around) || losing || arrives_without_pause(nearest);
+    let full = standing || is_probed_in_vain(rounds, index) || losing || arrives_without_pause(nearest);
     // A queue that never empties keeps the path busy, whatever it carried at other times.
     let never_empty = nearest.len() >= BOTTLENECK_ROUNDS
         && nearest.iter().all(|round| {
@@ -188,14 +188,33 @@ fn is_evenly_spaced(round: &Round) -> bool {
         && round.longest_gap_ns as f64 * f64::from(round.data_packets) <= EVEN_SPACING * round.duration_ns() as f64
 }
 
-/// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more.
-fn is_probed_in_vain(around: &[Round]) -> bool {
-    let around = around.iter().filter(|round| tells_rate(round));
+/// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more. Not where data
+/// comes with pauses: a path that is full has none.
+fn is_probed_in_vain(rounds: &[Round], index: usize) -> bool {
+    let around = neighbours(rounds, index, REACH).iter().filter(|round| tells_rate(round));
+    if 2 * around.clone().filter(|round| pauses(round)).count() >= around.clone().count() {
+        return false;
+    }
     let (least_flight, most_flight) = extremes(around.clone().map(|round| round.max_flight as f64));
-    let (least_rtt, most_rtt) = extremes(around.clone().filter_map(Round::round_trip_ns).map(|rtt| rtt as f64));
     most_flight >= PROBE_FLIGHT * least_flight
-        && most_rtt >= PROBE_ROUND_TRIP * least_rtt
-        && evenness(around.map(Round::rate_bytes_s)) < EVEN_RATE
+        && evenness(around.clone().map(Round::rate_bytes_s)) < EVEN_RATE
+        && (is_longer(around.filter_map(Round::round_trip_ns).map(|rtt| rtt as f64))
+            || is_longer(round_trips_by_flight(rounds, index).into_iter()))
+}
+
+/// One of some round trips is as much longer than another as a probe makes it.
+fn is_longer(round_trips: impl Iterator<Item = f64>) -> bool {
+    let (least, most) = extremes(round_trips);
+    most >= PROBE_ROUND_TRIP * least && most > 0.0
+}
+
+/// Away from the sender, where a round has the shortest sample of the loop to the sender, which a probe of a part of the round
+/// leaves as it is: what was in flight on average over the rate there, which is the mean round trip (Little's law).
+fn round_trips_by_flight(rounds: &[Round], index: usize) -> Vec<f64> {
+    let rates = SmoothedRates::around(rounds, index);
+    let away = |round: &Round| tells_rate(round) && round.longest_gap_ns > 0 && round.rtt_ns.is_some();
+    let reach = rates.reach.clone().filter(|&at| rounds.get(at).is_some_and(away));
+    reach.map(|at| rounds[at].mean_flight / rates.at(at).max(1.0)).filter(|time_s| *time_s > 0.0).collect()
 }
 
 /// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
