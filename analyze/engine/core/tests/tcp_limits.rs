@@ -342,6 +342,32 @@ fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_i
     assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
 }
 
+/// Rounds away from the sender without timestamps, 40 packets each in 20 ms, whose acknowledgements fall unevenly into them. In
+/// so many of five a packet comes 2 ms late.
+fn rounds_with_late_packets(of_five: usize) -> Vec<Round> {
+    let round = |number: usize| Round {
+        start_ns: number as i64 * 20_000_000,
+        end_ns: (number as i64 + 1) * 20_000_000,
+        delivered_bytes: if number % 2 == 0 { 56_000 } else { 60_000 },
+        mean_flight: 50_000.0,
+        max_flight: 58_000 + (number as u64 % 3) * 2000,
+        longest_gap_ns: if number % 5 < of_five { 2_500_000 } else { 600_000 },
+        data_packets: 40,
+        segment_size: 1460,
+        ..Round::default()
+    };
+    (0..24).map(round).collect()
+}
+
+#[test]
+fn without_timestamps_one_late_packet_is_no_pause_and_one_in_every_other_round_is() {
+    let background = Background { min_rtt_ns: Some(15_000_000), no_loss_yet: true };
+    for (of_five, full) in [(0, true), (1, true), (2, false), (5, false)] {
+        let rounds = rounds_with_late_packets(of_five);
+        assert_eq!(is_bottleneck_limited(&rounds, 12, &background), full, "{of_five} of five");
+    }
+}
+
 #[test]
 fn without_timestamps_bursts_and_pauses_at_the_receiver_are_no_full_path() {
     let transfer = Transfer { beside_sender: false, timestamps: false, ..send_buffer_limited() };
