@@ -348,7 +348,7 @@ fn rounds_with_late_packets(of_five: usize) -> Vec<Round> {
     let round = |number: usize| Round {
         start_ns: number as i64 * 20_000_000,
         end_ns: (number as i64 + 1) * 20_000_000,
-        delivered_bytes: if number % 2 == 0 { 56_000 } else { 60_000 },
+        delivered_bytes: if number.is_multiple_of(2) { 56_000 } else { 60_000 },
         mean_flight: 50_000.0,
         max_flight: 58_000 + (number as u64 % 3) * 2000,
         longest_gap_ns: if number % 5 < of_five { 2_500_000 } else { 600_000 },
