@@ -201,6 +201,38 @@ fn a_queue_and_a_rate_that_stays_show_the_path() {
     }
 }
 
+/// A full path of 48 Mbit/s between hosts in one rack: 20 microseconds of way, 10 ms of queue.
+fn path_limited_nearby() -> Transfer {
+    let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, serialization_ms: 0.24, ..Transfer::default() };
+    Transfer { segments: 6000, window: |acknowledged| 10 + acknowledged.min(4000) / 100, ..nearby }
+}
+
+#[test]
+fn between_hosts_nearby_a_full_path_is_no_application_that_waits() {
+    for transfer in at_both_ends(path_limited_nearby()) {
+        let shares = [Factor::BottleneckBandwidth, Factor::Application].map(|factor| transfer.share(factor));
+        assert!(shares[0] > 0.8 && shares[1] < 0.05, "beside the sender: {}: {shares:?}", transfer.beside_sender);
+        assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth);
+    }
+}
+
+#[test]
+fn between_hosts_nearby_and_without_timestamps_even_spacing_shows_the_path() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited_nearby() };
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.8, "{}", transfer.share(Factor::BottleneckBandwidth));
+}
+
+#[test]
+fn between_hosts_nearby_an_application_that_waits_is_the_limit() {
+    for timestamps in [true, false] {
+        let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, timestamps, ..written_in_large_pieces() };
+        for transfer in at_both_ends(nearby) {
+            assert!(transfer.share(Factor::Application) > 0.8, "{timestamps} {}", transfer.share(Factor::Application));
+            assert_eq!(transfer.verdict().0, Factor::Application);
+        }
+    }
+}
+
 #[test]
 fn a_window_that_grows_by_a_segment_each_round_is_the_congestion_window() {
     for transfer in at_both_ends(growing_slowly()) {
