@@ -315,6 +315,50 @@ fn a_probe_that_wakes_with_the_backlog_does_not_show_that_this_host_ran() {
 }
 
 #[test]
+fn a_timeout_a_little_late_that_wakes_with_the_backlog_is_a_stall_of_this_host() {
+    // In loss recovery no probe is due. The timeout is, after 220 ms; a coarse clock makes it 8 ms later, and a tick.
+    let woke = |timeout: f64, heard: f64| {
+        let reported = (447..470).fold(repairing().client(timeout, segment(380)), |talk, n| {
+            let said = ack(380_000).sack(381_000, (i64::from(n) - 49) * 1000).tsval(2_000_010 + n as u32);
+            talk.server(heard + f64::from(n - 447) * 0.02, said.tsecr(1_000_429))
+        });
+        gaps(&burst(reported, heard + 0.5, 480))[0]
+    };
+    assert_eq!(woke(702.0, 702.2), (Cause::LocalHostStall, 235));
+    // A timer on time, or answers that come after it, are no waking.
+    assert_eq!(woke(690.0, 690.2), (Cause::HostOrPath, 223));
+    assert_eq!(woke(702.0, 706.0), (Cause::PathHold, 235));
+}
+
+/// Round trip of a longer path while no queue stands, and with one, ms.
+const LONG_RTTS: (i32, i32) = (100, 170);
+
+/// Full segments at each millisecond from 50 to 999 ms, acknowledged after the first of them, from 400 ms on the other.
+fn running_far() -> Talk {
+    (50..1000).fold(Talk::seen_at_client(RTT).with_timestamps(), |talk, n| {
+        let acknowledged = if n < 400 { n - LONG_RTTS.0 } else { (n - LONG_RTTS.1).max(299) };
+        let at = f64::from(n);
+        let talk = if acknowledged < 50 { talk } else { answer(talk, at - 0.1, acknowledged, at - 10.0) };
+        flow(talk, n, n + 1)
+    })
+}
+
+#[test]
+fn a_probe_waits_no_longer_than_the_timeout_of_the_oldest_segment() {
+    // That was sent 169 ms before the last: of 370 ms about 200 are left, of the probe's own time 340.
+    let probed = running_far().client(1203.0, segment(950));
+    let all_at_once = answer(probed.clone(), 1450.0, 999, 1440.0);
+    assert_eq!(gaps(&burst(all_at_once, 1450.2, 1001)), [(Cause::RemoteHostStall, 204), (Cause::RemoteHostStall, 247)]);
+    // It shows that this host ran: old acknowledgements were held on the way.
+    let held = (830..1000)
+        .fold(probed, |talk, n| answer(talk, 1450.0 + f64::from(n - 830) * 0.005, n, f64::from(n + LONG_RTTS.1 - 10)));
+    assert_eq!(gaps(&burst(held, 1451.2, 1001)), [(Cause::PathHold, 204), (Cause::PathHold, 248)]);
+    // Long before that, a single segment is no probe.
+    let early = answer(running_far().client(1120.0, segment(950)), 1180.0, 999, 1170.0);
+    assert_ne!(gaps(&burst(early, 1180.2, 1001))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
 fn a_probe_whose_answer_reports_it_as_a_repeat_met_lost_acknowledgements() {
     let probed = running().client(498.0, segment(399));
     let answered = probed.server(518.0, ack(400_000).sack(399_000, 400_000).tsval(2_000_508).tsecr(1_000_449));
@@ -530,6 +574,24 @@ fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_
     assert_eq!(gaps(&probed(560.0, 430))[0], (Cause::RemoteHostStall, 111));
     assert_eq!(gaps(&probed(500.0, 430))[0], (Cause::TailProbe, 51));
     assert_ne!(gaps(&probed(560.0, 449))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_timeout_that_wakes_with_old_acknowledgements_is_one_of_a_sender_that_stood_still() {
+    // It sends again what has arrived long since; then, as if it had heard more meanwhile, other data.
+    let next_echoes = |heard: u32, after: f64| {
+        let repeat =
+            |n: i64, at: f64, heard: u32| segment(n).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
+        let timeout = beside_receiver().client(690.0, repeat(380, 690.0, 430));
+        let answered = timeout.server(690.05, ack(400_000).sack(380_000, 381_000));
+        let next = answered.client(690.0 + after, repeat(390, 690.0 + after, heard));
+        gaps(&next.client(690.1 + after, repeat(391, 690.0 + after, heard)))[0]
+    };
+    assert_eq!(next_echoes(440, 0.5), (Cause::RemoteHostStall, 241));
+    // Nothing newer, or only later; or it is the answer to the timeout: then what was lost is what it waited for.
+    assert_eq!(next_echoes(430, 0.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(440, 3.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(690, 0.5), (Cause::Timeout, 241));
 }
 
 #[test]

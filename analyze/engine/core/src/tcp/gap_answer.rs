@@ -4,7 +4,7 @@
 use super::connection::Connection;
 use super::gap_backlog::{LEAST_BYTES, PathRate, rate_at_sender};
 use super::gap_evidence::{Burst, Return};
-use super::gap_watch::{GapWatch, Inside, SILENCE_NS};
+use super::gap_watch::{GapWatch, Inside, SILENCE_NS, oldest_age_ns};
 use super::sequence::{serial_difference, unwrap};
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
@@ -71,6 +71,7 @@ impl Connection {
             if silence_ns > inside.silence_ns {
                 (inside.silence_ns, inside.silence_start_ns) = (silence_ns, silence_start_ns);
                 inside.outstanding_bytes = max - una;
+                inside.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
             }
         }
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);

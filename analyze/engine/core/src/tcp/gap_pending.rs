@@ -15,6 +15,9 @@ pub(super) struct Pending {
     pub(super) gap: Gap,
     pub(super) end_ns: i64,
     pub(super) end_tsval: u32,
+    pub(super) end_tsecr: u32,
+    /// The receiver's last timestamp by then.
+    pub(super) heard_tsval: Option<u32>,
     pub(super) evidence: GapEvidence,
     /// Judged only when the receiver is heard.
     pub(super) awaits_answer: bool,
