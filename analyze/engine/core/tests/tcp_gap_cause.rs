@@ -330,6 +330,34 @@ fn a_timeout_a_little_late_that_wakes_with_the_backlog_is_a_stall_of_this_host()
     assert_eq!(woke(702.0, 706.0), (Cause::PathHold, 235));
 }
 
+#[test]
+fn an_acknowledgement_that_a_host_had_made_when_it_stopped_is_no_sign_of_a_path_that_held_it() {
+    // Beside the sender: it comes first, six milliseconds before all the others, which are new.
+    let probed = || running().client(498.0, segment(400));
+    let woke =
+        |second: f64, made: f64| burst(answer(answer(probed(), 650.0, 431, 441.0), second, 449, made), 656.2, 451);
+    assert_eq!(gaps(&woke(656.0, 645.0)), [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 158)]);
+    // Two that are old, and then new ones, were held on the way.
+    let two = answer(answer(answer(probed(), 650.0, 431, 441.0), 650.1, 433, 443.0), 656.0, 449, 645.0);
+    assert_eq!(gaps(&burst(two, 656.2, 451)), [(Cause::PathHold, 49), (Cause::PathHold, 158)]);
+    assert_eq!(gaps(&woke(656.0, 448.0)), [(Cause::PathHold, 49), (Cause::PathHold, 158)]);
+}
+
+#[test]
+fn beside_the_receiver_such_an_acknowledgement_is_no_step_of_the_clock() {
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let goes_on = |jump: f64| {
+        let made_before = beside_receiver().client(450.0, sent.clone()).server(690.0, ack(401_000).tsval(2_000_450));
+        (451..500).fold(made_before, |talk, n| {
+            let at = 696.0 + f64::from(n - 451) * 0.05;
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+            talk.client(at, sent).server(at + 0.02, ack((i64::from(n) - 49) * 1000).tsval(2_000_456 + jump as u32))
+        })
+    };
+    assert_eq!(gaps(&goes_on(240.0)), [(Cause::LocalHostStall, 246)]);
+    assert_eq!(gaps(&goes_on(0.0)), [(Cause::CaptureArtifact, 246)]);
+}
+
 /// Round trip of a longer path while no queue stands, and with one, ms.
 const LONG_RTTS: (i32, i32) = (100, 170);
 
@@ -502,6 +530,11 @@ fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_th
     assert_eq!(gaps(&unacknowledged(690.0)), [(Cause::LocalHostStall, 240)]);
     // Half a second of delay is allowed, 200 ms are usual.
     assert_eq!(gaps(&unacknowledged(600.0)), [(Cause::HostOrPath, 150)]);
+    // So does the last segment of a transfer, if it waited as long.
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let last = |made: f64| arrives(beside_receiver().client(450.0, sent.clone()), 451, 690.0, made, 431.0);
+    assert_eq!(gaps(&last(441.0)), [(Cause::LocalHostStall, 240)]);
+    assert_ne!(gaps(&last(680.0))[0].0, Cause::LocalHostStall);
 }
 
 #[test]

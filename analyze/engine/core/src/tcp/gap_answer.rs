@@ -29,6 +29,8 @@ pub(super) struct Heard {
     pub(super) time_ns: i64,
     pub(super) first_tsval: u32,
     pub(super) answer: Return,
+    /// Nothing has come after the first packet.
+    pub(super) alone: bool,
     /// Acknowledged before it in any way, cumulatively or selectively (RFC 2018).
     pub(super) acknowledged_before: u64,
     /// When it was last heard, and since when without a pause; acknowledged before that.
@@ -98,6 +100,7 @@ impl Connection {
                 watch.heard = Some(Heard {
                     time_ns: packet.time_ns,
                     first_tsval: packet.tsval,
+                    alone: true,
                     acknowledged_before,
                     last_ns: packet.time_ns,
                     burst_start_ns: packet.time_ns,
@@ -161,11 +164,27 @@ impl GapWatch {
 
 impl Heard {
     fn add(&mut self, time_ns: i64, timestamps_ns: Option<i64>) {
+        self.leave_out_first(time_ns, timestamps_ns);
         if time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS {
             let burst = &mut self.answer.burst;
             burst.packets = burst.packets.saturating_add(1);
             burst.span_ns = time_ns.saturating_sub(self.time_ns);
             burst.timestamps_ns = timestamps_ns;
+        }
+    }
+
+    /// A host may stop between making a packet and sending it: on waking that comes first, though it answers nothing that
+    /// came meanwhile. It was alone if the next one, the second after the silence, was made after most of that.
+    fn leave_out_first(&mut self, time_ns: i64, made_ns: Option<i64>) {
+        let answer = &mut self.answer;
+        let was_alone = std::mem::replace(&mut self.alone, false);
+        if let (true, Some(true), Some(first_ns), Some(made_ns)) =
+            (was_alone, answer.was_held(), answer.timestamps_ns, made_ns)
+        {
+            let jump_ns = made_ns.saturating_sub(time_ns.saturating_sub(self.time_ns));
+            if jump_ns > answer.silence_ns / 2 {
+                answer.timestamps_ns = Some(first_ns.saturating_add(jump_ns));
+            }
         }
     }
 

@@ -155,9 +155,10 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
         _ if evidence.receiver_ran_meanwhile() => (Cause::PathHold, 0.8),
         (true, true) => (Cause::LocalHostStall, 0.9),
-        // Only with what came meanwhile: a host that sleeps beside the capture owes an answer, too.
-        (true, false) if evidence.ending == Ending::NewData && evidence.data_burst.packets >= 3 => {
-            (Cause::LocalHostStall, 0.75)
+        // Only if new data waited: a host that sleeps beside the capture owes an answer, too. At the end of a transfer that may be
+        // a single packet.
+        (true, false) if evidence.ending == Ending::NewData => {
+            (Cause::LocalHostStall, if evidence.data_burst.packets >= 3 { 0.75 } else { 0.65 })
         }
         (false, true) => (Cause::LocalHostStall, 0.65),
         _ => (Cause::HostOrPath, 0.6),
