@@ -193,6 +193,22 @@ fn in_loss_recovery_what_is_acknowledged_selectively_is_acknowledged() {
 }
 
 #[test]
+fn in_loss_recovery_only_what_a_timeout_sent_tells_whether_it_was_answered() {
+    let more =
+        (401..430).fold(repairing(), |talk, n| talk.client(466.6 + f64::from(n - 400) * 0.01, segment(i64::from(n))));
+    let answered = |acknowledged: i64| {
+        let all_at_once = (447..480).fold(more.clone().client(690.0, segment(380)), |talk, n| {
+            let time = 800.0 + f64::from(n - 447) * 0.02;
+            let said = ack(acknowledged).sack(381_000, (i64::from(n) - 49) * 1000);
+            talk.server(time, said.tsval(2_000_000 + (time - 10.0) as u32).tsecr(1_000_429))
+        });
+        gaps(&burst(all_at_once, 800.8, 480))[0]
+    };
+    assert_eq!(answered(380_000), (Cause::RemoteHostStall, 223));
+    assert_eq!(answered(381_000), (Cause::Timeout, 223));
+}
+
+#[test]
 fn a_stall_in_the_first_tenth_of_a_second_is_one_though_the_timestamps_are_young() {
     let talk = (21..90).fold(Talk::seen_at_client(RTT).with_timestamps(), |talk, n| {
         let talk = if n >= 41 { answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0) } else { talk };

@@ -120,7 +120,7 @@ impl Connection {
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
                             .map(|probe| serial_difference(packet.tsecr, probe) < 0),
-                        reports_disorder: probed && reports_disorder(packet, bytes),
+                        reports_disorder: probed && reports_disorder(packet, bytes, watch.timer_sequence),
                         after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
                         ..Return::default()
                     },
@@ -216,7 +216,15 @@ impl Heard {
     }
 }
 
-/// It has SACK blocks.
-fn reports_disorder(packet: &Packet, bytes: &[u8]) -> bool {
-    packet.options & option_bits::OTHERS != 0 && !Options::of_packet(packet, bytes).sack.as_slice().is_empty()
+/// It has SACK blocks, and what a timer has sent from `sequence` on arrived: in loss recovery all have them.
+fn reports_disorder(packet: &Packet, bytes: &[u8], sequence: u32) -> bool {
+    if packet.options & option_bits::OTHERS == 0 {
+        return false;
+    }
+    let options = Options::of_packet(packet, bytes);
+    let blocks = options.sack.as_slice();
+    let acknowledged = serial_difference(packet.acknowledgement, sequence) > 0;
+    let in_block =
+        |&(left, right): &(u32, u32)| serial_difference(sequence, left) >= 0 && serial_difference(right, sequence) > 0;
+    !blocks.is_empty() && (acknowledged || blocks.iter().any(in_block))
 }

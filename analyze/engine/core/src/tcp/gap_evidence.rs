@@ -73,7 +73,7 @@ pub struct Return {
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
     /// timestamps or probe.
     pub older_than_probe: Option<bool>,
-    /// It reports a segment as received twice, or beyond a hole (RFC 2883, RFC 2018): it answers a probe or timeout.
+    /// It reports what the probe or timeout has sent as received, twice or beyond a hole (RFC 2883, RFC 2018): it answers that.
     pub reports_disorder: bool,
     /// How long after the sender's last probe or timeout it came.
     pub after_probe_ns: Option<i64>,

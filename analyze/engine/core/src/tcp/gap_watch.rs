@@ -87,6 +87,8 @@ pub struct GapWatch {
     pub(super) timers: u32,
     pub(super) timer_ns: i64,
     pub(super) timer_tsval: Option<u32>,
+    /// First sequence number that it sent.
+    pub(super) timer_sequence: u32,
     last_gap_ns: i64,
     last_gap_end_ns: i64,
     /// Highest position sent by then.
@@ -409,6 +411,7 @@ impl GapWatch {
     fn fired(&mut self, packet: &Packet) {
         self.timers = self.timers.saturating_add(1);
         self.timer_ns = packet.time_ns;
+        self.timer_sequence = packet.sequence;
         self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
     }
 }
