@@ -222,6 +222,24 @@ fn between_hosts_nearby_and_without_timestamps_even_spacing_shows_the_path() {
     assert!(transfer.share(Factor::BottleneckBandwidth) > 0.8, "{}", transfer.share(Factor::BottleneckBandwidth));
 }
 
+/// Every 3 ms a segment: an application that is paced, or a path of 4 Mbit/s.
+fn paced_nearby() -> Transfer {
+    let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, serialization_ms: 3.0, ..Transfer::default() };
+    Transfer { segments: 1000, window: |_| 10, ..nearby }
+}
+
+#[test]
+fn between_hosts_nearby_and_without_timestamps_a_paced_application_may_be_the_path() {
+    let verdict = |timestamps| {
+        let transfer = Transfer { beside_sender: false, timestamps, ..paced_nearby() };
+        transfer.talk().summary().verdict().expect("a verdict")
+    };
+    let open = verdict(false);
+    assert_eq!(open.undetermined_between, [Factor::Application, Factor::BottleneckBandwidth]);
+    assert!(open.sentence.contains("a capture beside the sender, or one with timestamps"), "{}", open.sentence);
+    assert_eq!(verdict(true).factor, Factor::BottleneckBandwidth);
+}
+
 #[test]
 fn between_hosts_nearby_an_application_that_waits_is_the_limit() {
     for timestamps in [true, false] {

@@ -218,7 +218,11 @@ impl SenderView {
         let queued = unheard_ns >= SHORTEST_LOOP_NS && self.recent_loop_ns < SHORTEST_LOOP_NS;
         let taken_ns = newest_ns.map(|passed_ns| time_ns.saturating_sub(passed_ns)).or(queued.then_some(unheard_ns))?;
         let paused = time_ns.saturating_sub(self.sent_ns) > taken_ns / LONGEST_BREAK;
-        if !queued && (paused || self.recent_loop_ns < SHORTEST_LOOP_NS) {
+        if !queued && self.recent_loop_ns < SHORTEST_LOOP_NS {
+            self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
+            return None;
+        }
+        if !queued && paused {
             return None;
         }
         self.recent_loop_ns = taken_ns.max(self.loop_ns);
