@@ -460,6 +460,20 @@ fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its
 }
 
 #[test]
+fn beside_the_receiver_a_sender_that_has_not_measured_yet_that_the_queue_is_gone_waits_as_long_as_with_it() {
+    // A loop of 60 ms until 519 ms, and of 20 ms for the twenty segments before the silence.
+    let drained = |queue: i32| {
+        let queued = (450..520).fold(beside_receiver(), |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, due, due - 10.0, due - f64::from(queue))
+        });
+        gaps(&arriving(arriving(queued, 520, 540, 0.0), 540, 590, 100.0))
+    };
+    assert_eq!(drained(20), [(Cause::RemoteHostStall, 101)]);
+    assert_eq!(drained(60), [(Cause::HostOrPath, 101)]);
+}
+
+#[test]
 fn beside_the_receiver_the_end_of_a_write_is_the_senders_application() {
     let talk = beside_receiver().client(450.0, data(400_000, 300).tsval(1_000_440)).server(450.1, ack(400_300));
     let talk = talk.client(650.0, data(400_300, 1000).tsval(1_000_640)).server(650.1, ack(401_300));

@@ -114,6 +114,8 @@ pub struct GapEvidence {
     pub round_trip_ns: Option<i64>,
     /// See above.
     pub deviation_ns: i64,
+    /// Away from the sender: by so much longer it was lately. What the sender knows of it lags a round trip behind.
+    pub queue_before_ns: i64,
     /// The sender uses SACK, and with it tail loss probes.
     pub sack: bool,
     /// Probes and timeouts of the sender since the receiver was last heard, this gap's ending not among them.
@@ -239,7 +241,7 @@ impl GapEvidence {
         // Acknowledgements that it has not taken in were on the way when it last sent: that, too, is a round trip, with all
         // queues.
         let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
-        let round_trip = self.round_trip_ns?.max(on_the_way);
+        let round_trip = self.round_trip_ns?.saturating_add(self.queue_before_ns).max(on_the_way);
         let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
         if !self.sack || self.recovering || self.timers_before > 0 {
             // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.

@@ -224,6 +224,7 @@ impl Connection {
         let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
         let limited_until = live.view.limited_until_ns(packet.time_ns);
         let limited_now = live.view.is_limited_now();
+        let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
         let last = live.last_data;
         let silence_start = before_ns.max(start_ns);
         let oldest_now_ns = oldest_age_ns(live, una, silence_start);
@@ -277,6 +278,7 @@ impl Connection {
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
             deviation_ns,
+            queue_before_ns: queue_before_ns.min(LONGEST_ROUND_TRIP_NS),
             sack,
             timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
             sender_clock_ns,
