@@ -91,7 +91,7 @@ class Mover:
     _unchecked: _Unchecked | None = field(default=None, init=False)
 
     def move(self, number: int, item: Item) -> ServiceError | None:
-        """Upload or download one, and log it; returns what went wrong with it or with the one that waited for its check.
+        """Upload or download one, and log it; returns what went wrong with it or with the one that awaited its check.
 
         Raises only `KeyboardInterrupt`. After the last one call `settle`.
         """

@@ -1,7 +1,12 @@
 """What every service must do, by each adapter against a real server over TLS."""
 
+import gc
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -108,3 +113,51 @@ def test_an_endpoint_where_nobody_listens_is_gone(bench: Bench) -> None:
     bench.options.update({"max_attempts": "1"} if bench.provider.name == "s3" else {})
     url = "http://127.0.0.1:1/devstoreaccount1" if bench.provider.name == "azure-blob" else "http://127.0.0.1:1"
     assert bench.told(bench.client(endpoint_url=url).login).kind == ErrorKind.ENDPOINT_GONE
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """The garbage collector comes only when it is called."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def connections_to(port: int) -> int:
+    """How many TCP connections of this process to this port are open, whoever holds them."""
+    found = [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() >= 0]
+    return sum(one.type == socket.SOCK_STREAM and one.getpeername()[1] == port for one in found if _connected(one))
+
+
+def _connected(one: socket.socket) -> bool:
+    try:
+        return bool(one.getpeername())
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("bench", ALL, indirect=True)
+def test_no_connection_outlives_the_close_of_its_client(bench: Bench, service: Service, tmp_path: Path) -> None:
+    (file,) = craft(tmp_path, Workload("a", 1, 300_000), service.part_bytes)
+    service.login()
+    port = urlsplit(service.endpoint).port or 443
+    service.close()
+    with no_collection():
+        before = connections_to(port)  # of other clients of the same server, if there are any
+        for step in range(2):
+            client = bench.client()
+            client.login()
+            stored = client.upload(f"vmtrace-x/{step}", file)
+            restored(client, stored.reference)
+            client.download(stored.reference, DigestSink())
+            client.delete([stored.reference])
+            assert connections_to(port) > before
+            client.close()
+            assert connections_to(port) == before
+            client.close()  # a second time does no harm
+    last = bench.client()
+    last.login()
+    last.remove_container()
+    last.close()
