@@ -31,6 +31,33 @@ _KINDS = {
     498: ErrorKind.THROTTLED,
     507: ErrorKind.QUOTA,
 }
+_LOGIN_REMEDY = (
+    "check ST_AUTH, ST_USER and ST_KEY; or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and the names of "
+    "both domains"
+)
+_PROJECT_REMEDY = "set OS_PROJECT_NAME or OS_PROJECT_ID"
+# What the SDK says of a login without the status of an answer, in small letters: the first that fits.
+_LOGINS: tuple[tuple[str, ErrorKind, str | None], ...] = (
+    ("have you specified a region", ErrorKind.UNSUPPORTED, "name a region that has it with --region (OS_REGION_NAME)"),
+    ("unknown auth_version", ErrorKind.UNSUPPORTED, "set OS_IDENTITY_API_VERSION to 3 or 2, ST_AUTH_VERSION to 1.0"),
+    ("ca certificate bundle", ErrorKind.TLS_VERIFICATION, None),
+    ("no project name", ErrorKind.CREDENTIALS, _PROJECT_REMEDY),
+    ("no tenant specified", ErrorKind.CREDENTIALS, _PROJECT_REMEDY),
+    (
+        "application credential",
+        ErrorKind.CREDENTIALS,
+        "check OS_APPLICATION_CREDENTIAL_ID and OS_APPLICATION_CREDENTIAL_SECRET",
+    ),
+    (
+        "authorization failed: ",
+        ErrorKind.UNSUPPORTED,
+        "check OS_AUTH_URL (https://HOST:5000/v3), OS_IDENTITY_API_VERSION and OS_USERNAME",
+    ),
+    ("auth", ErrorKind.CREDENTIALS, _LOGIN_REMEDY),
+    ("user", ErrorKind.CREDENTIALS, _LOGIN_REMEDY),
+)
+
+_UNKNOWN: tuple[ErrorKind, str | None] = (ErrorKind.OTHER, None)
 
 
 def build(target: Target) -> Service:
@@ -177,19 +204,20 @@ def error_of(error: Exception) -> ServiceError:
     found = transport_error(error)
     if found is not None:
         return found
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     if not isinstance(error, ClientException):
         return ServiceError(ErrorKind.OTHER, text)
-    return ServiceError(_kind_of(error, text), text)
+    if error.http_status is None:
+        kind, remedy = next(((kind, told) for words, kind, told in _LOGINS if words in text.lower()), _UNKNOWN)
+        return ServiceError(kind, text, remedy)
+    kind = _kind_of(error)
+    return ServiceError(kind, text, _LOGIN_REMEDY if kind == ErrorKind.CREDENTIALS else None)
 
 
-def _kind_of(error: Any, text: str) -> ErrorKind:
+def _kind_of(error: Any) -> ErrorKind:
     status = error.http_status
     if status == 404 and not getattr(error, "http_path", "").strip("/").count("/") >= 3:
         return ErrorKind.NO_SUCH_CONTAINER
-    if status is None:
-        refused = "auth" in text.lower() or "user" in text.lower()
-        return ErrorKind.CREDENTIALS if refused else ErrorKind.OTHER
     return _KINDS.get(status) or (ErrorKind.SERVICE if status >= 500 else ErrorKind.OTHER)
 
 
@@ -210,12 +238,14 @@ def _connection_settings(target: Target) -> dict[str, Any]:
             "auth_version": environ.get("ST_AUTH_VERSION", "1.0"),
             "cacert": ca_bundle or environ.get("OS_CACERT"),
         }
+    auth_version = environ.get("OS_AUTH_VERSION") or environ.get("OS_IDENTITY_API_VERSION") or "3"
+    tenant = environ.get("OS_TENANT_NAME")  # what version 2 called a project; version 3 finds that among the options
     return {
         "authurl": target.endpoint_url or environ.get("OS_AUTH_URL"),
         "user": environ.get("OS_USERNAME"),
         "key": environ.get("OS_PASSWORD"),
-        "tenant_name": environ.get("OS_PROJECT_NAME") or environ.get("OS_TENANT_NAME"),
-        "auth_version": environ.get("OS_AUTH_VERSION") or environ.get("OS_IDENTITY_API_VERSION") or "3",
+        "tenant_name": tenant or (environ.get("OS_PROJECT_NAME") if auth_version.startswith("2") else None),
+        "auth_version": auth_version,
         "os_options": options,
         "cacert": ca_bundle or environ.get("OS_CACERT"),
     }
