@@ -31,6 +31,7 @@ _KINDS = {
     498: ErrorKind.THROTTLED,
     507: ErrorKind.QUOTA,
 }
+_FIRST_VERSION = frozenset({"1", "1.0"})
 _LOGIN_REMEDY = (
     "check ST_AUTH, ST_USER and ST_KEY; or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and the names of "
     "both domains"
@@ -191,8 +192,12 @@ class Swift:
                 "no authentication URL: neither ST_AUTH nor OS_AUTH_URL is set",
                 "set ST_AUTH, ST_USER and ST_KEY (or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and so on)",
             )
-        if self._connection.token is None:
-            self._connection.get_auth()
+        if self._connection.token is not None:
+            return
+        # Of these the SDK makes a header, whatever they are.
+        if self._connection.auth_version in _FIRST_VERSION and not (self._connection.user and self._connection.key):
+            raise ServiceError(ErrorKind.CREDENTIALS, "no user or key: ST_USER or ST_KEY is not set", _LOGIN_REMEDY)
+        self._connection.get_auth()
 
 
 def error_of(error: Exception) -> ServiceError:

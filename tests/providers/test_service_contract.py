@@ -161,3 +161,20 @@ def test_no_connection_outlives_the_close_of_its_client(bench: Bench, service: S
     last.login()
     last.remove_container()
     last.close()
+
+
+@pytest.mark.parametrize("bench", [one for one in SOME if one.values[0] == "s3"], indirect=True)
+def test_a_certificate_file_that_is_not_there_and_a_region_that_is_none_are_told_with_the_remedy(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = bench.client(region="mars")
+    error = bench.told(client.create_container)
+    client.close()
+    assert error.kind == ErrorKind.UNSUPPORTED
+    assert "--region" in error.told("s3")
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere.pem")
+    client = bench.client()
+    error = bench.told(client.login)
+    client.close()
+    assert error.kind == ErrorKind.TLS_VERIFICATION
+    assert "AWS_CA_BUNDLE" in error.told("s3")

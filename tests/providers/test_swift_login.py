@@ -116,3 +116,17 @@ def test_a_url_that_is_no_identity_service_s_is_told_of(account: Callable[..., B
     client.close()
     assert error.kind == ErrorKind.UNSUPPORTED
     assert "check OS_AUTH_URL" in error.told("swift")
+
+
+@pytest.mark.parametrize("missing", ["ST_USER", "ST_KEY"])
+def test_a_login_by_v1_without_a_user_or_key_is_told_before_anything_is_sent(
+    swift_service: Server, client_of: Callable[[Server], None], monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    client_of(swift_service)
+    monkeypatch.delenv(missing)
+    bench = Bench(registry.find("swift"), "vmtrace-x", {})
+    client = bench.client()
+    error = bench.told(client.login)
+    client.close()
+    assert error.kind == ErrorKind.CREDENTIALS
+    assert missing in error.told("swift")
