@@ -6,6 +6,7 @@ The ETag of an object is its MD5. Credentials are those of the `swift` command: 
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ _KINDS = {
     507: ErrorKind.QUOTA,
 }
 _FIRST_VERSION = frozenset({"1", "1.0"})
+# What the SDK quotes of an answer that is a page for a browser, cut off where it begins to say something.
+_PAGE = re.compile(r""" ?(\[first \d+ chars of response\] )?b(['"])<.*?\2(?= \(txn|$)""")
 _LOGIN_REMEDY = (
     "check ST_AUTH, ST_USER and ST_KEY; or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and the names of "
     "both domains"
@@ -209,7 +212,7 @@ def error_of(error: Exception) -> ServiceError:
     found = transport_error(error)
     if found is not None:
         return found
-    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    text = _PAGE.sub("", " ".join(str(error).split())).rstrip(".") or type(error).__name__
     if not isinstance(error, ClientException):
         return ServiceError(ErrorKind.OTHER, text)
     if error.http_status is None:
