@@ -19,6 +19,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PROFILE ?= release
 # Seconds for each fuzz target; 20 is what CI spends.
 FUZZ_SECONDS ?= 20
+REPEAT_FAILED ?= 0
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
 PROVIDERS_DEMO ?=
 # The stand-in for Azure Blob storage; newer ones may do as well.
@@ -88,7 +89,7 @@ test-rust: $(STAMPS)/check-tools ## the tests of the engine
 
 test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
 	@echo '== pytest'
-	@$(BIN)/pytest $(PYTEST)
+	@$(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest $(PYTEST)
 
 fuzz: $(STAMPS)/install-dev ## every fuzz target for FUZZ_SECONDS (20) each; docs/fuzzing.md for long runs
 	@echo '== fuzz, $(FUZZ_SECONDS) s for each target'

@@ -199,6 +199,56 @@ fn a_queue_and_a_rate_that_stays_show_the_path() {
     }
 }
 
+/// A full path of 48 Mbit/s between hosts in one rack: 20 microseconds of way, 10 ms of queue.
+fn path_limited_nearby() -> Transfer {
+    let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, serialization_ms: 0.24, ..Transfer::default() };
+    Transfer { segments: 6000, window: |acknowledged| 10 + acknowledged.min(4000) / 100, ..nearby }
+}
+
+#[test]
+fn between_hosts_nearby_a_full_path_is_no_application_that_waits() {
+    for transfer in at_both_ends(path_limited_nearby()) {
+        let shares = [Factor::BottleneckBandwidth, Factor::Application].map(|factor| transfer.share(factor));
+        assert!(shares[0] > 0.8 && shares[1] < 0.05, "beside the sender: {}: {shares:?}", transfer.beside_sender);
+        assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth);
+    }
+}
+
+#[test]
+fn between_hosts_nearby_and_without_timestamps_even_spacing_shows_the_path() {
+    let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited_nearby() };
+    assert!(transfer.share(Factor::BottleneckBandwidth) > 0.8, "{}", transfer.share(Factor::BottleneckBandwidth));
+}
+
+/// Every 3 ms a segment: an application that is paced, or a path of 4 Mbit/s.
+fn paced_nearby() -> Transfer {
+    let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, serialization_ms: 3.0, ..Transfer::default() };
+    Transfer { segments: 1000, window: |_| 10, ..nearby }
+}
+
+#[test]
+fn between_hosts_nearby_and_without_timestamps_a_paced_application_may_be_the_path() {
+    let verdict = |timestamps| {
+        let transfer = Transfer { beside_sender: false, timestamps, ..paced_nearby() };
+        transfer.talk().summary().verdict().expect("a verdict")
+    };
+    let open = verdict(false);
+    assert_eq!(open.undetermined_between, [Factor::Application, Factor::BottleneckBandwidth]);
+    assert!(open.sentence.contains("a capture beside the sender, or one with timestamps"), "{}", open.sentence);
+    assert_eq!(verdict(true).factor, Factor::BottleneckBandwidth);
+}
+
+#[test]
+fn between_hosts_nearby_an_application_that_waits_is_the_limit() {
+    for timestamps in [true, false] {
+        let nearby = Transfer { rtt_ms: 0.05, receiver_loop_ms: 0.02, timestamps, ..written_in_large_pieces() };
+        for transfer in at_both_ends(nearby) {
+            assert!(transfer.share(Factor::Application) > 0.8, "{timestamps} {}", transfer.share(Factor::Application));
+            assert_eq!(transfer.verdict().0, Factor::Application);
+        }
+    }
+}
+
 #[test]
 fn a_window_that_grows_by_a_segment_each_round_is_the_congestion_window() {
     for transfer in at_both_ends(growing_slowly()) {

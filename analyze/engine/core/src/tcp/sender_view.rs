@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use super::sequence::serial_difference;
 use super::spares::room_of_queue;
 
-/// Sender loops shorter than this are not worth a delay line.
+/// Sender loops shorter than this are not worth a delay line, as long as no queue makes them longer.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
 /// Segments that a sender with data waiting hands down at once, at least.
 const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
@@ -148,8 +148,23 @@ impl SenderView {
 
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
-        self.loop_ns = if loop_ns < SHORTEST_LOOP_NS { 0 } else { loop_ns };
+        self.loop_ns = loop_ns.max(1);
         self.recent_loop_ns = self.loop_ns;
+    }
+
+    /// Acknowledgements count when they pass: the sender hears of them soon, as far as echoes have shown.
+    fn is_prompt(&self) -> bool {
+        self.recent_loop_ns < SHORTEST_LOOP_NS && self.waiting.is_empty()
+    }
+
+    /// How much longer than the last echo took the next one may take. On a short path a wait as long as elsewhere would hide
+    /// every pause.
+    fn echo_patience_ns(&self) -> i64 {
+        if self.loop_ns < SHORTEST_LOOP_NS {
+            ECHO_PATIENCE_NS.min(2 * self.recent_loop_ns.max(SHORTEST_LOOP_NS))
+        } else {
+            ECHO_PATIENCE_NS
+        }
     }
 
     /// Data passes whose sender had heard everything up to the timestamp `tsecr`.
@@ -162,7 +177,7 @@ impl SenderView {
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
         // A queue does not grow so fast: the sender heard it long ago and paused.
-        let longest_ns = self.recent_loop_ns + self.recent_loop_ns * 3 / 2 + ECHO_PATIENCE_NS;
+        let longest_ns = self.recent_loop_ns + self.recent_loop_ns * 3 / 2 + self.echo_patience_ns();
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
             self.advance_through_waiting(time_ns);
         }
@@ -198,8 +213,16 @@ impl SenderView {
             self.overdue.pop_front();
             newest_ns = Some(passed_ns);
         }
-        let taken_ns = time_ns.saturating_sub(newest_ns?);
-        if time_ns.saturating_sub(self.sent_ns) > taken_ns / LONGEST_BREAK {
+        // It was sent before its sender heard of this, so that it has been under way for longer.
+        let unheard_ns = self.overdue.front().map_or(0, |&(passed_ns, _)| time_ns.saturating_sub(passed_ns));
+        let queued = unheard_ns >= SHORTEST_LOOP_NS && self.recent_loop_ns < SHORTEST_LOOP_NS;
+        let taken_ns = newest_ns.map(|passed_ns| time_ns.saturating_sub(passed_ns)).or(queued.then_some(unheard_ns))?;
+        let paused = time_ns.saturating_sub(self.sent_ns) > taken_ns / LONGEST_BREAK;
+        if !queued && self.recent_loop_ns < SHORTEST_LOOP_NS {
+            self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
+            return None;
+        }
+        if !queued && paused {
             return None;
         }
         self.recent_loop_ns = taken_ns.max(self.loop_ns);
@@ -258,8 +281,12 @@ impl SenderView {
             self.apply(acknowledged, edge, relief);
         } else {
             self.advance(time_ns);
-            if self.waiting.len() < MOST_WAITING {
-                self.waiting.push_back(Waiting { passed_ns: time_ns, tsval, acknowledged, edge });
+            let waiting = Waiting { passed_ns: time_ns, tsval, acknowledged, edge };
+            if tsval.is_some() && self.is_prompt() {
+                self.keep_overdue(&waiting);
+                self.apply(acknowledged, edge, relief);
+            } else if self.waiting.len() < MOST_WAITING {
+                self.waiting.push_back(waiting);
             }
         }
     }
@@ -305,9 +332,9 @@ impl SenderView {
 
     fn advance_through_waiting(&mut self, time_ns: i64) {
         // Where an echo can tell, it is waited for a little longer than the last one took.
-        let patience_ns = self.recent_loop_ns + self.recent_loop_ns / 4 + ECHO_PATIENCE_NS;
+        let patience_ns = self.recent_loop_ns + self.recent_loop_ns / 4 + self.echo_patience_ns();
         while let Some(waiting) = self.waiting.front().copied() {
-            let wait_ns = if waiting.tsval.is_some() { patience_ns } else { self.loop_ns };
+            let wait_ns = if waiting.tsval.is_some() { patience_ns } else { self.loop_ns.max(SHORTEST_LOOP_NS) };
             let due_ns = waiting.passed_ns.saturating_add(wait_ns);
             if due_ns > time_ns {
                 return;
@@ -399,6 +426,11 @@ impl SenderView {
     /// The shortest loop between the capture point and the sender that echoes showed in the round in progress, nanoseconds.
     pub fn round_loop_ns(&self) -> Option<u64> {
         u64::try_from(self.round_least_loop_ns).ok().filter(|_| self.round_least_loop_ns != Self::NEVER)
+    }
+
+    /// Payload of the largest frame that passed, bytes.
+    pub fn largest_send(&self) -> u64 {
+        self.largest_send
     }
 
     /// Bytes in flight summed over time, and that time.
@@ -587,6 +619,42 @@ mod tests {
         let mut view = with_a_loop_of_20_ms();
         (40..45).for_each(|at| exchange(&mut view, at, 9.max(at - 2), true));
         assert_eq!(view.recent_loop_ns(), 20 * MILLISECOND);
+    }
+
+    /// Over a loop of 20 microseconds: data every millisecond, acknowledged at once, whose sender had heard of what passed
+    /// `behind` milliseconds before.
+    fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
+        for at in times_ms {
+            view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
+            view.sent(at * MILLISECOND, 1000 * at as u64, 1000 * (at + 1) as u64, 1000, 1000);
+            let passed_ns = at * MILLISECOND + 10_000;
+            view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
+        }
+    }
+
+    #[test]
+    fn a_queue_on_a_short_path_shows_by_data_whose_sender_had_not_heard_yet() {
+        let mut view = SenderView::default();
+        view.set_loop(20_000);
+        exchange_on_a_short_path(&mut view, 1..10, 1);
+        assert!(view.recent_loop_ns() < MILLISECOND, "{}", view.recent_loop_ns());
+        (10..40).for_each(|at| exchange_on_a_short_path(&mut view, at..at + 1, (at - 9).min(20)));
+        exchange_on_a_short_path(&mut view, 40..100, 20);
+        assert!((19 * MILLISECOND..=20 * MILLISECOND).contains(&view.recent_loop_ns()), "{}", view.recent_loop_ns());
+        assert!((19_000..=20_000).contains(&view.flight_bytes()), "{}", view.flight_bytes());
+        exchange_on_a_short_path(&mut view, 100..140, 1);
+        assert!(view.recent_loop_ns() < MILLISECOND, "{}", view.recent_loop_ns());
+    }
+
+    #[test]
+    fn a_pause_on_a_short_path_is_no_queue() {
+        let mut view = SenderView::default();
+        view.set_loop(20_000);
+        for burst in 0..10 {
+            exchange_on_a_short_path(&mut view, 100 * burst..100 * burst + 10, 1);
+        }
+        assert_eq!(view.flight_bytes(), 0);
+        assert!(view.busy_ns() < 20_000_000, "{}", view.busy_ns());
     }
 
     #[test]

@@ -32,8 +32,10 @@ pub struct Meter {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
-    /// Payload of a full segment.
+    /// Payload of a full segment, and of the largest frame: with segmentation offload one holds many segments.
     pub segment_size: u16,
+    /// See above.
+    pub largest_frame: u64,
     /// Payload the other side had sent.
     pub peer_bytes: u64,
 }
@@ -86,8 +88,10 @@ pub struct Round {
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
-    /// Payload of a full segment.
+    /// Payload of a full segment, and of the largest frame so far.
     pub segment_size: u16,
+    /// See above.
+    pub largest_frame: u64,
     /// The other side sent data meanwhile.
     pub peer_spoke: bool,
     /// Time that a gap with a cause of its own takes out of it.
@@ -125,6 +129,7 @@ impl Round {
             retransmitted: to.retransmitted.saturating_sub(from.retransmitted),
             timeouts: to.timeouts.saturating_sub(from.timeouts),
             segment_size: to.segment_size,
+            largest_frame: to.largest_frame,
             peer_spoke: to.peer_bytes > from.peer_bytes,
             cut_ns: 0,
             disturbed: false,

@@ -43,6 +43,8 @@ const IDLE_SHARE: f64 = 0.05;
 const MOST_IDLE: (u64, u64) = (1, 4);
 /// Share of a round without data from which on the path was not busy in it.
 const LONG_PAUSE: f64 = 0.25;
+/// What a round delivers during a frame's time, more than the frame, without having paused: it is a mean over the round.
+const FRAME_SLACK: f64 = 1.25;
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
 /// Rounds with one flight that show a limit of the sender's own (in short transfers, or where the flight has slack), and how far
@@ -127,9 +129,14 @@ fn writes_and_waits(rounds: &[Round], index: usize, background: &Background) -> 
     (first..=index).any(|start| rounds.get(start..start + WRITING_ROUNDS).is_some_and(all_wait))
 }
 
-/// No data came for a good part of the round: its path was not busy.
+/// No data came for a good part of the round: its path was not busy. A frame of many segments keeps it busy for as long as
+/// they take, and comes all at once.
 fn pauses(round: &Round) -> bool {
-    round.longest_gap_ns as f64 >= LONG_PAUSE * round.duration_ns() as f64
+    let gap_ns = round.longest_gap_ns as f64;
+    let within_gap_bytes = gap_ns / 1e9 * round.rate_bytes_s();
+    let offloaded = round.data_packets > 1 && round.largest_frame > u64::from(round.segment_size);
+    gap_ns >= LONG_PAUSE * round.duration_ns() as f64
+        && !(offloaded && within_gap_bytes <= FRAME_SLACK * round.largest_frame as f64)
 }
 
 /// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.

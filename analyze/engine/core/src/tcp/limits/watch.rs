@@ -145,6 +145,7 @@ impl Half {
             retransmitted: loss.retransmitted,
             timeouts: loss.by_trigger[Trigger::Rto as usize],
             segment_size: live.segment_size,
+            largest_frame: live.view.largest_send(),
             peer_bytes: around.peer_bytes,
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };

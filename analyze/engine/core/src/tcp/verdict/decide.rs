@@ -15,6 +15,13 @@ const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
 /// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
 const UNTIMED_CONFIDENCE: f64 = 0.75;
+/// Hosts nearer to each other than this are far nearer than queues are long: without a round trip nothing says how much is in
+/// flight.
+const NEARBY_NS: i64 = 1_000_000;
+/// Packets are spaced evenly where one of a hundred is no further from the one before than so many times the mean, and half of
+/// them no nearer than this share of it: a path does that, and an application that is paced.
+const EVEN_SPACING: f64 = 3.0;
+const EVEN_MEDIAN: f64 = 0.5;
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
 /// The path carried so much more at other times (the level shift of a token bucket, methods 6.8): a bandwidth of its own is not
@@ -94,11 +101,12 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
     let (confidence, needed) = confidence(case, factor, margin);
+    let path = may_be_the_path(case, factor).then_some(Factor::BottleneckBandwidth);
     Some(Decision {
         factor,
         share: most / all.max(f64::MIN_POSITIVE),
         by_lost_bytes,
-        runner_up: second.map(|(other, _)| other),
+        runner_up: path.or(second.map(|(other, _)| other)),
         confidence,
         needed,
     })
@@ -142,6 +150,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
             Some("a capture beside the sender, or one with timestamps"),
         ),
+        (OPEN_CONFIDENCE, may_be_the_path(case, factor), Some("a capture beside the sender, or one with timestamps")),
         (
             BY_EXCLUSION_CONFIDENCE,
             factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
@@ -170,6 +179,24 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
     ];
     let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// No round trip was seen between hosts nearby: what looks like a sender's pauses, or its window, may be a queue before the path.
+fn may_be_the_path(case: &Case, factor: Factor) -> bool {
+    let nearby = case.connection.handshake_rtt_ns().is_some_and(|rtt_ns| rtt_ns < NEARBY_NS);
+    let evenly = || {
+        case.direction.spacing.durations.as_ref().is_some_and(|durations| {
+            let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+            median_ns >= EVEN_MEDIAN * mean_ns && late_ns <= EVEN_SPACING * mean_ns
+        })
+    };
+    nearby
+        && 2 * case.limits.timed_rounds < case.limits.rounds
+        && match factor {
+            Factor::CongestionWindow | Factor::SendBuffer => true,
+            Factor::Application => evenly(),
+            _ => false,
+        }
 }
 
 /// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
