@@ -62,13 +62,13 @@ class Recording:
 
     def start(self) -> None:
         """Begin; every packet from now on is recorded. Raises `CaptureError`."""
-        for _ in range(_MOST_STARTS):
+        for starts_left in reversed(range(_MOST_STARTS)):
             quiet, last = self._wait_until_quiet()
             self._recorder = self._started()
             self._before = self._count()
             same = _same(last, self._before)
             self._quiet_before = quiet and same
-            if same or not quiet:
+            if same or not quiet or not starts_left:
                 break
             if self._recorder is not None:
                 self._recorder.stop()

@@ -173,6 +173,28 @@ def test_an_interface_that_others_use_is_not_called_quiet(monkeypatch: pytest.Mo
     assert _told(monkeypatch, 1, 1, 2, 2, 2, 3, 3, 3, 4) == (False, True, 4)
 
 
+def test_what_was_begun_last_goes_on_also_where_every_beginning_was_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[_Recorder] = []
+
+    class _Recorder:
+        def __init__(self, *_: object) -> None:
+            self.running = False
+            begun.append(self)
+
+        def start(self) -> None:
+            self.running = True
+
+        def stop(self) -> None:
+            self.running = False
+
+    monkeypatch.setattr(recording_module, "read_counters", _Link(1, 1, 2, 2, 2, 3, 3, 3, 4).read)
+    monkeypatch.setattr(recording_module, "_QUIET_S", 0.0)
+    monkeypatch.setattr(recording_module, "_LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(recording_module, "Recorder", _Recorder)
+    Recording("net0", CaptureSettings("net0"), Path("packets.pcap")).start()
+    assert [one.running for one in begun] == [False, False, True]
+
+
 def test_a_packet_between_the_last_counters_and_the_end_of_the_capture_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _told(monkeypatch, 5, 5, 5, 7, 7, 8) == (True, False, 5)
 
