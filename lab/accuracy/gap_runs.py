@@ -74,6 +74,7 @@ class StalledGuest:
 def run_stalled_guest(wanted: StalledGuest, folder: Path) -> Made:
     """Carries it out. The guest has the place of the host `sender`; with `guest_receives` the data flows to it."""
     namespaces.require()
+    folder = folder.absolute()  # The guest's working folder is another.
     folder.mkdir(parents=True, exist_ok=True)
     # `forward` is the way of the data; the emulator's leads away from the guest.
     ways = (wanted.reverse, wanted.forward) if wanted.guest_receives else (wanted.forward, wanted.reverse)
@@ -155,7 +156,7 @@ def _guest_transfers(path: EmulatedPath, transfer: Transfer, wanted: StalledGues
         sysctls=HostSettings().as_sysctls(),
         segmentation_offload=True,
         receive_offload=True,
-        writable=(folder.absolute(),),
+        writable=(folder,),
         program=("sh", "-c", script),
         environment={**module_environment(), "PATH": os.environ.get("PATH", os.defpath)},
         terminal_size=None,
@@ -245,14 +246,19 @@ def _round_trip_ns(description: Scenario) -> float:
 
 
 def save(made: Made, folder: Path) -> None:
-    """Keep the truth beside the captures."""
+    """Keep the truth beside the captures; those in the folder by their names alone, so that it can be moved."""
     with (folder / "events.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("start_ns", "end_ns", "truth"))
         writer.writerows((event.start_ns, event.end_ns, str(event.truth)) for event in made.events)
     facts = {"name": made.name, "data_sender": made.data_sender, "otherwise": str(made.otherwise)}
-    facts |= {place: str(path) for place, path in made.captures.items()}
+    facts |= {place: _name_in(folder, path) for place, path in made.captures.items()}
     (folder / "made.json").write_text(json.dumps(facts))
+
+
+def _name_in(folder: Path, path: Path) -> str:
+    whole, within = path.absolute(), folder.absolute()
+    return str(whole.relative_to(within) if whole.is_relative_to(within) else whole)
 
 
 def load(folder: Path) -> Made:
@@ -261,5 +267,5 @@ def load(folder: Path) -> Made:
     with (folder / "events.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     events = [Event(int(row["start_ns"]), int(row["end_ns"]), Truth(row["truth"])) for row in rows]
-    captures = {place: Path(facts[place]) for place in ("sender", "receiver", "middle") if place in facts}
+    captures = {place: folder / facts[place] for place in ("sender", "receiver", "middle") if place in facts}
     return Made(facts["name"], captures, facts["data_sender"], events, Truth(facts["otherwise"]))

@@ -1,12 +1,12 @@
-"""Stalls of a host that outlast the sender's probe: how many are told (recall), how many told are real (precision).
+"""Recall and precision for stalls of a host that lasted longer than a probe timeout.
 
-Pure: stalls, TCP_INFO and gaps in, counts and lists out. A stall counts if it began while data was being carried and
-lasted longer than the probe timeout of the data's sender (RFC 8985 section 7.2), by the sender's own TCP_INFO right
-before it. Linux arms its probe two ticks later and rounds to a tick, and in loss recovery or with segments reported out
-of order there is no probe but the retransmission timeout: stalls that outlast that timer are counted apart. In a
-shorter one no timer was missed: a path that held the acknowledgements for as long would have left the same packets, so
-that no capture of one side can tell. That follows from the truth alone, whatever is told. Whatever is told as a stall
-counts for precision, however short.
+Pure: stalls, TCP_INFO and gaps in, counts and lists out. A stall counts if it began while data was being carried,
+data was sent after it, and it lasted longer than the probe timeout of the data's sender (RFC 8985 section 7.2), by
+the sender's own TCP_INFO right before it. Linux arms its probe two ticks later and rounds to a tick, and in loss
+recovery or with segments reported out of order there is no probe but the retransmission timeout: stalls that outlast
+that timer are counted apart. In a shorter one no timer was missed: a path that held the acknowledgements for as long
+would have left the same packets, so that no capture of one side can tell. That follows from the truth alone, whatever
+is told. Whatever is told as a stall counts for precision, however short.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class SenderState:
     tick_ns: int
     retransmission_timeout_ns: int | None = None
     """Where no probe is scheduled: the timer that is due instead."""
+    sent_bytes: int | None = None
+    """Sent so far, repeats among them."""
 
     @property
     def probe_timeout_ns(self) -> int:
@@ -60,6 +62,7 @@ def states(rows: Sequence[Mapping[str, int]]) -> list[SenderState]:
             row["unacked_segments"],
             tick_ns,
             None if row["ca_state"] in _PROBED_STATES else row["rto_us"] * 1000,
+            row.get("bytes_sent"),
         )
         for row in rows
     ]
@@ -153,6 +156,8 @@ class StallTally:
         state = state_before(known, stall.start_ns)
         if state is None or stall.start_ns > known[-1].time_ns:
             return  # nothing was being carried
+        if state.sent_bytes is not None and state.sent_bytes == known[-1].sent_bytes:
+            return  # the transfer was over before the sender could send again: no data waited
         if stall.end_ns - stall.start_ns <= state.probe_timeout_ns:
             self.shorter += 1
             return

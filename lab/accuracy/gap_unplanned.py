@@ -46,15 +46,17 @@ def unplanned(waited: Iterable[tuple[int, int]], planned: Sequence[Event], truth
     """The stalls that these waits show and that are not among the planned ones."""
     shown: list[Event] = []
     for delivered_ns, taken_ns in waited:
-        if taken_ns - delivered_ns < LEAST_NS:
+        waiting = Event(delivered_ns, taken_ns, truth)
+        if taken_ns - delivered_ns < LEAST_NS or any(_overlap(waiting, each) for each in planned):
             continue
         if shown and delivered_ns <= shown[-1].end_ns + _TOGETHER_NS:
             shown[-1] = Event(shown[-1].start_ns, max(shown[-1].end_ns, taken_ns), truth)
         else:
-            shown.append(Event(delivered_ns, taken_ns, truth))
-    return [event for event in shown if not any(_overlap(event, each) for each in planned)]
+            shown.append(waiting)
+    return shown
 
 
 def _overlap(one: Event, other: Event) -> bool:
-    # What was delivered while a planned stall lasted may be taken in a little after it.
-    return one.start_ns < other.end_ns + _TOGETHER_NS and other.start_ns < one.end_ns + _TOGETHER_NS
+    # What was delivered while a planned stall lasted may be taken in a little after it. Right before one the guest may
+    # have stood still for another reason: that is a stall of its own.
+    return one.start_ns < other.end_ns + _TOGETHER_NS and other.start_ns < one.end_ns

@@ -71,6 +71,11 @@ class GuestSettings:
     terminal_size: tuple[int, int] | None
     """Rows and columns, when what the program writes goes to somebody's terminal."""
 
+    def __post_init__(self) -> None:
+        for folder in self.writable:
+            if not folder.is_absolute():
+                raise ValueError(f"{folder}: name the guest's folder from the root, its working folder is another")
+
     def commands(self) -> list[list[str]]:
         """What sets the guest's network up."""
         segmentation, receive = _switch(self.segmentation_offload), _switch(self.receive_offload)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lab.accuracy.gap_stall_score import SenderState, StallTally, state_before, states, table
 from lab.accuracy.gap_truth import Event, Gap, Place, Truth
 
@@ -67,6 +69,14 @@ def test_away_from_the_host_its_stall_shows_up_to_a_round_trip_later() -> None:
 
 def test_what_was_no_part_of_the_transfer_is_not_counted() -> None:
     assert counted([], [stall(11_000, 12_000)]).real == 0
+
+
+def test_a_stall_after_which_nothing_was_sent_any_more_held_no_data_up() -> None:
+    known = [replace(state, sent_bytes=sent) for state, sent in zip(KNOWN, (900, 5000), strict=True)]
+    known.append(replace(KNOWN[1], time_ns=11 * SECOND, sent_bytes=5000))
+    tally = StallTally()
+    tally.add("transfer", Place.SENDER, [], [stall(100, 300), stall(10_500, 10_900)], known)
+    assert tally.real == 1
 
 
 def test_the_table_has_a_row_for_each_place_and_no_share_of_nothing() -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lab import namespaces
 from lab.accuracy import gap_runs, gap_stalls
 from lab.accuracy.gap_runs import Made
 from lab.accuracy.gap_stall_runs import draw
+from lab.impairments import Impairments
+from lab.stalls import Stalls
 
 
 def document(cause: str, side: str) -> dict[str, object]:
@@ -63,3 +66,28 @@ def test_the_transfers_cover_both_ends_of_a_guest_and_many_kinds_without_stall()
     assert sum(name.startswith("guest-") for name in names) == 4
     for part in ("pauses", "turns", "short", "window", "bbr", "policer", "bloated", "losses", "held", "black"):
         assert any(part in name for name in names), part
+
+
+def test_the_folder_of_a_guests_transfer_is_named_from_the_root_whatever_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ReachedError(Exception):
+        pass
+
+    def joined_hosts(*arguments: object) -> None:
+        raise ReachedError(arguments[-1])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(namespaces, "require", lambda: None)
+    monkeypatch.setattr(gap_runs, "joined_hosts", joined_hosts)
+    wanted = gap_runs.StalledGuest("guest", Impairments(), Impairments(), Stalls(1, 2, 0.1, 0.2), 1)
+    with pytest.raises(ReachedError) as reached:
+        gap_runs.run_stalled_guest(wanted, Path("relative"))
+    assert reached.value.args == (tmp_path / "relative",)
+
+
+def test_a_transfer_is_found_again_where_its_folder_has_been_moved(tmp_path: Path) -> None:
+    made = Made("losses", {"sender": tmp_path / "losses-seed1/s.pcap", "receiver": Path("/r.pcap")}, "198.18.1.1", [])
+    keep(tmp_path, made)
+    moved = (tmp_path / "losses-seed1").rename(tmp_path / "elsewhere")
+    assert gap_runs.load(moved).captures == {"sender": moved / "s.pcap", "receiver": Path("/r.pcap")}

@@ -29,6 +29,11 @@ def test_a_planned_stall_is_not_found_again() -> None:
     assert found(passages(0, 110), passages(0, 301), [Event(100 * MS, 300 * MS, Truth.RECEIVER_HOST)]) == []
 
 
+def test_one_right_before_a_planned_stall_is_one_of_its_own() -> None:
+    planned = [Event(202 * MS, 300 * MS, Truth.RECEIVER_HOST)]
+    assert found(passages(0, 10, 80, 210), passages(0, 200, 201, 305), planned) == [(10, 201)]
+
+
 def test_what_the_device_dropped_has_no_partner() -> None:
     delivered, taken_in = passages(0, 10, 20, 30), passages(1, 11, 21, 55)
     assert waits(delivered, [taken_in[0], taken_in[3]]) == [(0, MS), (30 * MS, 55 * MS)]

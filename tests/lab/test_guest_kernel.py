@@ -235,3 +235,8 @@ def test_a_guest_kernel_that_is_gone_is_told_in_one_line(tmp_path: Path, how: st
             os.kill(running.process_id, signal.SIGKILL)
         with pytest.raises(GuestError, match="the guest kernel ended" + (": Kernel panic" if how == "panics" else "")):
             running.wait()
+
+
+def test_a_guests_folder_must_be_named_from_the_root() -> None:
+    with pytest.raises(ValueError, match="relative: name the guest's folder from the root"):
+        GuestSettings("a", "b", 24, 1500, {}, True, True, (Path("relative"),), ("true",), {}, None)

@@ -193,6 +193,22 @@ fn in_loss_recovery_what_is_acknowledged_selectively_is_acknowledged() {
 }
 
 #[test]
+fn in_loss_recovery_only_what_a_timeout_sent_tells_whether_it_was_answered() {
+    let more =
+        (401..430).fold(repairing(), |talk, n| talk.client(466.6 + f64::from(n - 400) * 0.01, segment(i64::from(n))));
+    let answered = |acknowledged: i64| {
+        let all_at_once = (447..480).fold(more.clone().client(690.0, segment(380)), |talk, n| {
+            let time = 800.0 + f64::from(n - 447) * 0.02;
+            let said = ack(acknowledged).sack(381_000, (i64::from(n) - 49) * 1000);
+            talk.server(time, said.tsval(2_000_000 + (time - 10.0) as u32).tsecr(1_000_429))
+        });
+        gaps(&burst(all_at_once, 800.8, 480))[0]
+    };
+    assert_eq!(answered(380_000), (Cause::RemoteHostStall, 223));
+    assert_eq!(answered(381_000), (Cause::Timeout, 223));
+}
+
+#[test]
 fn a_stall_in_the_first_tenth_of_a_second_is_one_though_the_timestamps_are_young() {
     let talk = (21..90).fold(Talk::seen_at_client(RTT).with_timestamps(), |talk, n| {
         let talk = if n >= 41 { answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0) } else { talk };
@@ -315,6 +331,78 @@ fn a_probe_that_wakes_with_the_backlog_does_not_show_that_this_host_ran() {
 }
 
 #[test]
+fn a_timeout_a_little_late_that_wakes_with_the_backlog_is_a_stall_of_this_host() {
+    // In loss recovery no probe is due. The timeout is, after 220 ms; a coarse clock makes it 8 ms later, and a tick.
+    let woke = |timeout: f64, heard: f64| {
+        let reported = (447..470).fold(repairing().client(timeout, segment(380)), |talk, n| {
+            let said = ack(380_000).sack(381_000, (i64::from(n) - 49) * 1000).tsval(2_000_010 + n as u32);
+            talk.server(heard + f64::from(n - 447) * 0.02, said.tsecr(1_000_429))
+        });
+        gaps(&burst(reported, heard + 0.5, 480))[0]
+    };
+    assert_eq!(woke(702.0, 702.2), (Cause::LocalHostStall, 235));
+    // A timer on time, or answers that come after it, are no waking.
+    assert_eq!(woke(690.0, 690.2), (Cause::HostOrPath, 223));
+    assert_eq!(woke(702.0, 706.0), (Cause::PathHold, 235));
+}
+
+#[test]
+fn an_acknowledgement_that_a_host_had_made_when_it_stopped_is_no_sign_of_a_path_that_held_it() {
+    // Beside the sender: it comes first, six milliseconds before all the others, which are new.
+    let probed = || running().client(498.0, segment(400));
+    let woke =
+        |second: f64, made: f64| burst(answer(answer(probed(), 650.0, 431, 441.0), second, 449, made), 656.2, 451);
+    assert_eq!(gaps(&woke(656.0, 645.0)), [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 158)]);
+    // Two that are old, and then new ones, were held on the way.
+    let two = answer(answer(answer(probed(), 650.0, 431, 441.0), 650.1, 433, 443.0), 656.0, 449, 645.0);
+    assert_eq!(gaps(&burst(two, 656.2, 451)), [(Cause::PathHold, 49), (Cause::PathHold, 158)]);
+    assert_eq!(gaps(&woke(656.0, 448.0)), [(Cause::PathHold, 49), (Cause::PathHold, 158)]);
+}
+
+#[test]
+fn beside_the_receiver_such_an_acknowledgement_is_no_step_of_the_clock() {
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let goes_on = |jump: f64| {
+        let made_before = beside_receiver().client(450.0, sent.clone()).server(690.0, ack(401_000).tsval(2_000_450));
+        (451..500).fold(made_before, |talk, n| {
+            let at = 696.0 + f64::from(n - 451) * 0.05;
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+            talk.client(at, sent).server(at + 0.02, ack((i64::from(n) - 49) * 1000).tsval(2_000_456 + jump as u32))
+        })
+    };
+    assert_eq!(gaps(&goes_on(240.0)), [(Cause::LocalHostStall, 246)]);
+    assert_eq!(gaps(&goes_on(0.0)), [(Cause::CaptureArtifact, 246)]);
+}
+
+/// Round trip of a longer path while no queue stands, and with one, ms.
+const LONG_RTTS: (i32, i32) = (100, 170);
+
+/// Full segments at each millisecond from 50 to 999 ms, acknowledged after the first of them, from 400 ms on the other.
+fn running_far() -> Talk {
+    (50..1000).fold(Talk::seen_at_client(RTT).with_timestamps(), |talk, n| {
+        let acknowledged = if n < 400 { n - LONG_RTTS.0 } else { (n - LONG_RTTS.1).max(299) };
+        let at = f64::from(n);
+        let talk = if acknowledged < 50 { talk } else { answer(talk, at - 0.1, acknowledged, at - 10.0) };
+        flow(talk, n, n + 1)
+    })
+}
+
+#[test]
+fn a_probe_waits_no_longer_than_the_timeout_of_the_oldest_segment() {
+    // That was sent 169 ms before the last: of 370 ms about 200 are left, of the probe's own time 340.
+    let probed = running_far().client(1203.0, segment(950));
+    let all_at_once = answer(probed.clone(), 1450.0, 999, 1440.0);
+    assert_eq!(gaps(&burst(all_at_once, 1450.2, 1001)), [(Cause::RemoteHostStall, 204), (Cause::RemoteHostStall, 247)]);
+    // It shows that this host ran: old acknowledgements were held on the way.
+    let held = (830..1000)
+        .fold(probed, |talk, n| answer(talk, 1450.0 + f64::from(n - 830) * 0.005, n, f64::from(n + LONG_RTTS.1 - 10)));
+    assert_eq!(gaps(&burst(held, 1451.2, 1001)), [(Cause::PathHold, 204), (Cause::PathHold, 248)]);
+    // Long before that, a single segment is no probe.
+    let early = answer(running_far().client(1120.0, segment(950)), 1180.0, 999, 1170.0);
+    assert_ne!(gaps(&burst(early, 1180.2, 1001))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
 fn a_probe_whose_answer_reports_it_as_a_repeat_met_lost_acknowledgements() {
     let probed = running().client(498.0, segment(399));
     let answered = probed.server(518.0, ack(400_000).sack(399_000, 400_000).tsval(2_000_508).tsecr(1_000_449));
@@ -369,6 +457,20 @@ fn beside_receiver_without_queue() -> Talk {
 #[test]
 fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its_probe_stood_still() {
     assert_eq!(gaps(&arriving(beside_receiver(), 450, 500, 200.0)), [(Cause::RemoteHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_has_not_measured_yet_that_the_queue_is_gone_waits_as_long_as_with_it() {
+    // A loop of 60 ms until 519 ms, and of 20 ms for the twenty segments before the silence.
+    let drained = |queue: i32| {
+        let queued = (450..520).fold(beside_receiver(), |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, due, due - 10.0, due - f64::from(queue))
+        });
+        gaps(&arriving(arriving(queued, 520, 540, 0.0), 540, 590, 100.0))
+    };
+    assert_eq!(drained(20), [(Cause::RemoteHostStall, 101)]);
+    assert_eq!(drained(60), [(Cause::HostOrPath, 101)]);
 }
 
 #[test]
@@ -458,6 +560,11 @@ fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_th
     assert_eq!(gaps(&unacknowledged(690.0)), [(Cause::LocalHostStall, 240)]);
     // Half a second of delay is allowed, 200 ms are usual.
     assert_eq!(gaps(&unacknowledged(600.0)), [(Cause::HostOrPath, 150)]);
+    // So does the last segment of a transfer, if it waited as long.
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let last = |made: f64| arrives(beside_receiver().client(450.0, sent.clone()), 451, 690.0, made, 431.0);
+    assert_eq!(gaps(&last(441.0)), [(Cause::LocalHostStall, 240)]);
+    assert_ne!(gaps(&last(680.0))[0].0, Cause::LocalHostStall);
 }
 
 #[test]
@@ -530,6 +637,24 @@ fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_
     assert_eq!(gaps(&probed(560.0, 430))[0], (Cause::RemoteHostStall, 111));
     assert_eq!(gaps(&probed(500.0, 430))[0], (Cause::TailProbe, 51));
     assert_ne!(gaps(&probed(560.0, 449))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_timeout_that_wakes_with_old_acknowledgements_is_one_of_a_sender_that_stood_still() {
+    // It sends again what has arrived long since; then, as if it had heard more meanwhile, other data.
+    let next_echoes = |heard: u32, after: f64| {
+        let repeat =
+            |n: i64, at: f64, heard: u32| segment(n).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
+        let timeout = beside_receiver().client(690.0, repeat(380, 690.0, 430));
+        let answered = timeout.server(690.05, ack(400_000).sack(380_000, 381_000));
+        let next = answered.client(690.0 + after, repeat(390, 690.0 + after, heard));
+        gaps(&next.client(690.1 + after, repeat(391, 690.0 + after, heard)))[0]
+    };
+    assert_eq!(next_echoes(440, 0.5), (Cause::RemoteHostStall, 241));
+    // Nothing newer, or only later; or it is the answer to the timeout: then what was lost is what it waited for.
+    assert_eq!(next_echoes(430, 0.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(440, 3.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(690, 0.5), (Cause::Timeout, 241));
 }
 
 #[test]

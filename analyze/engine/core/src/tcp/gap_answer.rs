@@ -4,7 +4,7 @@
 use super::connection::Connection;
 use super::gap_backlog::{LEAST_BYTES, PathRate, rate_at_sender};
 use super::gap_evidence::{Burst, Return};
-use super::gap_watch::{GapWatch, Inside, SILENCE_NS};
+use super::gap_watch::{GapWatch, Inside, SILENCE_NS, oldest_age_ns};
 use super::sequence::{serial_difference, unwrap};
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
@@ -29,6 +29,8 @@ pub(super) struct Heard {
     pub(super) time_ns: i64,
     pub(super) first_tsval: u32,
     pub(super) answer: Return,
+    /// Nothing has come after the first packet.
+    pub(super) alone: bool,
     /// Acknowledged before it in any way, cumulatively or selectively (RFC 2018).
     pub(super) acknowledged_before: u64,
     /// When it was last heard, and since when without a pause; acknowledged before that.
@@ -71,6 +73,7 @@ impl Connection {
             if silence_ns > inside.silence_ns {
                 (inside.silence_ns, inside.silence_start_ns) = (silence_ns, silence_start_ns);
                 inside.outstanding_bytes = max - una;
+                inside.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
             }
         }
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
@@ -97,6 +100,7 @@ impl Connection {
                 watch.heard = Some(Heard {
                     time_ns: packet.time_ns,
                     first_tsval: packet.tsval,
+                    alone: true,
                     acknowledged_before,
                     last_ns: packet.time_ns,
                     burst_start_ns: packet.time_ns,
@@ -116,7 +120,7 @@ impl Connection {
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
                             .map(|probe| serial_difference(packet.tsecr, probe) < 0),
-                        reports_disorder: probed && reports_disorder(packet, bytes),
+                        reports_disorder: probed && reports_disorder(packet, bytes, watch.timer_sequence),
                         after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
                         ..Return::default()
                     },
@@ -160,11 +164,27 @@ impl GapWatch {
 
 impl Heard {
     fn add(&mut self, time_ns: i64, timestamps_ns: Option<i64>) {
+        self.leave_out_first(time_ns, timestamps_ns);
         if time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS {
             let burst = &mut self.answer.burst;
             burst.packets = burst.packets.saturating_add(1);
             burst.span_ns = time_ns.saturating_sub(self.time_ns);
             burst.timestamps_ns = timestamps_ns;
+        }
+    }
+
+    /// A host may stop between making a packet and sending it: on waking that comes first, though it answers nothing that
+    /// came meanwhile. It was alone if the next one, the second after the silence, was made after most of that.
+    fn leave_out_first(&mut self, time_ns: i64, made_ns: Option<i64>) {
+        let answer = &mut self.answer;
+        let was_alone = std::mem::replace(&mut self.alone, false);
+        if let (true, Some(true), Some(first_ns), Some(made_ns)) =
+            (was_alone, answer.was_held(), answer.timestamps_ns, made_ns)
+        {
+            let jump_ns = made_ns.saturating_sub(time_ns.saturating_sub(self.time_ns));
+            if jump_ns > answer.silence_ns / 2 {
+                answer.timestamps_ns = Some(first_ns.saturating_add(jump_ns));
+            }
         }
     }
 
@@ -196,7 +216,15 @@ impl Heard {
     }
 }
 
-/// It has SACK blocks.
-fn reports_disorder(packet: &Packet, bytes: &[u8]) -> bool {
-    packet.options & option_bits::OTHERS != 0 && !Options::of_packet(packet, bytes).sack.as_slice().is_empty()
+/// It has SACK blocks, and what a timer has sent from `sequence` on arrived: in loss recovery all have them.
+fn reports_disorder(packet: &Packet, bytes: &[u8], sequence: u32) -> bool {
+    if packet.options & option_bits::OTHERS == 0 {
+        return false;
+    }
+    let options = Options::of_packet(packet, bytes);
+    let blocks = options.sack.as_slice();
+    let acknowledged = serial_difference(packet.acknowledgement, sequence) > 0;
+    let in_block =
+        |&(left, right): &(u32, u32)| serial_difference(sequence, left) >= 0 && serial_difference(right, sequence) > 0;
+    !blocks.is_empty() && (acknowledged || blocks.iter().any(in_block))
 }

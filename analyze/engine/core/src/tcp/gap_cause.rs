@@ -97,7 +97,7 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         clock_step,
         probe_of_the_receiver,
         held_back_data,
-        late_probe,
+        late_timer,
         deaf_sender,
         held_back_answer,
         unanswered,
@@ -155,9 +155,10 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
         _ if evidence.receiver_ran_meanwhile() => (Cause::PathHold, 0.8),
         (true, true) => (Cause::LocalHostStall, 0.9),
-        // Only with what came meanwhile: a host that sleeps beside the capture owes an answer, too.
-        (true, false) if evidence.ending == Ending::NewData && evidence.data_burst.packets >= 3 => {
-            (Cause::LocalHostStall, 0.75)
+        // Only if new data waited: a host that sleeps beside the capture owes an answer, too. At the end of a transfer that may be
+        // a single packet.
+        (true, false) if evidence.ending == Ending::NewData => {
+            (Cause::LocalHostStall, if evidence.data_burst.packets >= 3 { 0.75 } else { 0.65 })
         }
         (false, true) => (Cause::LocalHostStall, 0.65),
         _ => (Cause::HostOrPath, 0.6),
@@ -165,14 +166,16 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 }
 
 /// Away from the sender: a probe of what had been acknowledged long since, sent later than it was due, by a sender that had
-/// not taken in any of those acknowledgements and had more to send: its timers did not run on time either.
-fn late_probe(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+/// not taken in any of those acknowledgements and had more to send: its timers did not run on time either. Or a probe or
+/// timeout only a little late, right after which the sender has taken them in.
+fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let late = !evidence.beside_sender()
         && evidence.ending == Ending::TailProbe
         && evidence.outstanding_bytes == 0
         && evidence.timers_before == 0
         && evidence.was_deaf();
-    late.then_some((Cause::RemoteHostStall, 0.7))
+    let woke = !evidence.beside_sender() && evidence.outstanding_bytes == 0 && evidence.deaf_timer_woke();
+    (late || woke).then_some((Cause::RemoteHostStall, 0.7))
 }
 
 /// Away from the sender: it goes on with data that answers old acknowledgements, though newer ones must have reached it
@@ -201,6 +204,11 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
     Some(if evidence.sender_ran() || (evidence.is_probe_with_new_data() && !evidence.woke_with_answer()) {
         (Cause::PathHold, 0.9)
+    } else if evidence.timer_woke_with_answer()
+        && !evidence.timer_is_overdue()
+        && GapEvidence::is_backlog(&answer.burst)
+    {
+        (Cause::LocalHostStall, if answer.timestamps_ns.is_some() { 0.7 } else { 0.6 })
     } else if !evidence.timer_is_overdue() || answer.timestamps_ns.is_none() {
         // Without timestamps it may be the answers to one burst.
         (Cause::HostOrPath, 0.6)

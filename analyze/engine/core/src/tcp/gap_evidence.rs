@@ -73,7 +73,7 @@ pub struct Return {
     /// It echoes a timestamp older than the sender's last probe or timeout: what it answers was sent before. None without
     /// timestamps or probe.
     pub older_than_probe: Option<bool>,
-    /// It reports a segment as received twice, or beyond a hole (RFC 2883, RFC 2018): it answers a probe or timeout.
+    /// It reports what the probe or timeout has sent as received, twice or beyond a hole (RFC 2883, RFC 2018): it answers that.
     pub reports_disorder: bool,
     /// How long after the sender's last probe or timeout it came.
     pub after_probe_ns: Option<i64>,
@@ -98,6 +98,8 @@ pub struct GapEvidence {
     pub since_answer_ns: Option<i64>,
     /// Not acknowledged during the silence, bytes.
     pub outstanding_bytes: u64,
+    /// Beside the sender: how long before the silence the oldest segment of that was sent. None if it was sent more than once.
+    pub oldest_age_ns: Option<i64>,
     /// Payload of a full segment.
     pub segment_bytes: u64,
     /// Loss recovery is going on, or losses are reported.
@@ -112,6 +114,8 @@ pub struct GapEvidence {
     pub round_trip_ns: Option<i64>,
     /// See above.
     pub deviation_ns: i64,
+    /// Away from the sender: by so much longer it was lately. What the sender knows of it lags a round trip behind.
+    pub queue_before_ns: i64,
     /// The sender uses SACK, and with it tail loss probes.
     pub sack: bool,
     /// Probes and timeouts of the sender since the receiver was last heard, this gap's ending not among them.
@@ -138,6 +142,9 @@ pub struct GapEvidence {
     pub echo_behind_ns: Option<i64>,
     /// Beside the receiver: what came with the end of the gap is more than the path can have carried since.
     pub data_beyond_path: bool,
+    /// Away from the sender: with the packet that ended the gap it sent others, which echo newer timestamps than that one, though
+    /// none that the receiver made since.
+    pub echoes_move_on: bool,
 }
 
 /// Capture and kernel do not stamp at the same instant.
@@ -146,8 +153,12 @@ pub(super) const JITTER_NS: i64 = 1_000_000;
 const SHORTEST_WAIT_NS: i64 = 15_000_000;
 /// Or less than this share of the silence.
 const WAIT_SHARE: f64 = 0.3;
-/// Longest timer that Linux' timer wheel keeps to a tick; longer ones fire up to an eighth late.
-const EXACT_TIMER_NS: i64 = 250_000_000;
+/// Ticks in a second of the kernels in use (Linux `CONFIG_HZ`).
+const TICK_RATES: [i64; 4] = [100, 250, 300, 1000];
+/// Linux' timer wheel keeps so many ticks to the tick. Eight times as many it keeps to eight, and so on
+/// (`kernel/time/timer.c`, `LVL_START` and `LVL_GRAN`).
+const EXACT_TICKS: i64 = 63;
+const WHEEL_LEVELS: u32 = 8;
 /// A tick of a slow clock and the time to act on it.
 const TIMER_TICKS_NS: i64 = 12_000_000;
 /// Linux' least variance term of the timeout (`TCP_RTO_MIN`); added to the probe's time when one segment is outstanding.
@@ -208,14 +219,17 @@ impl GapEvidence {
 
     /// Away from the sender: it had more than a segment outstanding, took in no acknowledgements, and let its timer pass.
     pub(super) fn was_deaf(&self) -> bool {
+        self.ignores_echoes() && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
+    }
+
+    /// Away from the sender: it had more than a segment outstanding, and had taken in no acknowledgements.
+    fn ignores_echoes(&self) -> bool {
         // Of a single segment the acknowledgement may be delayed: the probe waits longer (RFC 8985 section 7.2).
         let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
         // What is long without an echo counts as heard once the receiver speaks again: then the flow before tells.
         let spoke_late = self.before_silence_ns > PROBE_TICKS_NS;
         let in_a_flow = spoke_late && self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
-        (several || in_a_flow)
-            && self.echo_is_stale() == Some(true)
-            && self.sender_clock_ns.is_some_and(|clock| self.is_past_timer(clock))
+        (several || in_a_flow) && self.echo_is_stale() == Some(true)
     }
 
     pub(super) fn two_segments_outstanding(&self) -> bool {
@@ -227,7 +241,7 @@ impl GapEvidence {
         // Acknowledgements that it has not taken in were on the way when it last sent: that, too, is a round trip, with all
         // queues.
         let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
-        let round_trip = self.round_trip_ns?.max(on_the_way);
+        let round_trip = self.round_trip_ns?.saturating_add(self.queue_before_ns).max(on_the_way);
         let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
         if !self.sack || self.recovering || self.timers_before > 0 {
             // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
@@ -235,6 +249,17 @@ impl GapEvidence {
             return Some(timeout.saturating_mul(1 << doublings));
         }
         Some(self.probe_after_ns(round_trip).min(timeout))
+    }
+
+    /// When that timer is due at the earliest. A probe waits no longer than the timeout, which runs from when the oldest
+    /// segment was sent (RFC 8985 section 7.2 `TCP_RTO_expiration`, Linux `tcp_rto_delta_us`).
+    pub(super) fn timer_earliest_ns(&self) -> Option<i64> {
+        let due = self.timer_due_ns()?;
+        let timeout = self.round_trip_ns?.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
+        let is_probe = self.beside_sender() && self.sack && !self.recovering && self.timers_before == 0;
+        let left = self.oldest_age_ns.filter(|_| is_probe).map(|age| timeout.saturating_sub(age));
+        // If that has passed already, the kernel knows another timeout.
+        Some(left.filter(|&left| left > PROBE_TICKS_NS).map_or(due, |left| due.min(left)))
     }
 
     /// When a probe is due that is not kept from being one by loss recovery (RFC 8985 section 7.2).
@@ -264,8 +289,8 @@ impl GapEvidence {
 
     pub(super) fn is_past_timer(&self, time_ns: i64) -> bool {
         // The kernel's smoothed round trip is not ours, the less so the more it varies.
-        let late = |due: i64| if due > EXACT_TIMER_NS { due / 8 } else { 0 } + 2 * self.deviation_ns + TIMER_TICKS_NS;
-        self.timer_due_ns().is_some_and(|due| time_ns > due + late(due))
+        let late = |due: i64| wheel_lateness_ns(due) + 2 * self.deviation_ns + TIMER_TICKS_NS;
+        self.timer_due_ns().is_some_and(|due| time_ns > due.saturating_add(late(due)))
     }
 
     /// Acknowledgements should have come by now, if they were delayed no longer than this.
@@ -295,6 +320,31 @@ impl GapEvidence {
         self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= 2 * JITTER_NS)
     }
 
+    /// A timer that fired later than it was due, though no later than that of a coarse clock, and right with it the sender took
+    /// in what had waited. That a path gives out what it held at the very moment of the timer would be a chance of one
+    /// millisecond; who wakes does both at once.
+    pub(super) fn timer_woke_with_answer(&self) -> bool {
+        let at_once = self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= JITTER_NS);
+        at_once
+            && self.timers_before == 0
+            && (self.is_timer() || self.is_probe_with_new_data())
+            && self.is_later_than_due(self.silence_ns)
+    }
+
+    /// The same away from the sender, by what it echoes: it had not heard anything for long when its timer fired, and had right
+    /// after it, before the receiver could answer.
+    pub(super) fn deaf_timer_woke(&self) -> bool {
+        self.is_timer()
+            && self.timers_before == 0
+            && self.echoes_move_on
+            && self.ignores_echoes()
+            && self.sender_clock_ns.is_some_and(|clock| self.is_later_than_due(clock))
+    }
+
+    fn is_later_than_due(&self, time_ns: i64) -> bool {
+        self.timer_due_ns().is_some_and(|due| time_ns > due.saturating_add(TIMER_TICKS_NS))
+    }
+
     fn is_timer(&self) -> bool {
         matches!(self.ending, Ending::Timeout | Ending::TailProbe)
     }
@@ -307,7 +357,7 @@ impl GapEvidence {
     /// New data, alone, when a probe was due: that is what a probe looks like while there is data to send (RFC 8985
     /// section 7.3).
     pub(super) fn is_probe_with_new_data(&self) -> bool {
-        let due = self.timer_due_ns().unwrap_or(i64::MAX);
+        let due = self.timer_earliest_ns().unwrap_or(i64::MAX);
         self.beside_sender()
             && self.ending == Ending::NewData
             && self.sack
@@ -352,6 +402,31 @@ impl Return {
     }
 }
 
+/// By how much a timer of this length may fire late, a tick or so aside, on the coarsest wheel in use.
+fn wheel_lateness_ns(timer_ns: i64) -> i64 {
+    let late = |rate: i64| {
+        let tick_ns = 1_000_000_000 / rate;
+        let ticks = timer_ns / tick_ns;
+        let level = (0..WHEEL_LEVELS).find(|level| ticks < EXACT_TICKS << (3 * level)).unwrap_or(WHEEL_LEVELS);
+        if level == 0 { 0 } else { tick_ns << (3 * level) }
+    };
+    TICK_RATES.into_iter().map(late).max().unwrap_or(0)
+}
+
 fn is_held(waited_ns: i64, silence_ns: i64) -> bool {
     waited_ns >= SHORTEST_WAIT_NS && waited_ns as f64 >= WAIT_SHARE * silence_ns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_as_late_as_the_coarsest_timer_wheel_makes_it() {
+        let late_ms = |timer_ms: i64| wheel_lateness_ns(timer_ms * 1_000_000) / 1_000_000;
+        // Eight ticks instead of one from 63 ms on (1000 a second), 210 ms (300), 252 ms (250), 630 ms (100).
+        assert_eq!([0, 60, 100, 215, 260, 500, 560, 640, 1600].map(late_ms), [0, 0, 8, 26, 32, 32, 64, 80, 80]);
+        assert!((1..100_000).all(|timer_ms| late_ms(timer_ms) <= timer_ms / 7));
+        assert!(wheel_lateness_ns(i64::MAX) > 0 && wheel_lateness_ns(-1) == 0);
+    }
 }

@@ -15,6 +15,9 @@ pub(super) struct Pending {
     pub(super) gap: Gap,
     pub(super) end_ns: i64,
     pub(super) end_tsval: u32,
+    pub(super) end_tsecr: u32,
+    /// The receiver's last timestamp by then.
+    pub(super) heard_tsval: Option<u32>,
     pub(super) evidence: GapEvidence,
     /// Judged only when the receiver is heard.
     pub(super) awaits_answer: bool,
@@ -32,7 +35,7 @@ impl Pending {
 
     pub(super) fn answered_by(&self, heard: &Heard) -> bool {
         self.evidence.answer.is_some_and(|answer| {
-            answer.silence_ns == heard.answer.silence_ns && answer.timestamps_ns == heard.answer.timestamps_ns
+            answer.silence_ns == heard.answer.silence_ns && answer.outstanding_bytes == heard.answer.outstanding_bytes
         })
     }
 
@@ -41,7 +44,9 @@ impl Pending {
         let probe = self.evidence.ending != Ending::NewData || self.evidence.data_burst.packets <= 1;
         match self.evidence.answer {
             Some(answer) => {
-                let settled = answer.was_held() == Some(true) || answer.acknowledges_most();
+                // A single old packet may be one that was on its way out when its host stopped.
+                let held = answer.was_held() == Some(true) && answer.burst.packets > 1;
+                let settled = held || answer.acknowledges_most();
                 over && time_ns.saturating_sub(heard_ns) > if settled { LOOK_AHEAD_NS } else { ANSWER_NS }
             }
             None => over && !(self.awaits_answer && probe),

@@ -27,7 +27,7 @@ use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
-use super::sequence::unwrap;
+use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
@@ -71,6 +71,7 @@ pub(super) struct Inside {
     pub(super) silence_ns: i64,
     pub(super) silence_start_ns: i64,
     pub(super) outstanding_bytes: u64,
+    pub(super) oldest_age_ns: Option<i64>,
     /// Window-limited time counted when the pause began.
     pub(super) limited_base_ns: i64,
     pub(super) unseen: bool,
@@ -86,6 +87,8 @@ pub struct GapWatch {
     pub(super) timers: u32,
     pub(super) timer_ns: i64,
     pub(super) timer_tsval: Option<u32>,
+    /// First sequence number that it sent.
+    pub(super) timer_sequence: u32,
     last_gap_ns: i64,
     last_gap_end_ns: i64,
     /// Highest position sent by then.
@@ -166,6 +169,10 @@ impl Connection {
             }
             let burst = &mut pending.evidence.data_burst;
             burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+            let at_once = within_ns.max(burst.timestamps_ns.unwrap_or(i64::MAX)) <= TOGETHER_NS;
+            pending.evidence.echoes_move_on |= at_once
+                && serial_difference(packet.tsecr, pending.end_tsecr) > 0
+                && pending.heard_tsval.is_some_and(|heard| serial_difference(packet.tsecr, heard) <= 0);
             if pending.awaits_answer && pending.evidence.answer.is_some() {
                 continue; // The answer brought it.
             }
@@ -215,15 +222,19 @@ impl Connection {
         let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
         let limited_until = live.view.limited_until_ns(packet.time_ns);
         let limited_now = live.view.is_limited_now();
+        let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
         let last = live.last_data;
+        let silence_start = before_ns.max(start_ns);
+        let oldest_now_ns = oldest_age_ns(live, una, silence_start);
         let watch = live.watch.get_or_insert_default();
         let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
-        let silence_start = before_ns.max(start_ns);
         let silence_ns = packet.time_ns.saturating_sub(silence_start);
         let in_the_middle = inside.filter(|inside| inside.silence_ns > silence_ns);
-        let (silence_ns, silence_start, outstanding_bytes) = match in_the_middle {
-            Some(inside) => (inside.silence_ns, inside.silence_start_ns, inside.outstanding_bytes),
-            None => (silence_ns, silence_start, outstanding_now),
+        let (silence_ns, silence_start, outstanding_bytes, oldest_age_ns) = match in_the_middle {
+            Some(inside) => {
+                (inside.silence_ns, inside.silence_start_ns, inside.outstanding_bytes, inside.oldest_age_ns)
+            }
+            None => (silence_ns, silence_start, outstanding_now, oldest_now_ns),
         };
         // The answers that came before the end of the gap have changed what the sender knows.
         let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
@@ -257,6 +268,7 @@ impl Connection {
             answers_inside: inside.map_or(0, |inside| inside.answers),
             since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
             outstanding_bytes,
+            oldest_age_ns,
             segment_bytes: full,
             recovering,
             last_full: u64::from(last.length) >= full.max(1),
@@ -264,6 +276,7 @@ impl Connection {
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
             deviation_ns,
+            queue_before_ns: queue_before_ns.min(LONGEST_ROUND_TRIP_NS),
             sack,
             timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
             sender_clock_ns,
@@ -278,6 +291,7 @@ impl Connection {
             outstanding_to_sender_bytes,
             echo_behind_ns,
             data_beyond_path: false,
+            echoes_move_on: false,
         }
     }
 
@@ -315,9 +329,10 @@ impl Connection {
         };
         let may_be_probe = evidence.ending == Ending::NewData
             && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
-            && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_due_ns().unwrap_or(i64::MAX) as f64;
+            && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
         let by_timer = matches!(evidence.ending, Ending::Timeout | Ending::TailProbe)
             || (may_be_probe && evidence.outstanding_bytes > 0);
+        let heard_tsval = self.halves[1 - side].live.as_deref().and_then(|live| live.clock.newest());
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
         let path =
@@ -332,6 +347,8 @@ impl Connection {
             gap,
             end_ns: packet.time_ns,
             end_tsval: packet.tsval,
+            end_tsecr: packet.tsecr,
+            heard_tsval,
             awaits_answer: by_timer && evidence.place == Place::Sender,
             evidence,
         };
@@ -396,6 +413,7 @@ impl GapWatch {
     fn fired(&mut self, packet: &Packet) {
         self.timers = self.timers.saturating_add(1);
         self.timer_ns = packet.time_ns;
+        self.timer_sequence = packet.sequence;
         self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
     }
 }
@@ -412,6 +430,11 @@ fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
 /// Times that a file makes up may be centuries apart: round trips are kept small enough to be added and multiplied.
 fn bounded(round_trip_ns: Option<i64>, deviation_ns: i64) -> (Option<i64>, i64) {
     (round_trip_ns.map(|time_ns| time_ns.min(LONGEST_ROUND_TRIP_NS)), deviation_ns.min(LONGEST_ROUND_TRIP_NS))
+}
+
+/// How long before `time_ns` the oldest outstanding segment was sent; none if that happened more than once.
+pub(super) fn oldest_age_ns(live: &Live, una: u64, time_ns: i64) -> Option<i64> {
+    live.segments.sent_once_ns(una).map(|sent_ns| time_ns.saturating_sub(sent_ns).max(0))
 }
 
 /// The gap by the timestamps of the data's sender.

@@ -82,6 +82,8 @@ pub struct SenderView {
     round_max_flight: u64,
     /// Shortest loop in it, [`SenderView::NEVER`] without one.
     round_least_loop_ns: i64,
+    /// Longest loop in it, and in the round before: what the sender has measured lags a round trip behind what passes here.
+    longest_loops_ns: [i64; 2],
     /// The latest long silences, a ring.
     silences: [Silence; MOST_SILENCES],
     silence_count: usize,
@@ -129,6 +131,7 @@ impl Default for SenderView {
             round_target: 0,
             round_max_flight: 0,
             round_least_loop_ns: Self::NEVER,
+            longest_loops_ns: [0; 2],
             silences: Default::default(),
             silence_count: 0,
         }
@@ -195,6 +198,7 @@ impl SenderView {
             }
             self.recent_loop_ns = taken_ns.max(self.loop_ns);
             self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
+            self.longest_loops_ns[1] = self.longest_loops_ns[1].max(self.recent_loop_ns);
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
             self.set_pace(self.recent_loop_ns as f64);
@@ -227,6 +231,7 @@ impl SenderView {
         }
         self.recent_loop_ns = taken_ns.max(self.loop_ns);
         self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
+        self.longest_loops_ns[1] = self.longest_loops_ns[1].max(self.recent_loop_ns);
         self.set_pace(self.recent_loop_ns as f64);
         Some(taken_ns)
     }
@@ -411,6 +416,7 @@ impl SenderView {
     /// progress, made longer.
     pub fn begin_round(&mut self, afresh: bool) {
         self.round_target = self.sent.max(self.acknowledged + 1);
+        self.longest_loops_ns = [self.longest_loops_ns[1], self.recent_loop_ns];
         if afresh {
             self.max_flight = self.max_flight.max(self.round_max_flight);
             self.round_max_flight = self.flight;
@@ -485,6 +491,12 @@ impl SenderView {
     /// The round trip between capture point and sender as data showed it last, queues included.
     pub fn recent_loop_ns(&self) -> i64 {
         self.recent_loop_ns
+    }
+
+    /// By how much longer it was in this round or the one before: the sender's own measurements may be as old.
+    pub fn queue_before_ns(&self) -> i64 {
+        let [before, now] = self.longest_loops_ns;
+        before.max(now).saturating_sub(self.recent_loop_ns).max(0)
     }
 
     /// Time in which data was in flight, nanoseconds.

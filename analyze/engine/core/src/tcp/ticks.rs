@@ -17,6 +17,10 @@ const SHORTEST_PROVISIONAL_BASE_NS: i64 = 40_000_000;
 const FEW_TICKS: u32 = 5;
 /// What queues and scheduling may add to the time over which the rate is estimated.
 const JITTER_NS: f64 = 10_000_000.0;
+/// While a queue grows, as in slow start, a clock seems slower than it is by this share of a known rate at most. Enough to say how
+/// long a pause was; after a second no queue slows it so much any more.
+const SLOWER_BEHIND_QUEUE: f64 = 0.35;
+const LONGEST_QUEUE_GROWTH_NS: i64 = 1_000_000_000;
 
 /// TSval against capture time, for one direction.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +70,9 @@ impl TimestampClock {
 
     /// Time between two TSvals by the side's own clock; none if its rate is not known.
     pub fn between_ns(&self, from: u32, to: u32) -> Option<i64> {
-        let tick_ns = self.tick_ns.or_else(|| estimate(self.first?, self.last, SHORTEST_PROVISIONAL_BASE_NS))?;
+        let tick_ns = self
+            .tick_ns
+            .or_else(|| estimate(self.first?, self.last, SHORTEST_PROVISIONAL_BASE_NS, SLOWER_BEHIND_QUEUE))?;
         Some((f64::from(serial_difference(to, from)) * tick_ns) as i64)
     }
 
@@ -82,7 +88,7 @@ impl TimestampClock {
             return None;
         };
         if self.tick_ns.is_none() {
-            self.tick_ns = estimate(first, previous, SHORTEST_BASE_NS);
+            self.tick_ns = estimate(first, previous, SHORTEST_BASE_NS, 0.0);
             let few_ticks = self.tick_ns.map_or(0, |tick_ns| (SMALLEST_STEP_NS as f64 / tick_ns) as u32);
             self.few_ticks = few_ticks.max(FEW_TICKS);
         }
@@ -93,8 +99,9 @@ impl TimestampClock {
     }
 }
 
-/// Nanoseconds per tick between two packets at least so far apart, if it is one of the known rates within 10 % and what jitter adds.
-fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64) -> Option<f64> {
+/// Nanoseconds per tick between two packets at least so far apart, if it is one of the known rates within 10 % and what jitter adds,
+/// or slower than it by the share `slower` at most.
+fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64, slower: f64) -> Option<f64> {
     let elapsed = last.0.checked_sub(first.0)?;
     if elapsed < shortest_base_ns {
         return None;
@@ -105,7 +112,9 @@ fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64) -> Optio
     }
     let rate = f64::from(ticks) * 1e9 / elapsed as f64;
     let tolerance = 0.1 + JITTER_NS / elapsed as f64;
-    KNOWN_RATES.into_iter().find(|known| (rate / known - 1.0).abs() < tolerance).map(|known| 1e9 / known)
+    let slower = if elapsed < LONGEST_QUEUE_GROWTH_NS { slower } else { 0.0 };
+    let fits = |known: &f64| (1.0 - tolerance.max(slower)..1.0 + tolerance).contains(&(rate / known));
+    KNOWN_RATES.into_iter().find(fits).map(|known| 1e9 / known)
 }
 
 #[cfg(test)]
@@ -150,6 +159,8 @@ mod tests {
             [None, Some(100), None, Some(100)]
         );
         assert_eq!(young(60, 600), None);
+        // Behind a growing queue it seems slow, though not for long.
+        assert_eq!([young(300, 760), young(300, 190), young(2000, 760)], [Some(76), Some(76), None]);
     }
 
     fn steady(clock: &mut TimestampClock, count: i64, step_ns: i64) -> Vec<i64> {
