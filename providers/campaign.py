@@ -130,6 +130,7 @@ class _Run:
         status, unfinished, host = COMPLETE, True, None
         try:
             place = self._set_up(service)
+            service.close()  # else its connections end when the service is tired of them, within a transaction
             host = self._begin_host_record(place)
             self._display.started(self._order.plan, self._folder.path, place.endpoint, self._expected_charge())
             self._all_pairs(place)

@@ -1,6 +1,7 @@
 """Where downloads go: nowhere, but counted and digested, so that the disk is no part of what is measured.
 
-What is large is digested by a thread beside the one that reads, so that a fast network does not wait for SHA-256.
+What is large is digested by a thread beside the one that reads, so that a fast network does not wait for SHA-256: not
+within an object and, where an SDK hands over a whole object at its end, not before the next one either (`end`).
 """
 
 import hashlib
@@ -33,6 +34,14 @@ class DigestSink:
         self.size_bytes += len(data)
         self._written(len(data))
         return len(data)
+
+    def end(self) -> bool:
+        """Nothing more comes. Returns whether the thread still has work, for which `sha256` would wait."""
+        if self._waiting and self._portion:
+            self._hand_over()
+        while self._waiting and self._waiting[0].done():
+            self._waiting.popleft().result()
+        return bool(self._waiting)
 
     def sha256(self) -> str:
         """Of all that came, in hexadecimal."""

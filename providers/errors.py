@@ -70,6 +70,8 @@ _REMEDIES = {
     ErrorKind.UNSUPPORTED: "this endpoint cannot do it: choose another option or service",
 }
 
+_NO_CA_FILE = "TLS CA certificate bundle"
+
 
 class ProvidersError(RuntimeError):
     """What keeps a benchmark from being done; the message is one line for a person."""
@@ -106,6 +108,8 @@ def transport_error(error: BaseException) -> ServiceError | None:
             return one
         if isinstance(one, ssl.SSLCertVerificationError):
             return ServiceError(ErrorKind.TLS_VERIFICATION, f"its certificate was refused: {_reason(one)}")
+        if isinstance(one, OSError) and _NO_CA_FILE in str(one):  # requests' words, before anything is sent
+            return ServiceError(ErrorKind.TLS_VERIFICATION, f"the certificate authorities are not there: {one}")
     for one in chain(error):
         if isinstance(one, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return ServiceError(ErrorKind.ENDPOINT_GONE, "the connection broke off")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
+from weakref import WeakKeyDictionary
 
 # Where the services put the id of a request.
 _ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")
@@ -108,6 +109,7 @@ class HttpObserver:
         self._seen: set[tuple[str, str]] = set()
         self._began: tuple[int, int] = (0, 0)
         self._metered = False
+        self._ends_of: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
         self._undo: list[Callable[[], None]] = []
         self.front_ends: dict[str, None] = {}
         """Addresses of all peers, in order of their first use."""
@@ -187,7 +189,7 @@ class HttpObserver:
         if self._meter is not None:
             self._meter.request(method)
         attempt = _Attempt(method, f"{connection.host}:{connection.port}{url}")
-        attempt.local, attempt.peer = _ends(connection)
+        attempt.local, attempt.peer = self._ends(connection)
         with self._lock:
             self._attempts.append(attempt)
             self._open[id(connection)] = attempt
@@ -208,7 +210,7 @@ class HttpObserver:
     def _getresponse(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
         attempt = self._open.pop(id(connection), None)
         if attempt is not None and attempt.peer is None:
-            attempt.local, attempt.peer = _ends(connection)
+            attempt.local, attempt.peer = self._ends(connection)
         response = original(connection, *args, **kwargs)
         if attempt is not None:
             attempt.first_byte_ns = time.time_ns()
@@ -228,6 +230,22 @@ class HttpObserver:
                 if id(connection) not in self._open:
                     self._attempts.append(_Attempt(failed_connect=True))
             raise
+
+    def _ends(self, connection: Any) -> tuple[str | None, str | None]:
+        """`addr:port` of this end and the other; None where there is no connection.
+
+        The kernel is asked once for each socket: every time it is, another thread may go first.
+        """
+        sock = getattr(connection, "sock", None)
+        if sock is None:
+            return None, None
+        try:
+            known = self._ends_of.get(sock)
+            if known is None:
+                known = self._ends_of[sock] = _shown(sock.getsockname()), _shown(sock.getpeername())
+        except (AttributeError, OSError, TypeError):  # closed meanwhile; or not what urllib3 has by itself
+            return None, None
+        return known
 
     def _wrap(self, owner: Any, name: str, wrapper: Callable[..., Any]) -> None:
         own = owner.__dict__.get(name)
@@ -253,14 +271,6 @@ def _retry_causes(attempts: list[_Attempt]) -> Counter[str]:
             causes[earlier.cause()] += 1
         last_of[attempt.key()] = attempt
     return causes
-
-
-def _ends(connection: Any) -> tuple[str | None, str | None]:
-    """`addr:port` of this end and the other; None where there is no connection."""
-    try:
-        return _shown(connection.sock.getsockname()), _shown(connection.sock.getpeername())
-    except (AttributeError, OSError):
-        return None, None
 
 
 def _shown(address: tuple[Any, ...]) -> str:

@@ -24,6 +24,7 @@ from providers.errors import ProvidersError
 _QUIET_S = 0.2
 _PATIENCE_S = 2.0
 _LOOK_EVERY_S = 0.02
+_MOST_STARTS = 3  # a neighbour's ARP may fall between the counters and the capture; twice in a row somebody is at work
 _BESIDES = "port 53 or icmp or icmp6 or arp"
 _COUNTERS = ("rx_packets", "rx_bytes", "tx_packets", "tx_bytes")
 
@@ -61,14 +62,16 @@ class Recording:
 
     def start(self) -> None:
         """Begin; every packet from now on is recorded. Raises `CaptureError`."""
-        quiet, last = self._wait_until_quiet()
-        if self._settings is not None and self._path is not None:
-            recorder = Recorder(self._settings, self._path)
-            recorder.start()
-            self._recorder = recorder
-        self._before = self._count()
-        same = last is not None and self._before is not None and last.values == self._before.values
-        self._quiet_before = quiet and same
+        for starts_left in reversed(range(_MOST_STARTS)):
+            quiet, last = self._wait_until_quiet()
+            self._recorder = self._started()
+            self._before = self._count()
+            same = _same(last, self._before)
+            self._quiet_before = quiet and same
+            if same or not quiet or not starts_left:
+                break
+            if self._recorder is not None:
+                self._recorder.stop()
 
     def stop(self) -> Recorded:
         """Wait for the last packets, and end."""
@@ -79,7 +82,7 @@ class Recording:
             interface = {
                 "name": self._interface,
                 "quiet_before": self._quiet_before,
-                "quiet_after": quiet,
+                "quiet_after": quiet and _same(after, self._count()),
                 "before": self._before.as_record(),
                 "after": after.as_record(),
             }
@@ -88,6 +91,13 @@ class Recording:
     def dropped(self) -> int:
         """Packets lost so far."""
         return 0 if self._recorder is None else self._recorder.dropped()
+
+    def _started(self) -> Recorder | None:
+        if self._settings is None or self._path is None:
+            return None
+        recorder = Recorder(self._settings, self._path)
+        recorder.start()
+        return recorder
 
     def _count(self) -> Counters | None:
         return None if self._interface is None else read_counters(self._interface)
@@ -109,6 +119,11 @@ class Recording:
             elif time.monotonic() - since_s >= _QUIET_S:
                 return True, now
         return False, last
+
+
+def _same(first: Counters | None, second: Counters | None) -> bool:
+    """Whether nothing passed between two readings."""
+    return first is not None and second is not None and first.values == second.values
 
 
 def read_counters(interface: str) -> Counters | None:

@@ -38,7 +38,7 @@ class Remover:
         left = outstanding(self.folder)
         if not left.objects and left.container is None and not unfinished:
             return []
-        error = self._in_session(lambda service: self._remove_all(service, list(left.objects), unfinished))
+        error = self._in_session(lambda service: self._remove_all(service, container, list(left.objects), unfinished))
         if error is not None and error.kind == ErrorKind.NO_SUCH_CONTAINER:
             self.journal.removed(list(left.objects))
             if left.container is not None:
@@ -47,14 +47,15 @@ class Remover:
         if error is None:
             return []
         left = outstanding(self.folder)
-        names = [
-            {"name": name, "reference": reference, "error": str(error)} for name, reference in left.objects.items()
-        ]
+        told = str(error)
+        if error.kind == ErrorKind.CONTAINER_NOT_EMPTY and error.remedy:  # unlike the others it is no passing trouble
+            told = f"{told}: {error.remedy}"
+        names = [{"name": name, "reference": reference, "error": told} for name, reference in left.objects.items()]
         if left.container is not None or not names:
-            names.append({"name": container, "reference": container, "error": str(error)})
+            names.append({"name": container, "reference": container, "error": told})
         return names
 
-    def _remove_all(self, service: Service, names: list[str], unfinished: bool) -> None:
+    def _remove_all(self, service: Service, own: str, names: list[str], unfinished: bool) -> None:
         if unfinished or names:
             service.login()
         known = outstanding(self.folder).objects
@@ -66,7 +67,7 @@ class Remover:
             if service.lists_at_once or unknown:
                 service.delete(list(service.own_objects(self.prefix)))
         container = outstanding(self.folder).container
-        if container is not None:
+        if container == own:
             service.remove_container()
             self.journal.removed_container(container)
 

@@ -58,6 +58,7 @@ class Transactor:
         self.observer.forget_connections()
         outcome, tally = Outcome({}), Tally()
         service: Service | None = None
+        mover: Mover | None = None
         start_ns, began_ns = time.time_ns(), time.perf_counter_ns()
         try:
             recording.start()
@@ -65,7 +66,8 @@ class Transactor:
                 service = self.build()  # recorded, as it may ask for credentials; not timed, as SDKs load slowly
             start_ns, began_ns = time.time_ns(), time.perf_counter_ns()
             self._login(service, tally)
-            self._move_all(service, job, tally)
+            mover = self._mover(service, job, tally)
+            self._move_all(mover, job)
         except KeyboardInterrupt:
             outcome.interrupted = True
         except CaptureError as error:
@@ -77,6 +79,8 @@ class Transactor:
             took_ns = time.perf_counter_ns() - began_ns
             if service is not None:
                 service.close()
+            if mover is not None:
+                mover.settle()  # neither the last transfer nor the end of its connection waits for a digest
             recorded = recording.stop()
         outcome.failed = outcome.hopeless or tally.last_error
         times = {"start_ns": start_ns, "end_ns": start_ns + took_ns, "duration_s": took_ns / 1e9}
@@ -95,9 +99,8 @@ class Transactor:
         finally:
             tally.login = self.observer.end()
 
-    def _move_all(self, service: Service, job: Job, tally: Tally) -> None:
-        """Object after object; raises the `ServiceError` after which the rest is not worth trying."""
-        mover = Mover(
+    def _mover(self, service: Service, job: Job, tally: Tally) -> Mover:
+        return Mover(
             service,
             self.error_of,
             self.observer,
@@ -108,6 +111,9 @@ class Transactor:
             job,
             tally,
         )
+
+    def _move_all(self, mover: Mover, job: Job) -> None:
+        """Object after object; raises the `ServiceError` after which the rest is not worth trying."""
         for number, item in enumerate(job.items, 1):
             if job.direction != UPLOAD and item.reference is None:
                 continue  # its upload failed, and is told of there
@@ -115,7 +121,7 @@ class Transactor:
             if error is None:
                 continue
             gone = error.kind == ErrorKind.ENDPOINT_GONE
-            if error.kind in HOPELESS or gone or tally.failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
+            if error.kind in HOPELESS or gone or mover.tally.failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
                 raise error
 
 

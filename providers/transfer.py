@@ -1,9 +1,14 @@
-"""One object on its way to a service or back: the call of the SDK, its digest checked, its line in the metadata log."""
+"""One object on its way to a service or back: the call of the SDK, its digest checked, its line in the metadata log.
+
+The digest of a large download is worked out beside the transfer of the next object, of which it takes no time; so is
+its check. At most one object waits for that (its bytes in memory meanwhile are those its SDK handed over last), lines
+are logged in the order of the transfers, and the times in a line are the transfer's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from capture.interruption import Interruption
@@ -11,7 +16,7 @@ from providers.digest_sink import DigestSink
 from providers.errors import ErrorKind, ServiceError
 from providers.exchanges import Exchange, HttpObserver
 from providers.plan import UPLOAD, Workload
-from providers.service import LocalFile, Service
+from providers.service import LocalFile, Service, Stored
 
 Record = dict[str, Any]
 DONE, WRITE_ERROR, READ_ERROR, FAILED = "done", "write_error", "read_error", "failed"
@@ -58,6 +63,17 @@ class Tally:
     last_error: ServiceError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Unchecked:
+    """A download that is over; its digest is not."""
+
+    number: int
+    item: Item
+    exchange: Exchange
+    sink: DigestSink
+    resumed: int
+
+
 @dataclass(slots=True)
 class Mover:
     """Moves the objects of one transaction."""
@@ -72,18 +88,25 @@ class Mover:
     """Hears the name and the reference of an object whose reference the service chose."""
     job: Job
     tally: Tally
+    _unchecked: _Unchecked | None = field(default=None, init=False)
 
     def move(self, number: int, item: Item) -> ServiceError | None:
-        """Upload or download one, and log it; returns what went wrong. Raises only `KeyboardInterrupt`."""
+        """Upload or download one, and log it; returns what went wrong with it or with the one that awaited its check.
+
+        Raises only `KeyboardInterrupt`. After the last one call `settle`.
+        """
         move = self._upload if self.job.direction == UPLOAD else self._download
         self.observer.begin(metered=True)
         try:
-            facts = move(item)
+            came = move(item)
         except KeyboardInterrupt:
-            self._log(number, item, self.observer.end(), _given_up(ServiceError(ErrorKind.OTHER, "interrupted")))
+            exchange = self.observer.end()
+            self.settle()
+            self._log(number, item, exchange, _given_up(ServiceError(ErrorKind.OTHER, "interrupted")))
             raise
         except Exception as trouble:  # noqa: BLE001 - every SDK has its own; `error_of` tells what it means
             exchange, error = self.observer.end(), self.error_of(trouble)
+            self.settle()
             facts = _given_up(error)
             if error.kind == ErrorKind.DIGEST:  # the service, or its SDK, compared and refused
                 facts = {**facts, "digest_ok": False, "outcome": self._mismatch}
@@ -91,26 +114,45 @@ class Mover:
             self.tally.last_error = ServiceError(error.kind, f"{item.name}: {error}", error.remedy)
             return self.tally.last_error
         exchange = self.observer.end()
-        return self._log(number, item, exchange, self._checked(item, facts))
+        if isinstance(came, Stored):
+            return self._log(number, item, exchange, self._checked(item, _stored(item, came)))
+        sink, resumed = came
+        digesting = sink.end()
+        earlier = self.settle()
+        self._unchecked = _Unchecked(number, item, exchange, sink, resumed)
+        return earlier if digesting else self.settle() or earlier
+
+    def settle(self) -> ServiceError | None:
+        """Wait for the digest of the object downloaded last, check and log it; returns what is wrong with it."""
+        one, self._unchecked = self._unchecked, None
+        if one is None:
+            return None
+        digest = one.sink.sha256()
+        facts = {
+            "digest": digest,
+            "digest_ok": digest == one.item.file.sha256,
+            "resumed": one.resumed,
+            "got": one.sink.size_bytes,
+        }
+        return self._log(one.number, one.item, one.exchange, self._checked(one.item, facts))
 
     @property
     def _mismatch(self) -> str:
         return WRITE_ERROR if self.job.direction == UPLOAD else READ_ERROR
 
-    def _upload(self, item: Item) -> Record:
+    def _upload(self, item: Item) -> Stored:
         with self.interruption.allowed():
             stored = self.service.upload(item.name, item.file)
         item.reference = stored.reference
         if stored.reference != item.name:
             self.created(item.name, stored.reference)
-        return {"digest": item.file.sha256, "service_digest": stored.service_digest, "digest_ok": stored.digest_ok}
+        return stored
 
-    def _download(self, item: Item) -> Record:
+    def _download(self, item: Item) -> tuple[DigestSink, int]:
         sink = DigestSink(self.listener.moved)
         with self.interruption.allowed():
             resumed = self.service.download(item.reference or item.name, sink)
-        digest = sink.sha256()
-        return {"digest": digest, "digest_ok": digest == item.file.sha256, "resumed": resumed, "got": sink.size_bytes}
+        return sink, resumed
 
     def _checked(self, item: Item, facts: Record) -> Record:
         """The SDK was content; whether we are, too."""
@@ -161,6 +203,10 @@ class Mover:
         tally.failed_in_a_row += 1
         tally.last_error = ServiceError(ErrorKind(line["error_kind"]), f"{line['name']}: {line['error']}")
         return tally.last_error
+
+
+def _stored(item: Item, stored: Stored) -> Record:
+    return {"digest": item.file.sha256, "service_digest": stored.service_digest, "digest_ok": stored.digest_ok}
 
 
 def _given_up(error: ServiceError) -> Record:

@@ -46,9 +46,13 @@ _KINDS: Mapping[str, ErrorKind] = {
     "ServerBusy": ErrorKind.THROTTLED,
     "OperationTimedOut": ErrorKind.SERVICE,
     "InsufficientStorage": ErrorKind.QUOTA,
+    "InvalidResourceName": ErrorKind.UNSUPPORTED,
+    "OutOfRangeInput": ErrorKind.UNSUPPORTED,
     "UnsupportedHeader": ErrorKind.UNSUPPORTED,
     "InvalidHeaderValue": ErrorKind.UNSUPPORTED,
 }
+_NAME_REMEDY = "give another name with --bucket (3 to 63 small letters, digits and single hyphens)"
+_REMEDIES: Mapping[str, str] = {"InvalidResourceName": _NAME_REMEDY, "OutOfRangeInput": _NAME_REMEDY}
 _BY_STATUS = {
     401: ErrorKind.CREDENTIALS,
     403: ErrorKind.ACCESS_DENIED,
@@ -229,10 +233,12 @@ def _answered(error: Any, text: str) -> ServiceError:
         return ServiceError(ErrorKind.CLOCK_SKEW, text)
     if code == "AuthorizationFailure" and "RequestTime" in details:
         return ServiceError(ErrorKind.CLOCK_SKEW, text)
+    if code == "AuthorizationFailure" and "failed to authenticate" in details:  # so does Azurite refuse a wrong key
+        return ServiceError(ErrorKind.CREDENTIALS, text)
     kind = _KINDS.get(code) or _BY_STATUS.get(status)
     if kind is None:
         kind = ErrorKind.SERVICE if status >= 500 else ErrorKind.OTHER
-    return ServiceError(kind, f"{text} ({code})" if code and code not in text else text)
+    return ServiceError(kind, f"{text} ({code})" if code and code not in text else text, _REMEDIES.get(code))
 
 
 def _account(target: Target, settings: dict[str, Any]) -> BlobServiceClient:
@@ -271,6 +277,6 @@ def _credential(account: str | None, parts: Mapping[str, str]) -> Any:
 def _no_credentials(text: str) -> ServiceError:
     return ServiceError(
         ErrorKind.CREDENTIALS,
-        text,
+        text.rstrip("."),
         "set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_KEY (or _SAS_TOKEN)",
     )

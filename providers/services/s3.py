@@ -73,8 +73,21 @@ KINDS: Mapping[str, ErrorKind] = {
     "429": ErrorKind.THROTTLED,
     "501": ErrorKind.UNSUPPORTED,
     "MethodNotAllowed": ErrorKind.UNSUPPORTED,
+    "InvalidBucketName": ErrorKind.UNSUPPORTED,
+    "InvalidLocationConstraint": ErrorKind.UNSUPPORTED,
+    "IllegalLocationConstraintException": ErrorKind.UNSUPPORTED,
+    "PermanentRedirect": ErrorKind.UNSUPPORTED,
     "BadDigest": ErrorKind.DIGEST,
     "InvalidDigest": ErrorKind.DIGEST,
+}
+
+_REGION_REMEDY = "name the region of the bucket with --region"
+_REMEDIES: Mapping[str, str] = {
+    "InvalidBucketName": "give another name with --bucket (3 to 63 small letters, digits and hyphens)",
+    "InvalidLocationConstraint": _REGION_REMEDY,
+    "IllegalLocationConstraintException": _REGION_REMEDY,
+    "PermanentRedirect": _REGION_REMEDY,
+    "AuthorizationHeaderMalformed": "check --region (S3 says which one it expected) and the credentials",
 }
 
 
@@ -283,6 +296,9 @@ def error_of(error: Exception) -> ServiceError:
     transport = transport_error(error)
     if transport is not None:
         return transport
+    if isinstance(error, exceptions.SSLError) and any(isinstance(one, FileNotFoundError) for one in found):
+        told = "AWS_CA_BUNDLE, REQUESTS_CA_BUNDLE or the profile's ca_bundle names a file that is not there"
+        return ServiceError(ErrorKind.TLS_VERIFICATION, told)
     if any(isinstance(one, exceptions.ConnectionError | exceptions.HTTPClientError) for one in found):
         return ServiceError(ErrorKind.ENDPOINT_GONE, text)
     return ServiceError(ErrorKind.OTHER, text)
@@ -296,7 +312,7 @@ def _answered(error: Any) -> ServiceError:
     kind = KINDS.get(code) or KINDS.get(str(status))
     if kind is None:
         kind = ErrorKind.SERVICE if status >= 500 else ErrorKind.OTHER
-    return ServiceError(kind, text)
+    return ServiceError(kind, text, _REMEDIES.get(code))
 
 
 def _code(error: Any) -> str:

@@ -5,6 +5,8 @@ The ETag of an object is its MD5. Credentials are those of the `swift` command: 
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +32,36 @@ _KINDS = {
     498: ErrorKind.THROTTLED,
     507: ErrorKind.QUOTA,
 }
+_FIRST_VERSION = frozenset({"1", "1.0"})
+# What the SDK quotes of an answer that is a page for a browser, cut off where it begins to say something.
+_PAGE = re.compile(r""" ?(\[first \d+ chars of response\] )?b(['"])<.*?\2(?= \(txn|$)""")
+_LOGIN_REMEDY = (
+    "check ST_AUTH, ST_USER and ST_KEY; or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, OS_PROJECT_NAME and the names of "
+    "both domains"
+)
+_PROJECT_REMEDY = "set OS_PROJECT_NAME or OS_PROJECT_ID"
+# What the SDK says of a login without the status of an answer, in small letters: the first that fits.
+_LOGINS: tuple[tuple[str, ErrorKind, str | None], ...] = (
+    ("have you specified a region", ErrorKind.UNSUPPORTED, "name a region that has it with --region (OS_REGION_NAME)"),
+    ("unknown auth_version", ErrorKind.UNSUPPORTED, "set OS_IDENTITY_API_VERSION to 3 or 2, ST_AUTH_VERSION to 1.0"),
+    ("ca certificate bundle", ErrorKind.TLS_VERIFICATION, None),
+    ("no project name", ErrorKind.CREDENTIALS, _PROJECT_REMEDY),
+    ("no tenant specified", ErrorKind.CREDENTIALS, _PROJECT_REMEDY),
+    (
+        "application credential",
+        ErrorKind.CREDENTIALS,
+        "check OS_APPLICATION_CREDENTIAL_ID and OS_APPLICATION_CREDENTIAL_SECRET",
+    ),
+    (
+        "authorization failed: ",
+        ErrorKind.UNSUPPORTED,
+        "check OS_AUTH_URL (https://HOST:5000/v3), OS_IDENTITY_API_VERSION and OS_USERNAME",
+    ),
+    ("auth", ErrorKind.CREDENTIALS, _LOGIN_REMEDY),
+    ("user", ErrorKind.CREDENTIALS, _LOGIN_REMEDY),
+)
+
+_UNKNOWN: tuple[ErrorKind, str | None] = (ErrorKind.OTHER, None)
 
 
 def build(target: Target) -> Service:
@@ -148,8 +180,13 @@ class Swift:
         """Swift keeps nothing of a PUT that was not finished."""
 
     def close(self) -> None:
-        """Close the session."""
+        """Close the session, and the connections that it leaves open.
+
+        With urllib3 2 a session lets go of its connections, and they end when nobody holds them. The SDK's answers do,
+        in cycles, until the garbage collector comes: in the midst of what is measured next.
+        """
         self._connection.close()
+        gc.collect()
 
     def _authenticate(self) -> None:
         if not self._connection.authurl and not self._connection.url:
@@ -158,8 +195,12 @@ class Swift:
                 "no authentication URL: neither ST_AUTH nor OS_AUTH_URL is set",
                 "set ST_AUTH, ST_USER and ST_KEY (or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and so on)",
             )
-        if self._connection.token is None:
-            self._connection.get_auth()
+        if self._connection.token is not None:
+            return
+        # Of these the SDK makes a header, whatever they are.
+        if self._connection.auth_version in _FIRST_VERSION and not (self._connection.user and self._connection.key):
+            raise ServiceError(ErrorKind.CREDENTIALS, "no user or key: ST_USER or ST_KEY is not set", _LOGIN_REMEDY)
+        self._connection.get_auth()
 
 
 def error_of(error: Exception) -> ServiceError:
@@ -171,19 +212,20 @@ def error_of(error: Exception) -> ServiceError:
     found = transport_error(error)
     if found is not None:
         return found
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = _PAGE.sub("", " ".join(str(error).split())).rstrip(".") or type(error).__name__
     if not isinstance(error, ClientException):
         return ServiceError(ErrorKind.OTHER, text)
-    return ServiceError(_kind_of(error, text), text)
+    if error.http_status is None:
+        kind, remedy = next(((kind, told) for words, kind, told in _LOGINS if words in text.lower()), _UNKNOWN)
+        return ServiceError(kind, text, remedy)
+    kind = _kind_of(error)
+    return ServiceError(kind, text, _LOGIN_REMEDY if kind == ErrorKind.CREDENTIALS else None)
 
 
-def _kind_of(error: Any, text: str) -> ErrorKind:
+def _kind_of(error: Any) -> ErrorKind:
     status = error.http_status
     if status == 404 and not getattr(error, "http_path", "").strip("/").count("/") >= 3:
         return ErrorKind.NO_SUCH_CONTAINER
-    if status is None:
-        refused = "auth" in text.lower() or "user" in text.lower()
-        return ErrorKind.CREDENTIALS if refused else ErrorKind.OTHER
     return _KINDS.get(status) or (ErrorKind.SERVICE if status >= 500 else ErrorKind.OTHER)
 
 
@@ -204,12 +246,14 @@ def _connection_settings(target: Target) -> dict[str, Any]:
             "auth_version": environ.get("ST_AUTH_VERSION", "1.0"),
             "cacert": ca_bundle or environ.get("OS_CACERT"),
         }
+    auth_version = environ.get("OS_AUTH_VERSION") or environ.get("OS_IDENTITY_API_VERSION") or "3"
+    tenant = environ.get("OS_TENANT_NAME")  # what version 2 called a project; version 3 finds that among the options
     return {
         "authurl": target.endpoint_url or environ.get("OS_AUTH_URL"),
         "user": environ.get("OS_USERNAME"),
         "key": environ.get("OS_PASSWORD"),
-        "tenant_name": environ.get("OS_PROJECT_NAME") or environ.get("OS_TENANT_NAME"),
-        "auth_version": environ.get("OS_AUTH_VERSION") or environ.get("OS_IDENTITY_API_VERSION") or "3",
+        "tenant_name": tenant or (environ.get("OS_PROJECT_NAME") if auth_version.startswith("2") else None),
+        "auth_version": auth_version,
         "os_options": options,
         "cacert": ca_bundle or environ.get("OS_CACERT"),
     }

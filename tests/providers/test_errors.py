@@ -36,6 +36,7 @@ def test_a_line_names_the_service_the_trouble_and_the_remedy() -> None:
         (socket.gaierror(-2, "Name or service not known"), ErrorKind.ENDPOINT_GONE),
         (ssl.SSLCertVerificationError(1, "certificate verify failed"), ErrorKind.TLS_VERIFICATION),
         (ssl.SSLError(1, "WRONG_VERSION_NUMBER"), ErrorKind.TLS_VERIFICATION),
+        (OSError("Could not find a suitable TLS CA certificate bundle, invalid path: /x"), ErrorKind.TLS_VERIFICATION),
         (BudgetError("no more"), ErrorKind.BUDGET),
     ],
 )

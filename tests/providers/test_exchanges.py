@@ -173,3 +173,33 @@ def test_urllib3_is_as_it_was_afterwards_and_observed_once_at_a_time() -> None:
         with pytest.raises(RuntimeError, match="one run at a time"), HttpObserver():
             pass
     assert (HTTPConnection.putrequest, HTTPConnection.getresponse, HTTPConnection.connect) == before
+
+
+class _Socket:
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def getsockname(self) -> tuple[str, int]:
+        self.asked += 1
+        return "::1", 1
+
+    def getpeername(self) -> tuple[str, int]:
+        return "192.0.2.1", 443
+
+
+class _Connection:
+    def __init__(self, sock: object) -> None:
+        self.sock = sock
+
+
+def test_a_socket_is_asked_once_for_its_ends_and_another_in_its_place_anew() -> None:
+    observer, connection = HttpObserver(), _Connection(_Socket())
+    first = connection.sock
+    for _ in range(3):
+        assert observer._ends(connection) == ("[::1]:1", "192.0.2.1:443")
+    connection.sock = _Socket()
+    assert observer._ends(connection) == ("[::1]:1", "192.0.2.1:443")
+    assert (first.asked, connection.sock.asked) == (1, 1)  # type: ignore[attr-defined]
+    for nothing in (None, object(), 7):  # closed; and what has no ends, or cannot be remembered
+        assert observer._ends(_Connection(nothing)) == (None, None)

@@ -10,8 +10,17 @@ import pytest
 
 from capture.errors import CaptureError
 from capture.settings import CaptureSettings
+from providers import recording as recording_module
 from providers.errors import ProvidersError
-from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of, read_counters
+from providers.recording import (
+    Counters,
+    Recording,
+    capture_filter,
+    check_capture,
+    interface_for,
+    port_of,
+    read_counters,
+)
 
 
 def test_a_service_behind_a_name_is_recorded_by_its_ports() -> None:
@@ -127,6 +136,67 @@ def test_what_was_sent_before_the_stop_is_recorded(tmp_path: Path) -> None:
     assert recorded.capture["file"] == "packets/0001.pcap"
     assert recorded.capture["written"] >= 6
     assert recorded.interface is not None
+
+
+class _Link:
+    """An interface's counters as they are read one after the other; the last reading stays."""
+
+    def __init__(self, *packets: int) -> None:
+        self._packets = list(packets)
+
+    def read(self, _: str) -> Counters:
+        now = self._packets.pop(0) if len(self._packets) > 1 else self._packets[0]
+        return Counters(0, (now, now, now, now))
+
+
+def _told(monkeypatch: pytest.MonkeyPatch, *packets: int) -> tuple[bool, bool, int]:
+    """Whether it was quiet before and after, and the packets counted before, of an interface that counts so."""
+    monkeypatch.setattr(recording_module, "read_counters", _Link(*packets).read)
+    monkeypatch.setattr(recording_module, "_QUIET_S", 0.0)
+    monkeypatch.setattr(recording_module, "_LOOK_EVERY_S", 0.0)
+    recording = Recording("net0", None, None)
+    recording.start()
+    interface = recording.stop().interface
+    assert interface is not None
+    return interface["quiet_before"], interface["quiet_after"], interface["before"]["rx_packets"]
+
+
+# Readings: the first of a wait and its last, then one when the capture has begun or ended.
+
+
+def test_a_packet_between_the_counters_and_the_capture_makes_it_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _told(monkeypatch, 5, 5, 5, 5) == (True, True, 5)
+    assert _told(monkeypatch, 5, 5, 6, 6, 6, 6) == (True, True, 6)
+
+
+def test_an_interface_that_others_use_is_not_called_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _told(monkeypatch, 1, 1, 2, 2, 2, 3, 3, 3, 4) == (False, True, 4)
+
+
+def test_what_was_begun_last_goes_on_also_where_every_beginning_was_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[_Recorder] = []
+
+    class _Recorder:
+        def __init__(self, *_: object) -> None:
+            self.running = False
+            begun.append(self)
+
+        def start(self) -> None:
+            self.running = True
+
+        def stop(self) -> None:
+            self.running = False
+
+    monkeypatch.setattr(recording_module, "read_counters", _Link(1, 1, 2, 2, 2, 3, 3, 3, 4).read)
+    monkeypatch.setattr(recording_module, "_QUIET_S", 0.0)
+    monkeypatch.setattr(recording_module, "_LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(recording_module, "Recorder", _Recorder)
+    Recording("net0", CaptureSettings("net0"), Path("packets.pcap")).start()
+    assert [one.running for one in begun] == [False, False, True]
+
+
+def test_a_packet_between_the_last_counters_and_the_end_of_the_capture_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _told(monkeypatch, 5, 5, 5, 7, 7, 8) == (True, False, 5)
 
 
 def test_what_cannot_be_recorded_is_told_at_once() -> None:

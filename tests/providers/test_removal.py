@@ -83,7 +83,15 @@ def test_a_container_into_which_somebody_put_something_stays_and_is_named(stage:
     stage.memory.containers["box"]["precious"] = b""
     (left,) = stage.remover.everything("box", unfinished=True)
     assert left["name"] == "box"
+    assert "somebody else put something there: it stays" in left["error"]
     assert stage.objects == ["precious"]
+
+
+def test_only_the_container_that_the_journal_names_is_removed(stage: Stage) -> None:
+    stage.journal.creating_container("another")
+    stage.memory.containers["box"].clear()
+    stage.remover.everything("box", unfinished=True)
+    assert "box" in stage.memory.containers
 
 
 def test_archives_under_ids_are_removed_by_these(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

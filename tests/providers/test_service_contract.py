@@ -1,7 +1,12 @@
 """What every service must do, by each adapter against a real server over TLS."""
 
+import gc
 import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -108,3 +113,68 @@ def test_an_endpoint_where_nobody_listens_is_gone(bench: Bench) -> None:
     bench.options.update({"max_attempts": "1"} if bench.provider.name == "s3" else {})
     url = "http://127.0.0.1:1/devstoreaccount1" if bench.provider.name == "azure-blob" else "http://127.0.0.1:1"
     assert bench.told(bench.client(endpoint_url=url).login).kind == ErrorKind.ENDPOINT_GONE
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """The garbage collector comes only when it is called."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def connections_to(port: int) -> int:
+    """How many TCP connections of this process to this port are open, whoever holds them."""
+    found = [one for one in gc.get_objects() if isinstance(one, socket.socket) and one.fileno() >= 0]
+    return sum(one.type == socket.SOCK_STREAM and one.getpeername()[1] == port for one in found if _connected(one))
+
+
+def _connected(one: socket.socket) -> bool:
+    try:
+        return bool(one.getpeername())
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("bench", ALL, indirect=True)
+def test_no_connection_outlives_the_close_of_its_client(bench: Bench, service: Service, tmp_path: Path) -> None:
+    (file,) = craft(tmp_path, Workload("a", 1, 300_000), service.part_bytes)
+    service.login()
+    port = urlsplit(service.endpoint).port or 443
+    service.close()
+    with no_collection():
+        before = connections_to(port)  # of other clients of the same server, if there are any
+        for step in range(2):
+            client = bench.client()
+            client.login()
+            stored = client.upload(f"vmtrace-x/{step}", file)
+            restored(client, stored.reference)
+            client.download(stored.reference, DigestSink())
+            client.delete([stored.reference])
+            assert connections_to(port) > before
+            client.close()
+            assert connections_to(port) == before
+            client.close()  # a second time does no harm
+    last = bench.client()
+    last.login()
+    last.remove_container()
+    last.close()
+
+
+@pytest.mark.parametrize("bench", [one for one in SOME if one.values[0] == "s3"], indirect=True)
+def test_a_certificate_file_that_is_not_there_and_a_region_that_is_none_are_told_with_the_remedy(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = bench.client(region="mars")
+    error = bench.told(client.create_container)
+    client.close()
+    assert error.kind == ErrorKind.UNSUPPORTED
+    assert "--region" in error.told("s3")
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere.pem")
+    client = bench.client()
+    error = bench.told(client.login)
+    client.close()
+    assert error.kind == ErrorKind.TLS_VERIFICATION
+    assert "AWS_CA_BUNDLE" in error.told("s3")

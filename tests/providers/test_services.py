@@ -94,6 +94,8 @@ def client_error(code: str, status: int = 400) -> Exception:
         ("QuotaExceeded", 403, ErrorKind.QUOTA),
         ("BadDigest", 400, ErrorKind.DIGEST),
         ("InternalError", 500, ErrorKind.SERVICE),
+        ("InvalidBucketName", 400, ErrorKind.UNSUPPORTED),
+        ("IllegalLocationConstraintException", 400, ErrorKind.UNSUPPORTED),
         ("Strange", 400, ErrorKind.OTHER),
     ],
 )
@@ -129,6 +131,34 @@ def test_statuses_of_swift_have_their_kinds(status: int, path: str, kind: ErrorK
 
 
 @pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            b"Upload exceeds quota.",
+            "Object PUT failed: https://h/v1/A/c/o 413 Large b'Upload exceeds quota.'",
+        ),
+        (b"<html><h1>Large</h1></html>", "Object PUT failed: https://h/v1/A/c/o 413 Large"),
+        (b"<html><h1>It's large</h1>" + 99 * b"x", "Object PUT failed: https://h/v1/A/c/o 413 Large"),
+    ],
+)
+def test_a_page_for_a_browser_is_no_part_of_what_is_told_of_swift(content: bytes, told: str) -> None:
+    from swiftclient.exceptions import ClientException
+
+    from providers.services import swift
+
+    error = ClientException(
+        "Object PUT failed",
+        http_scheme="https",
+        http_host="h",
+        http_path="/v1/A/c/o",
+        http_status=413,
+        http_reason="Large",
+        http_response_content=content,
+    )
+    assert str(swift.error_of(error)) == told
+
+
+@pytest.mark.parametrize(
     ("code", "status", "text", "kind"),
     [
         ("ContainerNotFound", 404, "", ErrorKind.NO_SUCH_CONTAINER),
@@ -137,6 +167,9 @@ def test_statuses_of_swift_have_their_kinds(status: int, path: str, kind: ErrorK
         ("AuthenticationFailed", 403, "The date header in the request is incorrect.", ErrorKind.CLOCK_SKEW),
         ("AuthenticationFailed", 403, "Signature not valid in the specified time frame", ErrorKind.EXPIRED_TOKEN),
         ("AuthenticationFailed", 403, "The MAC signature found", ErrorKind.CREDENTIALS),
+        ("AuthorizationFailure", 403, "Server failed to authenticate the request.", ErrorKind.CREDENTIALS),
+        ("AuthorizationFailure", 403, "This request is not authorized", ErrorKind.ACCESS_DENIED),
+        ("InvalidResourceName", 400, "", ErrorKind.UNSUPPORTED),
         ("InternalError", 500, "", ErrorKind.SERVICE),
     ],
 )

@@ -1,15 +1,19 @@
 """One object: what stands in its line, however it went."""
 
+import hashlib
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capture.interruption import Interruption
+from providers import digest_sink
 from providers.errors import ErrorKind, ServiceError
 from providers.exchanges import HttpObserver
 from providers.files import craft
 from providers.plan import DOWNLOAD, UPLOAD, Workload
+from providers.service import Sink
 from providers.transfer import Item, Job, Mover, Tally
 from tests.providers.fakes import FakeService, Memory, meant
 
@@ -146,3 +150,82 @@ def test_a_body_that_the_sdk_asked_for_from_where_it_broke_off_is_a_retry(
     monkeypatch.setattr(down.service, "download", resumed)
     assert down.mover.move(1, down.item) is None
     assert (down.lines[0]["retries"], down.lines[0]["retry_causes"], down.tally.retries) == (2, {"body": 2}, 2)
+
+
+class Slow:
+    """A mover of large downloads, whose digests wait until the second one is under way."""
+
+    def __init__(self, folder: Path, contents: list[bytes]) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.lines_before: list[int] = []
+        self.tally = Tally()
+        self._may_digest = threading.Event()
+        digest_sink._thread().submit(self._may_digest.wait, 30.0)  # what makes it slow
+        workload = Workload("large", len(contents), LARGE_BYTES)
+        files = craft(folder, workload, None)
+        self.items = [Item(f"p/0001/{number}", file, f"p/0001/{number}") for number, file in enumerate(files, 1)]
+        self.contents = [content or file.path.read_bytes() for content, file in zip(contents, files, strict=True)]
+        service = FakeService(Memory({"box": {}}), "box")
+        service.download = self._download  # type: ignore[method-assign]
+        job = Job(1, workload, 1, DOWNLOAD, self.items)
+        self.mover = Mover(
+            service,
+            meant,
+            HttpObserver(),
+            Interruption(),
+            Listener(),
+            self.lines.append,
+            lambda *_: None,
+            job,
+            self.tally,
+        )
+
+    def _download(self, reference: str, sink: Sink) -> int:
+        number = int(reference[-1])
+        self.lines_before.append(len(self.lines))
+        if number > 1:
+            self._may_digest.set()
+        if self.contents[number - 1] == BROKEN:
+            raise ServiceError(ErrorKind.ENDPOINT_GONE, "reset")
+        sink.write(self.contents[number - 1])
+        return 0
+
+
+LARGE_BYTES = 2_000_000
+GOOD, WRONG, BROKEN = b"", b"w" * LARGE_BYTES, b"broken"
+
+
+def test_the_digest_of_a_large_download_is_worked_out_beside_the_next_and_its_line_has_its_own_times(
+    tmp_path: Path,
+) -> None:
+    slow = Slow(tmp_path / "files", [WRONG, GOOD, GOOD])
+    first, second, third = (slow.mover.move(number, item) for number, item in enumerate(slow.items, 1))
+    assert slow.lines_before[:2] == [0, 0]
+    assert first is None
+    slow.mover.settle()
+    told = [str(error) for error in (second, third) if error is not None]
+    assert told == ["p/0001/1: what came back is not what was sent (2000000 of 2000000 bytes)"]
+    assert [(line["object"], line["outcome"]) for line in slow.lines] == [(1, "read_error"), (2, "done"), (3, "done")]
+    assert [line["digest"] for line in slow.lines] == [hashlib.sha256(content).hexdigest() for content in slow.contents]
+    assert slow.lines[0]["end_ns"] <= slow.lines[1]["start_ns"]
+    assert (slow.tally.done, slow.tally.failed) == (2, 1)
+
+
+def test_the_last_download_is_checked_too(tmp_path: Path) -> None:
+    slow = Slow(tmp_path / "files", [GOOD, WRONG])
+    for number, item in enumerate(slow.items, 1):
+        slow.mover.move(number, item)
+    slow.mover.settle()
+    assert [line["outcome"] for line in slow.lines] == ["done", "read_error"]
+    assert slow.tally.last_error is not None
+    assert slow.tally.last_error.kind == ErrorKind.DIGEST
+    assert slow.mover.settle() is None
+
+
+def test_what_waited_for_its_check_is_logged_before_the_next_one_that_failed(tmp_path: Path) -> None:
+    slow = Slow(tmp_path / "files", [GOOD, BROKEN])
+    assert slow.mover.move(1, slow.items[0]) is None
+    error = slow.mover.move(2, slow.items[1])
+    assert error is not None
+    assert error.kind == ErrorKind.ENDPOINT_GONE
+    assert [(line["object"], line["outcome"]) for line in slow.lines] == [(1, "done"), (2, "failed")]

@@ -115,6 +115,7 @@ def test_ctrl_c_leaves_nothing_and_what_was_killed_is_cleaned(
         (["run", "--provider", "s3", "--no-capture", "--snaplen", "9"], 2, "--no-capture: goes neither"),
         (["run", "--provider", "s3", "--ca-bundle", "none.pem"], 2, "--ca-bundle none.pem: there is no such file"),
         (["run", "--provider", "s3", "--endpoint-url", "host:80"], 2, "--endpoint-url host:80: a URL"),
+        (["run", "--provider", "s3", "--endpoint-url", "https://h:99999"], 2, "--endpoint-url https://h:99999: Port"),
         (["run", "--provider", "s3", "--endpoint-url", "http://u:p@h"], 2, "--endpoint-url: credentials and"),
         (["run", "--provider", "azure", "--endpoint-url", "https://h/?sig=x"], 2, "--endpoint-url: credentials and"),
         (["run", "--provider", "s3", "--option", "tier=Hot"], 2, "--option tier: not of s3, which has: storage_class"),

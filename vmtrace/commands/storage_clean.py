@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{path}: {cleaned.objects} objects removed{container}")
         if cleaned.left_behind:
             first = cleaned.left_behind[0]
-            complain(f"{path}: {len(cleaned.left_behind)} things are still there ({first['name']}: {first['error']})")
+            more = f" and {len(cleaned.left_behind) - 1} more" if len(cleaned.left_behind) > 1 else ""
+            complain(f"{path}: still at the service: {first['name']} ({first['error']}){more}")
             status = Exit.FAILED
     return status

@@ -93,8 +93,9 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
         complain(end.error)
     if end.state["left_behind"]:
         left = end.state["left_behind"]
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
         complain(
-            f"{end.state['provider']}: {len(left)} things are left ({left[0]['name']}: {left[0]['error']}): "
+            f"{end.state['provider']}: left at the service: {left[0]['name']} ({left[0]['error']}){more}: "
             f"run vmtrace storage clean {arguments.out}"
         )
     if end.status == "interrupted":
@@ -224,6 +225,10 @@ def _check_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
+    try:
+        _ = parts.port
+    except ValueError as error:
+        raise errors.UsageError(f"--endpoint-url {url}: {error}") from error
     if parts.username or parts.password or parts.query:
         raise errors.UsageError(
             "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
