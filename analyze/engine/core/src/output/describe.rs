@@ -285,12 +285,12 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("rtt"), true);
     visitor.word(key!("method"), trips.map(|_| "sequence"));
     visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count())));
-    visitor.seconds(key!("min_s"), moments.map(|moments| moments.min_ns as f64));
+    visitor.exact_seconds(key!("min_s"), moments.and_then(|moments| i64::try_from(moments.min_ns).ok()));
     statistics(moments, visitor);
     visitor.seconds(key!("median_s"), quantile(0));
     visitor.seconds(key!("p95_s"), quantile(1));
     visitor.seconds(key!("p99_s"), quantile(2));
-    visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
+    visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
     visitor.object(key!("rejected"), true);
     for (key, &count) in REJECTED_KEYS.into_iter().zip(&summary.rejected) {
         visitor.integer(key, Some(u64::from(count)));
@@ -309,7 +309,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.seconds(key!("median_s"), quantile(0));
     visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
     visitor.seconds(key!("p99_s"), quantile(1));
-    visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
+    visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
     visitor.integer(key!("oversize"), moments.map(|_| summary.oversize().count));
     visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize().time_ns as i64));
     visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));

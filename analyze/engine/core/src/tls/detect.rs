@@ -181,16 +181,23 @@ impl Search {
 
 /// Index of the first byte that may be a record's content type. Eight bytes at a time, which nearly always hold none.
 fn first_content_type(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bytes.as_chunks::<8>();
-    let without = words.iter().take_while(|word| {
-        // The four types differ in two bits: without these, each becomes zero, and below zero some bit is borrowed.
-        let rest = (u64::from_le_bytes(**word) & (0xfc * ONES)) ^ (0x14 * ONES);
-        rest.wrapping_sub(ONES) & !rest & (0x80 * ONES) == 0
-    });
-    let passed = 8 * without.count();
+    let passed = 8 * words.iter().take_while(|word| !has_content_type(word)).count();
+    // What is left without making a word is looked at with bytes before it.
+    if passed / 8 == words.len() && bytes.last_chunk().is_some_and(|last| !has_content_type(last)) {
+        return None;
+    }
     let rest = bytes.get(passed..)?;
     rest.iter().position(|byte| matches!(byte, 0x14..=0x17)).map(|distance| passed + distance)
+}
+
+/// One of these bytes may be a record's content type.
+#[inline(always)]
+fn has_content_type(word: &[u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // The four types differ in two bits: without these, each becomes zero, and below zero some bit is borrowed.
+    let rest = (u64::from_le_bytes(*word) & (0xfc * ONES)) ^ (0x14 * ONES);
+    rest.wrapping_sub(ONES) & !rest & (0x80 * ONES) != 0
 }
 
 /// Whether `bytes` begin with a record.
