@@ -91,6 +91,15 @@ pub trait Visitor {
         let _ = common;
         describe(self);
     }
+    /// Fields told by `describe`. Without `any` of them set, a visitor that leaves out what is not set may pass them over.
+    #[inline(always)]
+    fn seldom(&mut self, any: bool, describe: impl FnOnce(&mut Self))
+    where
+        Self: Sized,
+    {
+        let _ = any;
+        describe(self);
+    }
 }
 
 /// Appends `address:port`, IPv6 in brackets, and the character `end`.
@@ -292,9 +301,11 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.seconds(key!("p99_s"), quantile(2));
     visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
     visitor.object(key!("rejected"), true);
-    for (key, &count) in REJECTED_KEYS.into_iter().zip(&summary.rejected) {
-        visitor.integer(key, Some(u64::from(count)));
-    }
+    visitor.seldom(summary.rejected != [0; 5], |visitor| {
+        for (&key, &count) in REJECTED_KEYS.iter().zip(&summary.rejected) {
+            visitor.integer(key, Some(u64::from(count)));
+        }
+    });
     visitor.end();
     visitor.end();
 }
@@ -319,7 +330,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     );
     visitor.anomalies(moments.map(|_| summary));
     gap_causes(summary.causes.as_deref(), visitor);
-    stalls(direction, visitor);
+    visitor.seldom(direction.stalls().is_some(), |visitor| stalls(direction, visitor));
     visitor.end();
 }
 
@@ -342,11 +353,13 @@ const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = [
 /// Oversize spacings by cause: number and total.
 fn gap_causes(causes: Option<&GapCauses>, visitor: &mut impl Visitor) {
     visitor.object(key!("by_cause"), true);
-    for (index, [count, time]) in CAUSE_KEYS.into_iter().enumerate() {
-        let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
-        visitor.integer(count, Some(total.count));
-        visitor.exact_seconds(time, Some(total.time_ns as i64));
-    }
+    visitor.seldom(causes.is_some(), |visitor| {
+        for (index, &[count, time]) in CAUSE_KEYS.iter().enumerate() {
+            let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
+            visitor.integer(count, Some(total.count));
+            visitor.exact_seconds(time, Some(total.time_ns as i64));
+        }
+    });
     visitor.end();
 }
 

@@ -423,4 +423,10 @@ impl Visitor for Json {
         }
         self.out.extend_from_slice(&self.common[common as usize]);
     }
+    #[inline(always)]
+    fn seldom(&mut self, any: bool, describe: impl FnOnce(&mut Self)) {
+        if any {
+            describe(self);
+        }
+    }
 }
