@@ -16,7 +16,7 @@ const fn groups() -> [u32; GROUP as usize] {
     let mut value = 0;
     while value < groups.len() {
         let number = value as u32;
-        groups[value] = 0x30_3030 + (number / 100 | (number / 10 % 10) << 8 | (number % 10) << 16);
+        groups[value] = 0x30_3030 + ((number / 100) | ((number / 10 % 10) << 8) | ((number % 10) << 16));
         value += 1;
     }
     groups
@@ -98,7 +98,7 @@ pub fn push_fixed<const DECIMALS: u32>(out: &mut Vec<u8>, value: i64, end: u8) {
         return push_long_fixed::<DECIMALS>(out, value, end);
     }
     let Fraction { eight, ninth, kept } = Fraction::of(magnitude % scale * const { 10u64.pow(9 - DECIMALS) });
-    let front = u64::from(b'.') << 8 | u64::from(b'0') | magnitude / scale;
+    let front = u64::from(b'.') << 8 | (u64::from(b'0') + magnitude / scale);
     // Side by side in one piece, however many digits are kept.
     let text = u128::from(front) | u128::from(eight) << 16 | u128::from(ninth) << 80;
     out.extend_from_slice(&text.to_le_bytes());

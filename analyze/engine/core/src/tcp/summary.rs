@@ -161,22 +161,28 @@ pub struct DirectionSummary {
 /// What a direction may be without.
 #[derive(Clone, Copy)]
 enum Missing {
-    NoData,
-    NoRoundTrip,
-    NoGoodput,
-    NoIdentification,
-    NoSpacing,
-    NoStallPeriod,
-    NoWindow,
-    NoFlight,
+    AnyData,
+    RoundTrip,
+    Goodput,
+    LostByIdentification,
+    Spacing,
+    StallPeriod,
+    Window,
+    Flight,
 }
-
-use Missing::{NoData, NoFlight, NoGoodput, NoIdentification, NoRoundTrip, NoSpacing, NoStallPeriod, NoWindow};
 
 impl Missing {
     /// In the order in which they are told, by number.
-    const ALL: [Self; 8] =
-        [NoData, NoRoundTrip, NoGoodput, NoIdentification, NoSpacing, NoStallPeriod, NoWindow, NoFlight];
+    const ALL: [Self; 8] = [
+        Self::AnyData,
+        Self::RoundTrip,
+        Self::Goodput,
+        Self::LostByIdentification,
+        Self::Spacing,
+        Self::StallPeriod,
+        Self::Window,
+        Self::Flight,
+    ];
 }
 
 impl DirectionSummary {
@@ -217,14 +223,14 @@ impl DirectionSummary {
     pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
         let data = self.data_packets > 0;
         let missing = [
-            (NoData, !data),
-            (NoRoundTrip, data && self.round_trips.is_none()),
-            (NoGoodput, data && self.goodput_bps().is_none()),
-            (NoIdentification, data && self.lost_by_identification.get().is_none()),
-            (NoSpacing, data && self.spacing.durations.is_none()),
-            (NoStallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
-            (NoWindow, self.window.extremes.is_none()),
-            (NoFlight, data && self.flight.is_none()),
+            (Missing::AnyData, !data),
+            (Missing::RoundTrip, data && self.round_trips.is_none()),
+            (Missing::Goodput, data && self.goodput_bps().is_none()),
+            (Missing::LostByIdentification, data && self.lost_by_identification.get().is_none()),
+            (Missing::Spacing, data && self.spacing.durations.is_none()),
+            (Missing::StallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
+            (Missing::Window, self.window.extremes.is_none()),
+            (Missing::Flight, data && self.flight.is_none()),
         ];
         // Most directions miss little: only that is asked for its reason.
         let mut left = missing.iter().fold(0u32, |bits, &(what, missing)| bits | u32::from(missing) << what as u32);
@@ -238,20 +244,20 @@ impl DirectionSummary {
     /// The field that is none, and why.
     fn reason(&self, what: Missing) -> (&'static str, &'static str) {
         match what {
-            NoData => ("*", "no_data"),
-            NoRoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
-            NoRoundTrip => ("rtt", "no_acknowledgement"),
-            NoGoodput => ("goodput_bps", "one_moment"),
-            NoIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
-            NoIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
-            NoSpacing => ("spacing", "one_data_packet"),
-            NoStallPeriod => {
+            Missing::AnyData => ("*", "no_data"),
+            Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
+            Missing::RoundTrip => ("rtt", "no_acknowledgement"),
+            Missing::Goodput => ("goodput_bps", "one_moment"),
+            Missing::LostByIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
+            Missing::LostByIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
+            Missing::Spacing => ("spacing", "one_data_packet"),
+            Missing::StallPeriod => {
                 let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
                 ("spacing.stall_period_s", no_period.map_or("", NoPeriod::reason))
             }
-            NoWindow if self.window.scale.is_none() => ("window", "scale_unknown"),
-            NoWindow => ("window", "no_advertisement"),
-            NoFlight => ("flight", "acknowledged_first"),
+            Missing::Window if self.window.scale.is_none() => ("window", "scale_unknown"),
+            Missing::Window => ("window", "no_advertisement"),
+            Missing::Flight => ("flight", "acknowledged_first"),
         }
     }
 
