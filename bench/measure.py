@@ -37,7 +37,7 @@ def cost_of(command: Sequence[str | Path], *, cpus: int | None = None, timeout_s
     started = time.monotonic()
     os.sched_setaffinity(0, allowed[:cpus])  # inherited by the child
     try:
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()) as process:
             os.sched_setaffinity(0, allowed)
             error, usage = _wait(process, timeout_s)
     finally:
@@ -56,6 +56,11 @@ def best_cost_of(command: Sequence[str | Path], *, repeat: int, cpus: int | None
         cpu_s=min(cost.cpu_s for cost in costs),
         peak_bytes=min(cost.peak_bytes for cost in costs),
     )
+
+
+def _environment() -> dict[str, str]:
+    """This one's, but that Python may keep the modules it compiles, as pip does when it installs them."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> tuple[str, resource.struct_rusage]:

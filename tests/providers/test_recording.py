@@ -149,6 +149,18 @@ class _Link:
         return Counters(0, (now, now, now, now))
 
 
+class _Recorder:
+    """What records, in name only."""
+
+    running = False
+
+    def start(self) -> None:
+        self.running = True
+
+    def stop(self) -> None:
+        self.running = False
+
+
 def _told(monkeypatch: pytest.MonkeyPatch, *packets: int) -> tuple[bool, bool, int]:
     """Whether it was quiet before and after, and the packets counted before, of an interface that counts so."""
     monkeypatch.setattr(recording_module, "read_counters", _Link(*packets).read)
@@ -176,21 +188,14 @@ def test_an_interface_that_others_use_is_not_called_quiet(monkeypatch: pytest.Mo
 def test_what_was_begun_last_goes_on_also_where_every_beginning_was_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[_Recorder] = []
 
-    class _Recorder:
-        def __init__(self, *_: object) -> None:
-            self.running = False
-            begun.append(self)
-
-        def start(self) -> None:
-            self.running = True
-
-        def stop(self) -> None:
-            self.running = False
+    def recorder(*_: object) -> _Recorder:
+        begun.append(_Recorder())
+        return begun[-1]
 
     monkeypatch.setattr(recording_module, "read_counters", _Link(1, 1, 2, 2, 2, 3, 3, 3, 4).read)
     monkeypatch.setattr(recording_module, "_QUIET_S", 0.0)
     monkeypatch.setattr(recording_module, "_LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr(recording_module, "Recorder", _Recorder)
+    monkeypatch.setattr(recording_module, "Recorder", recorder)
     Recording("net0", CaptureSettings("net0"), Path("packets.pcap")).start()
     assert [one.running for one in begun] == [False, False, True]
 

@@ -91,6 +91,15 @@ pub trait Visitor {
         let _ = common;
         describe(self);
     }
+    /// Fields told by `describe`. Without `any` of them set, a visitor that leaves out what is not set may pass them over.
+    #[inline(always)]
+    fn seldom(&mut self, any: bool, describe: impl FnOnce(&mut Self))
+    where
+        Self: Sized,
+    {
+        let _ = any;
+        describe(self);
+    }
 }
 
 /// Appends `address:port`, IPv6 in brackets, and the character `end`.
@@ -285,16 +294,18 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.object(key!("rtt"), true);
     visitor.word(key!("method"), trips.map(|_| "sequence"));
     visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count())));
-    visitor.seconds(key!("min_s"), moments.map(|moments| moments.min_ns as f64));
+    visitor.exact_seconds(key!("min_s"), moments.and_then(|moments| i64::try_from(moments.min_ns).ok()));
     statistics(moments, visitor);
     visitor.seconds(key!("median_s"), quantile(0));
     visitor.seconds(key!("p95_s"), quantile(1));
     visitor.seconds(key!("p99_s"), quantile(2));
-    visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
+    visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
     visitor.object(key!("rejected"), true);
-    for (key, &count) in REJECTED_KEYS.into_iter().zip(&summary.rejected) {
-        visitor.integer(key, Some(u64::from(count)));
-    }
+    visitor.seldom(summary.rejected != [0; 5], |visitor| {
+        for (&key, &count) in REJECTED_KEYS.iter().zip(&summary.rejected) {
+            visitor.integer(key, Some(u64::from(count)));
+        }
+    });
     visitor.end();
     visitor.end();
 }
@@ -309,7 +320,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.seconds(key!("median_s"), quantile(0));
     visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
     visitor.seconds(key!("p99_s"), quantile(1));
-    visitor.seconds(key!("max_s"), moments.map(|moments| moments.max_ns as f64));
+    visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
     visitor.integer(key!("oversize"), moments.map(|_| summary.oversize().count));
     visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize().time_ns as i64));
     visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));
@@ -319,7 +330,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     );
     visitor.anomalies(moments.map(|_| summary));
     gap_causes(summary.causes.as_deref(), visitor);
-    stalls(direction, visitor);
+    visitor.seldom(direction.stalls().is_some(), |visitor| stalls(direction, visitor));
     visitor.end();
 }
 
@@ -342,11 +353,13 @@ const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = [
 /// Oversize spacings by cause: number and total.
 fn gap_causes(causes: Option<&GapCauses>, visitor: &mut impl Visitor) {
     visitor.object(key!("by_cause"), true);
-    for (index, [count, time]) in CAUSE_KEYS.into_iter().enumerate() {
-        let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
-        visitor.integer(count, Some(total.count));
-        visitor.exact_seconds(time, Some(total.time_ns as i64));
-    }
+    visitor.seldom(causes.is_some(), |visitor| {
+        for (index, &[count, time]) in CAUSE_KEYS.iter().enumerate() {
+            let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
+            visitor.integer(count, Some(total.count));
+            visitor.exact_seconds(time, Some(total.time_ns as i64));
+        }
+    });
     visitor.end();
 }
 

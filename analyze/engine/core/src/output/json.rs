@@ -134,7 +134,7 @@ struct Json {
 impl Json {
     #[inline]
     fn key(&mut self, key: Key) {
-        self.out.extend_from_slice(key.quoted().as_bytes());
+        self.constant(key.texts().quoted);
     }
 
     fn string_key(&mut self, key: &str) {
@@ -142,16 +142,24 @@ impl Json {
         self.out.push(b':');
     }
 
-    /// A key with what `push` makes of its value, or nothing or null if there is none.
+    /// Text that needs no escapes.
     #[inline(always)]
-    fn member<T>(&mut self, key: Key, value: Option<T>, set: bool, push: impl FnOnce(&mut Self, T)) {
-        if !key.is_written(value.is_some(), set) {
-            return;
-        }
-        self.key(key);
-        match value {
-            Some(value) => push(self, value),
-            None => self.out.extend_from_slice(b"null,"),
+    fn constant(&mut self, text: &'static str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// A key with what `push` makes of its value, or nothing or null if there is none. `unset` is the whole member if the value is
+    /// zero or false.
+    #[inline(always)]
+    fn member<T>(&mut self, key: Key, value: Option<T>, unset: Option<&'static str>, push: impl FnOnce(&mut Self, T)) {
+        match (value, unset) {
+            (None, _) if key.is_written(false, false) => self.constant(key.texts().null),
+            (Some(_), Some(text)) if key.is_written(true, false) => self.constant(text),
+            (Some(value), None) => {
+                self.key(key);
+                push(self, value);
+            }
+            _ => {}
         }
     }
 
@@ -233,8 +241,10 @@ impl Json {
 impl Visitor for Json {
     #[inline(always)]
     fn object(&mut self, key: Key, present: bool) -> bool {
-        self.key(key);
-        self.out.extend_from_slice(if present { b"{" } else { b"null," });
+        match present {
+            true => self.constant(key.texts().object),
+            false => self.constant(key.texts().null),
+        }
         present
     }
 
@@ -244,7 +254,7 @@ impl Visitor for Json {
     }
 
     fn known_instant(&mut self, key: Key, value: Option<i64>) {
-        self.member(key, value, value.is_some(), |json, value| push_signed(&mut json.out, value, b','));
+        self.member(key, value, None, |json, value| push_signed(&mut json.out, value, b','));
     }
 
     fn frames(&mut self, key: Key, frames: Option<[u32; 2]>) {
@@ -260,14 +270,13 @@ impl Visitor for Json {
 
     #[inline(always)]
     fn integer(&mut self, key: Key, value: Option<u64>) {
-        self.member(key, value, value.is_some_and(|value| value > 0), |json, value| {
-            push_unsigned(&mut json.out, value, b',')
-        });
+        let unset = (value == Some(0)).then_some(key.texts().zero);
+        self.member(key, value, unset, |json, value| push_unsigned(&mut json.out, value, b','));
     }
 
     #[inline]
     fn instant(&mut self, key: Key, value: i64) {
-        self.member(key, Some(value), true, |json, value| push_signed(&mut json.out, value, b','));
+        self.member(key, Some(value), None, |json, value| push_signed(&mut json.out, value, b','));
     }
 
     #[inline(always)]
@@ -277,33 +286,24 @@ impl Visitor for Json {
 
     #[inline(always)]
     fn exact_seconds(&mut self, key: Key, value_ns: Option<i64>) {
-        let set = value_ns.is_some_and(|value| value != 0);
-        self.member(key, value_ns, set, |json, value| match value {
-            // So frequent that it is worth a way of its own.
-            0 => json.out.extend_from_slice(b"0.0,"),
-            _ => push_fixed::<9>(&mut json.out, value, b','),
-        });
+        let unset = (value_ns == Some(0)).then_some(key.texts().zero_float);
+        self.member(key, value_ns, unset, |json, value| push_fixed::<9>(&mut json.out, value, b','));
     }
 
     #[inline(always)]
     fn number(&mut self, key: Key, value: Option<f64>) {
-        self.member(key, value, value.is_some_and(|value| value != 0.0), |json, value| {
-            if value == 0.0 {
-                json.out.extend_from_slice(b"0.0,");
-            } else {
-                push_float(&mut json.out, value, b',');
-            }
-        });
+        let unset = (value == Some(0.0)).then_some(key.texts().zero_float);
+        self.member(key, value, unset, |json, value| push_float(&mut json.out, value, b','));
     }
 
     #[inline(always)]
     fn word(&mut self, key: Key, value: Option<&'static str>) {
-        self.member(key, value, value.is_some(), Self::word_item);
+        self.member(key, value, None, Self::word_item);
     }
 
     #[inline]
     fn text(&mut self, key: Key, value: Option<&str>) {
-        self.member(key, value, value.is_some(), Self::text_item);
+        self.member(key, value, None, Self::text_item);
     }
 
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
@@ -315,9 +315,8 @@ impl Visitor for Json {
 
     #[inline(always)]
     fn flag(&mut self, key: Key, value: Option<bool>) {
-        self.member(key, value, value == Some(true), |json, value| {
-            json.out.extend_from_slice(if value { b"true," } else { b"false," });
-        });
+        let unset = (value == Some(false)).then_some(key.texts().no);
+        self.member(key, value, unset, |json, _| json.constant("true,"));
     }
 
     fn texts(&mut self, key: Key, values: &[String]) {
@@ -423,5 +422,11 @@ impl Visitor for Json {
             self.common[common as usize] = self.out.split_off(start);
         }
         self.out.extend_from_slice(&self.common[common as usize]);
+    }
+    #[inline(always)]
+    fn seldom(&mut self, any: bool, describe: impl FnOnce(&mut Self)) {
+        if any {
+            describe(self);
+        }
     }
 }

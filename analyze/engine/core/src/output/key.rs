@@ -3,8 +3,25 @@
 /// The name of a field, as it stands in JSON, and when the field is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    quoted: &'static str,
+    texts: &'static Texts,
     written: Written,
+}
+
+/// A field as it stands in JSON, with the values that are so frequent that they are worth a text of their own.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Texts {
+    /// `"name":`
+    pub quoted: &'static str,
+    /// `"name":{`
+    pub object: &'static str,
+    /// `"name":null,`
+    pub null: &'static str,
+    /// `"name":0,`
+    pub zero: &'static str,
+    /// `"name":0.0,`
+    pub zero_float: &'static str,
+    /// `"name":false,`
+    pub no: &'static str,
 }
 
 /// When a field is in the JSON document; it always is a column.
@@ -24,27 +41,37 @@ macro_rules! key {
         key!($name, Always)
     };
     ($name:literal, $written:ident) => {
-        $crate::output::key::Key::new(concat!("\"", $name, "\":"), $crate::output::key::Written::$written)
+        $crate::output::key::Key::new(
+            &$crate::output::key::Texts {
+                quoted: concat!("\"", $name, "\":"),
+                object: concat!("\"", $name, "\":{"),
+                null: concat!("\"", $name, "\":null,"),
+                zero: concat!("\"", $name, "\":0,"),
+                zero_float: concat!("\"", $name, "\":0.0,"),
+                no: concat!("\"", $name, "\":false,"),
+            },
+            $crate::output::key::Written::$written,
+        )
     };
 }
 pub(crate) use key;
 
 impl Key {
-    /// The text of a macro-made key: quoted name, colon.
+    /// What the macro makes.
     #[inline]
-    pub(crate) const fn new(quoted: &'static str, written: Written) -> Self {
-        Self { quoted, written }
+    pub(crate) const fn new(texts: &'static Texts, written: Written) -> Self {
+        Self { texts, written }
     }
 
-    /// `"name":`
-    #[inline]
-    pub fn quoted(self) -> &'static str {
-        self.quoted
+    /// See [`Texts`].
+    #[inline(always)]
+    pub(crate) fn texts(self) -> &'static Texts {
+        self.texts
     }
 
     /// The bare name.
     pub fn name(self) -> &'static str {
-        self.quoted.get(1..self.quoted.len() - 2).unwrap_or_default()
+        self.texts.quoted.get(1..self.texts.quoted.len() - 2).unwrap_or_default()
     }
 
     /// False for a field that would say nothing, being null or empty (`known` is false) or zero or false (`set` is false).

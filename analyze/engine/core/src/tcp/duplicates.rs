@@ -30,9 +30,16 @@ struct Passed {
 }
 
 impl Passed {
-    #[inline]
+    #[inline(always)]
     fn of(packet: &Packet, bytes: &[u8]) -> Self {
-        let mut passed = Self {
+        let mut passed = Self::without_digest(packet);
+        passed.add_digest(packet, bytes);
+        passed
+    }
+
+    #[inline(always)]
+    fn without_digest(packet: &Packet) -> Self {
+        Self {
             time_ns: packet.time_ns,
             sequence: packet.sequence,
             acknowledgement: packet.acknowledgement,
@@ -42,11 +49,14 @@ impl Passed {
             ip_id: packet.ip_id,
             checksum: packet.checksum,
             flags: packet.flags,
-        };
-        if packet.options & option_bits::OTHERS != 0 {
-            passed.options ^= options_digest(packet, bytes);
         }
-        passed
+    }
+
+    #[inline(always)]
+    fn add_digest(&mut self, packet: &Packet, bytes: &[u8]) {
+        if packet.options & option_bits::OTHERS != 0 {
+            self.options ^= options_digest(packet, bytes);
+        }
     }
 
     fn is_same_packet(&self, other: &Self) -> bool {
@@ -87,7 +97,10 @@ impl RecentPackets {
     /// Remembers a packet.
     #[inline]
     pub fn remember(&mut self, packet: &Packet, bytes: &[u8]) {
-        self.entries[usize::from(self.next) % REMEMBERED] = Passed::of(packet, bytes);
+        let entry = &mut self.entries[usize::from(self.next) % REMEMBERED];
+        // In this order neighbours are copied together, straight from one place to the other.
+        *entry = Passed::without_digest(packet);
+        entry.add_digest(packet, bytes);
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 

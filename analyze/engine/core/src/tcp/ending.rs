@@ -44,36 +44,40 @@ impl ConnectionSummary {
         } else {
             connection.reset.map(|(_, time)| time)
         };
-        // Nothing of it is moved once it stands: it is large.
-        let mut summary = Box::new(Self {
-            id: connection.id,
-            order: connection.order,
-            input: connection.input,
-            first_frame: connection.first_frame,
-            ip_version: connection.ip_version,
-            addresses: connection.addresses,
-            ports: connection.ports,
-            start_ns: connection.start_ns,
-            end_ns,
-            openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
-            handshake_complete: connection.handshake.complete,
-            handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
-            close: connection.close(),
-            reset_by: connection.reset.map(|(side, _)| side),
-            // A reset before the first FIN ends no teardown.
-            teardown_ns: connection
-                .first_fin_ns
-                .zip(teardown_end)
-                .map(|(first, last)| last - first)
-                .filter(|ns| *ns >= 0),
-            vantage,
-            directions: Default::default(),
-            judgement,
-            tls: facts.map(Box::new),
-            lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-            ended_by: (0, i64::MIN),
-            recent,
-        });
+        // Its place comes first, and nothing of it is moved once it stands: it is large.
+        let place = Box::new_uninit();
+        let mut summary = Box::write(
+            place,
+            Self {
+                id: connection.id,
+                order: connection.order,
+                input: connection.input,
+                first_frame: connection.first_frame,
+                ip_version: connection.ip_version,
+                addresses: connection.addresses,
+                ports: connection.ports,
+                start_ns: connection.start_ns,
+                end_ns,
+                openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
+                handshake_complete: connection.handshake.complete,
+                handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
+                close: connection.close(),
+                reset_by: connection.reset.map(|(side, _)| side),
+                // A reset before the first FIN ends no teardown.
+                teardown_ns: connection
+                    .first_fin_ns
+                    .zip(teardown_end)
+                    .map(|(first, last)| last - first)
+                    .filter(|ns| *ns >= 0),
+                vantage,
+                directions: Default::default(),
+                judgement,
+                tls: facts.map(Box::new),
+                lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
+                ended_by: (0, i64::MIN),
+                recent,
+            },
+        );
         for (side, direction) in summary.directions.iter_mut().enumerate() {
             let [client, server] = &mut connection.halves;
             let (half, peer) = if side == 0 { (client, server) } else { (server, client) };

@@ -130,7 +130,13 @@ impl Together {
     /// Another one like the last.
     #[inline(always)]
     pub fn goes_on(&self, packet: &Packet) -> bool {
-        Shape::of(packet) == self.shape
+        let Shape { payload_length, wire_length, ip_header_length, tcp_header_length } = self.shape;
+        // All differences at once: a branch for each would nearly always go the same way.
+        let differs = (packet.payload_length ^ payload_length)
+            | (packet.wire_length ^ wire_length)
+            | u32::from(packet.ip_header_length ^ ip_header_length)
+            | u32::from(packet.tcp_header_length ^ tcp_header_length);
+        differs == 0
     }
 
     /// Adds a packet with which it [`Self::goes_on`].

@@ -66,7 +66,8 @@ impl RoundTrips {
         self.moments.add(rtt_ns);
         self.sketch.add(rtt_ns);
         self.least_lately_ns = self.least_lately_ns.min(rtt_ns);
-        self.smooth(rtt_ns as f64);
+        // Far from 2^63: from a signed number the processor converts in one step.
+        self.smooth(rtt_ns as i64 as f64);
     }
 
     /// The shortest clean sample since this was asked last; none without one.

@@ -260,7 +260,8 @@ impl SenderView {
     /// The round trip is now about `rtt_ns`: sets how much the sender hands down at once. Linux makes that what its pacing,
     /// at 1.2 times the rate of the window, lets pass in a millisecond (`tcp_tso_autosize`).
     pub fn set_pace(&mut self, rtt_ns: f64) {
-        self.paced_send = (self.flight as f64 * 1.2e6 / rtt_ns.max(1e6)) as u64;
+        // A window is far from 2^63 bytes: to a signed number the processor converts in one step.
+        self.paced_send = (self.flight as i64 as f64 * 1.2e6 / rtt_ns.max(1e6)) as i64 as u64;
         self.set_large_send();
     }
 

@@ -396,7 +396,7 @@ impl Shard {
 
     /// A slot that begins with `packet`, and whether the client sent that.
     fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = self.environment.spares.place(Connection::new(index + 1, packet, bytes));
+        let mut connection = self.environment.spares.place(|| Connection::new(index + 1, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);

@@ -53,6 +53,12 @@ pub fn bucket_floor(bucket: u32) -> u64 {
     (STEPS + (u64::from(bucket) & (STEPS - 1))) << exponent.min(57)
 }
 
+/// A duration is far from 2^63: from a signed number the processor converts in one step.
+#[inline(always)]
+fn to_float(value: u64) -> f64 {
+    value as i64 as f64
+}
+
 impl DurationSketch {
     /// A new one in the room of this one.
     pub fn renewed(&mut self) -> Self {
@@ -136,12 +142,14 @@ impl DurationSketch {
             return None;
         }
         let sorted = &self.exact;
+        let sample = |index: i64| to_float(sorted[index as usize]);
+        let last = to_float(sorted.len() as u64 - 1);
         Some(ranks.map(|rank| {
-            let position = rank * (sorted.len() - 1) as f64;
+            let position = rank * last;
             // A cast cuts as `floor` does, without the call that it is on processors of the oldest kind.
-            let below = position as usize;
+            let below = position as i64;
             let within = position - below as f64;
-            let (low, high) = (sorted[below] as f64, sorted[below + usize::from(within > 0.0)] as f64);
+            let (low, high) = (sample(below), sample(below + i64::from(within > 0.0)));
             low + (high - low) * within
         }))
     }

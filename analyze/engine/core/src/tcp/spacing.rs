@@ -68,6 +68,11 @@ impl Spacing {
     /// round trip and two of them, and there are several; where no round trip is known, a burst ends at ten times the
     /// median gap.
     fn adaptive_limit_ns(&self, min_rtt_ns: Option<u64>) -> u64 {
+        // No gap, no median and no deviation from it is longer than the longest gap and the half of a bucket: five or seven of
+        // them are less than eight.
+        if self.moments.max_ns <= SHORTEST_ANOMALY_NS / 8 {
+            return SHORTEST_ANOMALY_NS;
+        }
         let Some([median]) = self.sketch.quantiles([0.5]) else { return SHORTEST_ANOMALY_NS };
         let (burst_end, longest) = match min_rtt_ns {
             Some(rtt) => (rtt / 4, rtt.saturating_mul(2)),

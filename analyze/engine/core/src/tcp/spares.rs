@@ -23,13 +23,14 @@ pub struct Spares {
 
 impl Spares {
     /// Gives a new connection its place.
-    pub fn place(&mut self, connection: Connection) -> Box<Connection> {
+    #[inline(always)]
+    pub fn place(&mut self, begin: impl FnOnce() -> Connection) -> Box<Connection> {
         match self.connections.pop() {
             Some(mut place) => {
-                *place = connection;
+                *place = begin();
                 place
             }
-            None => Box::new(connection),
+            None => Box::new(begin()),
         }
     }
 

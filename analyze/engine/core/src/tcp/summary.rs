@@ -158,6 +158,33 @@ pub struct DirectionSummary {
     pub beside_sender: bool,
 }
 
+/// What a direction may be without.
+#[derive(Clone, Copy)]
+enum Missing {
+    AnyData,
+    RoundTrip,
+    Goodput,
+    LostByIdentification,
+    Spacing,
+    StallPeriod,
+    Window,
+    Flight,
+}
+
+impl Missing {
+    /// In the order in which they are told, by number.
+    const ALL: [Self; 8] = [
+        Self::AnyData,
+        Self::RoundTrip,
+        Self::Goodput,
+        Self::LostByIdentification,
+        Self::Spacing,
+        Self::StallPeriod,
+        Self::Window,
+        Self::Flight,
+    ];
+}
+
 impl DirectionSummary {
     /// Segments that were lost: retransmissions that were needed (methods 6.4 `lost_inferred`).
     pub fn lost_inferred(&self) -> u64 {
@@ -194,24 +221,44 @@ impl DirectionSummary {
 
     /// Reasons for what is none, field by field, as keys of [`REASONS`]. Without data `*` stands for all but the window.
     pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        let (data, no_data) = (self.data_packets > 0, self.data_packets == 0);
-        let rejected = self.rejected.iter().any(|count| *count > 0);
-        let rtt = if rejected { "no_clean_sample" } else { "no_acknowledgement" };
-        let identification = if self.beside_sender { "beside_sender" } else { "identification_unproven" };
-        let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
-        let window = if self.window.scale.is_none() { "scale_unknown" } else { "no_advertisement" };
-        [
-            (no_data, "*", "no_data"),
-            (data && self.round_trips.is_none(), "rtt", rtt),
-            (data && self.goodput_bps().is_none(), "goodput_bps", "one_moment"),
-            (data && self.lost_by_identification.get().is_none(), "loss.lost_segments_ipid", identification),
-            (data && self.spacing.durations.is_none(), "spacing", "one_data_packet"),
-            (no_period.is_some(), "spacing.stall_period_s", no_period.map_or("", NoPeriod::reason)),
-            (self.window.extremes.is_none(), "window", window),
-            (data && self.flight.is_none(), "flight", "acknowledged_first"),
-        ]
-        .into_iter()
-        .filter_map(|(missing, field, reason)| missing.then_some((field, reason)))
+        let data = self.data_packets > 0;
+        let missing = [
+            (Missing::AnyData, !data),
+            (Missing::RoundTrip, data && self.round_trips.is_none()),
+            (Missing::Goodput, data && self.goodput_bps().is_none()),
+            (Missing::LostByIdentification, data && self.lost_by_identification.get().is_none()),
+            (Missing::Spacing, data && self.spacing.durations.is_none()),
+            (Missing::StallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
+            (Missing::Window, self.window.extremes.is_none()),
+            (Missing::Flight, data && self.flight.is_none()),
+        ];
+        // Most directions miss little: only that is asked for its reason.
+        let mut left = missing.iter().fold(0u32, |bits, &(what, missing)| bits | u32::from(missing) << what as u32);
+        std::iter::from_fn(move || {
+            let what = *Missing::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(self.reason(what))
+        })
+    }
+
+    /// The field that is none, and why.
+    fn reason(&self, what: Missing) -> (&'static str, &'static str) {
+        match what {
+            Missing::AnyData => ("*", "no_data"),
+            Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
+            Missing::RoundTrip => ("rtt", "no_acknowledgement"),
+            Missing::Goodput => ("goodput_bps", "one_moment"),
+            Missing::LostByIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
+            Missing::LostByIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
+            Missing::Spacing => ("spacing", "one_data_packet"),
+            Missing::StallPeriod => {
+                let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
+                ("spacing.stall_period_s", no_period.map_or("", NoPeriod::reason))
+            }
+            Missing::Window if self.window.scale.is_none() => ("window", "scale_unknown"),
+            Missing::Window => ("window", "no_advertisement"),
+            Missing::Flight => ("flight", "acknowledged_first"),
+        }
     }
 
     /// The stalls of the hosts; none if there were none.

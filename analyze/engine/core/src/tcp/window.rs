@@ -22,7 +22,8 @@ impl AdvertisedWindow {
     /// True if the packet advertises an open window again, as it was, and nothing but that and timestamps.
     #[inline]
     pub fn is_repeated(&self, packet: &Packet) -> bool {
-        self.count > 0 && packet.window == self.last && packet.window != 0 && packet.options & option_bits::OTHERS == 0
+        // Before the first advertisement the last one is zero.
+        packet.window == self.last && packet.window != 0 && packet.options & option_bits::OTHERS == 0
     }
 
     /// Takes an advertisement that [`Self::is_repeated`].

@@ -19,6 +19,9 @@ const TEXT_SAMPLE: u64 = 8;
 /// Bytes that decide about a candidate.
 const PROBE_BYTES: usize = 11;
 
+/// Eight bytes of one.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
 /// A place where a record may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Candidate {
@@ -124,7 +127,7 @@ impl Search {
     }
 
     fn sample(&mut self, offset: u64, bytes: &[u8]) {
-        if offset < TEXT_SAMPLE {
+        if offset < TEXT_SAMPLE && !(offset == 0 && bytes.first_chunk().is_some_and(is_plain_text)) {
             let sample = bytes.iter().take((TEXT_SAMPLE - offset) as usize);
             self.binary |= !sample.into_iter().all(|byte| matches!(byte, b'\r' | b'\n' | b'\t' | b' '..=b'~'));
         }
@@ -179,18 +182,31 @@ impl Search {
     }
 }
 
+/// Space to tilde, all eight: what a stream that starts as text most often starts with. May be false of others than those.
+fn is_plain_text(word: &[u8; TEXT_SAMPLE as usize]) -> bool {
+    let word = u64::from_le_bytes(*word);
+    // The highest bit of a byte is set if it is no ASCII, if there is nothing to take a space off, and behind the tilde.
+    (word | word.wrapping_sub(0x20 * ONES) | word.wrapping_add(ONES)) & (0x80 * ONES) == 0
+}
+
 /// Index of the first byte that may be a record's content type. Eight bytes at a time, which nearly always hold none.
 fn first_content_type(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, _) = bytes.as_chunks::<8>();
-    let without = words.iter().take_while(|word| {
-        // The four types differ in two bits: without these, each becomes zero, and below zero some bit is borrowed.
-        let rest = (u64::from_le_bytes(**word) & (0xfc * ONES)) ^ (0x14 * ONES);
-        rest.wrapping_sub(ONES) & !rest & (0x80 * ONES) == 0
-    });
-    let passed = 8 * without.count();
+    let passed = 8 * words.iter().take_while(|word| !has_content_type(word)).count();
+    // What is left without making a word is looked at with bytes before it.
+    if passed / 8 == words.len() && bytes.last_chunk().is_some_and(|last| !has_content_type(last)) {
+        return None;
+    }
     let rest = bytes.get(passed..)?;
     rest.iter().position(|byte| matches!(byte, 0x14..=0x17)).map(|distance| passed + distance)
+}
+
+/// One of these bytes may be a record's content type.
+#[inline(always)]
+fn has_content_type(word: &[u8; 8]) -> bool {
+    // The four types differ in two bits: without these, each becomes zero, and below zero some bit is borrowed.
+    let rest = (u64::from_le_bytes(*word) & (0xfc * ONES)) ^ (0x14 * ONES);
+    rest.wrapping_sub(ONES) & !rest & (0x80 * ONES) != 0
 }
 
 /// Whether `bytes` begin with a record.
@@ -230,6 +246,13 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn plain_text_is_from_space_to_tilde(bytes: [u8; 8], text in prop::array::uniform8(b' '..=b'~')) {
+            let is_text = |bytes: &[u8; 8]| bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+            prop_assert!(is_plain_text(&text));
+            prop_assert!(is_text(&bytes) || !is_plain_text(&bytes));
+        }
+
         #[test]
         fn the_first_content_type_is_where_one_byte_after_the_other_finds_it(bytes in prop::collection::vec(0x10u8..0x1c, 0..40), other: u8) {
             let bytes: Vec<u8> = bytes.into_iter().map(|byte| if byte < 0x17 { other } else { byte }).collect();
