@@ -28,6 +28,13 @@ class Cleaned:
     left_behind: list[dict[str, Any]]
 
 
+def first_and_more(left_behind: list[dict[str, Any]]) -> str:
+    """The first of what is still at the service, with its error, and how many more there are: for one line."""
+    first = left_behind[0]
+    more = f" and {len(left_behind) - 1} more" if len(left_behind) > 1 else ""
+    return f"{first['name']} ({first['error']}){more}"
+
+
 def clean_run(path: Path, ca_bundle: Path | None = None) -> Cleaned:
     """Remove what is left of a run. Raises `ProvidersError` for a folder that is none, or that is being written."""
     lock = lock_run(path) if path.is_dir() else -1

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Clean each run; returns the exit status."""
-    from providers.cleaning import clean_run
+    from providers.cleaning import clean_run, first_and_more
     from providers.errors import ProvidersError
 
     status = Exit.DONE
@@ -37,8 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
         container = "" if cleaned.container is None else f", and {cleaned.container}"
         print(f"{path}: {cleaned.objects} objects removed{container}")
         if cleaned.left_behind:
-            first = cleaned.left_behind[0]
-            more = f" and {len(cleaned.left_behind) - 1} more" if len(cleaned.left_behind) > 1 else ""
-            complain(f"{path}: still at the service: {first['name']} ({first['error']}){more}")
+            complain(f"{path}: still at the service: {first_and_more(cleaned.left_behind)}")
             status = Exit.FAILED
     return status

@@ -92,12 +92,10 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
     if end.error is not None:
         complain(end.error)
     if end.state["left_behind"]:
-        left = end.state["left_behind"]
-        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        complain(
-            f"{end.state['provider']}: left at the service: {left[0]['name']} ({left[0]['error']}){more}: "
-            f"run vmtrace storage clean {arguments.out}"
-        )
+        from providers.cleaning import first_and_more
+
+        left = first_and_more(end.state["left_behind"])
+        complain(f"{end.state['provider']}: left at the service: {left}: run vmtrace storage clean {arguments.out}")
     if end.status == "interrupted":
         return Exit.INTERRUPTED
     return Exit.FAILED if end.error is not None or end.state["left_behind"] else Exit.DONE

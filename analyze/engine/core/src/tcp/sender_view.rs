@@ -11,24 +11,15 @@
 
 use std::collections::VecDeque;
 
+use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
+use super::silences::{SHORTEST_SILENCE_NS, Silence, Silences};
 use super::spares::room_of_queue;
 
-/// Sender loops shorter than this are not worth a delay line, as long as no queue makes them longer.
-const SHORTEST_LOOP_NS: i64 = 1_000_000;
 /// Segments that a sender with data waiting hands down at once, at least.
 const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
-/// An echo may come this much later than the one before it.
-const ECHO_PATIENCE_NS: i64 = 10_000_000;
 /// Acknowledgements in the delay line, at most.
 const MOST_WAITING: usize = 1 << 16;
-/// Those taken out of it before an echo came, at most, one for each tick of the timestamps.
-const MOST_OVERDUE: usize = 1 << 12;
-/// Share of an echo's delay that may pass without data before it.
-const LONGEST_BREAK: i64 = 4;
-/// Silences from here on are remembered, so many of them.
-const SHORTEST_SILENCE_NS: i64 = super::spacing::SHORTEST_ANOMALY_NS as i64;
-const MOST_SILENCES: usize = 4;
 
 /// An acknowledgement on its way to the sender.
 #[derive(Debug, Clone, Copy)]
@@ -42,15 +33,9 @@ struct Waiting {
 /// See the module.
 #[derive(Debug)]
 pub struct SenderView {
-    loop_ns: i64,
-    /// The loop as the last echo showed it.
-    recent_loop_ns: i64,
-    /// TSval of the acknowledgement that the sender heard last.
-    echoed: Option<u32>,
+    sender_loop: SenderLoop,
     begun: bool,
     waiting: VecDeque<Waiting>,
-    /// When acknowledgements passed that were waited for too long, and their TSval: an echo of them still tells the loop.
-    overdue: VecDeque<(i64, u32)>,
     /// When data passed last.
     sent_ns: i64,
     /// Highest position sent, acknowledged, and allowed by the window.
@@ -80,37 +65,15 @@ pub struct SenderView {
     /// The round in progress is over when this is acknowledged; largest flight in it.
     round_target: u64,
     round_max_flight: u64,
-    /// Shortest loop in it, [`SenderView::NEVER`] without one.
-    round_least_loop_ns: i64,
-    /// Longest loop in it, and in the round before: what the sender has measured lags a round trip behind what passes here.
-    longest_loops_ns: [i64; 2],
-    /// The latest long silences, a ring.
-    silences: [Silence; MOST_SILENCES],
-    silence_count: usize,
-}
-
-/// A time without any event, long enough for a gap.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Silence {
-    /// From, to.
-    pub start_ns: i64,
-    /// See above.
-    pub end_ns: i64,
-    /// The window was full, or nothing was in flight.
-    pub limited: bool,
-    /// See above.
-    pub idle: bool,
+    silences: Silences,
 }
 
 impl Default for SenderView {
     fn default() -> Self {
         Self {
-            loop_ns: 0,
-            recent_loop_ns: 0,
-            echoed: None,
+            sender_loop: SenderLoop::default(),
             begun: false,
             waiting: VecDeque::new(),
-            overdue: VecDeque::new(),
             sent_ns: Self::NEVER,
             sent: 0,
             acknowledged: 0,
@@ -130,10 +93,7 @@ impl Default for SenderView {
             blocked_ns: 0,
             round_target: 0,
             round_max_flight: 0,
-            round_least_loop_ns: Self::NEVER,
-            longest_loops_ns: [0; 2],
-            silences: Default::default(),
-            silence_count: 0,
+            silences: Silences::default(),
         }
     }
 }
@@ -151,89 +111,39 @@ impl SenderView {
 
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {
-        self.loop_ns = loop_ns.max(1);
-        self.recent_loop_ns = self.loop_ns;
-    }
-
-    /// Acknowledgements count when they pass: the sender hears of them soon, as far as echoes have shown.
-    fn is_prompt(&self) -> bool {
-        self.recent_loop_ns < SHORTEST_LOOP_NS && self.waiting.is_empty()
-    }
-
-    /// How much longer than the last echo took the next one may take. On a short path a wait as long as elsewhere would hide
-    /// every pause.
-    fn echo_patience_ns(&self) -> i64 {
-        if self.loop_ns < SHORTEST_LOOP_NS {
-            ECHO_PATIENCE_NS.min(2 * self.recent_loop_ns.max(SHORTEST_LOOP_NS))
-        } else {
-            ECHO_PATIENCE_NS
-        }
+        self.sender_loop.set(loop_ns);
     }
 
     /// Data passes whose sender had heard everything up to the timestamp `tsecr`.
     /// Returns how long the newest acknowledgement it had not echoed before took to the sender and back to here.
     #[inline]
     pub fn heard(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
-        let nothing_waits = self.waiting.is_empty() && self.overdue.is_empty();
+        let nothing_waits = self.waiting.is_empty() && self.sender_loop.awaits_nothing();
         if nothing_waits { None } else { self.heard_of_waiting(time_ns, tsecr) }
     }
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
         // A queue does not grow so fast: the sender heard it long ago and paused.
-        let longest_ns = self.recent_loop_ns + self.recent_loop_ns * 3 / 2 + self.echo_patience_ns();
+        let longest_ns = self.sender_loop.longest_ns();
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
             self.advance_through_waiting(time_ns);
         }
-        let mut loop_ns = self.heard_of_overdue(time_ns, tsecr);
+        let mut loop_ns = self.sender_loop.heard_of_overdue(time_ns, tsecr, self.sent_ns);
+        if loop_ns.is_some() {
+            self.set_pace(self.sender_loop.recent_ns() as f64);
+        }
         while let Some(waiting) = self.waiting.front().copied()
             && waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0)
         {
             self.waiting.pop_front();
             let taken_ns = time_ns.saturating_sub(waiting.passed_ns);
-            if self.echoed != waiting.tsval {
-                // No echo of a tick comes sooner than a loop after the first acknowledgement that carried it: where the handshake
-                // took longer, something held it up.
-                self.echoed = waiting.tsval;
-                self.loop_ns = self.loop_ns.min(taken_ns.max(SHORTEST_LOOP_NS));
-            }
-            self.recent_loop_ns = taken_ns.max(self.loop_ns);
-            self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
-            self.longest_loops_ns[1] = self.longest_loops_ns[1].max(self.recent_loop_ns);
+            self.sender_loop.heard(waiting.tsval, taken_ns);
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
-            self.set_pace(self.recent_loop_ns as f64);
-            loop_ns = Some(time_ns.saturating_sub(waiting.passed_ns));
+            self.set_pace(self.sender_loop.recent_ns() as f64);
+            loop_ns = Some(taken_ns);
         }
         loop_ns
-    }
-
-    /// A queue may grow faster than acknowledgements are waited for, as when a token bucket runs empty. Data that kept coming until
-    /// the echo shows that it was a queue, and no pause of the sender.
-    fn heard_of_overdue(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
-        let mut newest_ns = None;
-        while let Some(&(passed_ns, tsval)) = self.overdue.front()
-            && serial_difference(tsecr, tsval) >= 0
-        {
-            self.overdue.pop_front();
-            newest_ns = Some(passed_ns);
-        }
-        // It was sent before its sender heard of this, so that it has been under way for longer.
-        let unheard_ns = self.overdue.front().map_or(0, |&(passed_ns, _)| time_ns.saturating_sub(passed_ns));
-        let queued = unheard_ns >= SHORTEST_LOOP_NS && self.recent_loop_ns < SHORTEST_LOOP_NS;
-        let taken_ns = newest_ns.map(|passed_ns| time_ns.saturating_sub(passed_ns)).or(queued.then_some(unheard_ns))?;
-        let paused = time_ns.saturating_sub(self.sent_ns) > taken_ns / LONGEST_BREAK;
-        if !queued && self.recent_loop_ns < SHORTEST_LOOP_NS {
-            self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
-            return None;
-        }
-        if !queued && paused {
-            return None;
-        }
-        self.recent_loop_ns = taken_ns.max(self.loop_ns);
-        self.round_least_loop_ns = self.round_least_loop_ns.min(self.recent_loop_ns);
-        self.longest_loops_ns[1] = self.longest_loops_ns[1].max(self.recent_loop_ns);
-        self.set_pace(self.recent_loop_ns as f64);
-        Some(taken_ns)
     }
 
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
@@ -282,18 +192,15 @@ impl SenderView {
         edge: Option<u64>,
         relief: u64,
     ) {
-        if self.loop_ns == 0 {
-            self.advance(time_ns);
+        self.advance(time_ns);
+        if !self.sender_loop.is_known() {
             self.apply(acknowledged, edge, relief);
-        } else {
-            self.advance(time_ns);
-            let waiting = Waiting { passed_ns: time_ns, tsval, acknowledged, edge };
-            if tsval.is_some() && self.is_prompt() {
-                self.keep_overdue(&waiting);
-                self.apply(acknowledged, edge, relief);
-            } else if self.waiting.len() < MOST_WAITING {
-                self.waiting.push_back(waiting);
-            }
+        } else if let Some(tsval) = tsval.filter(|_| self.sender_loop.is_short() && self.waiting.is_empty()) {
+            // The sender hears of it soon, as far as echoes have shown.
+            self.sender_loop.keep(time_ns, tsval);
+            self.apply(acknowledged, edge, relief);
+        } else if self.waiting.len() < MOST_WAITING {
+            self.waiting.push_back(Waiting { passed_ns: time_ns, tsval, acknowledged, edge });
         }
     }
 
@@ -337,29 +244,15 @@ impl SenderView {
     }
 
     fn advance_through_waiting(&mut self, time_ns: i64) {
-        // Where an echo can tell, it is waited for a little longer than the last one took.
-        let patience_ns = self.recent_loop_ns + self.recent_loop_ns / 4 + self.echo_patience_ns();
         while let Some(waiting) = self.waiting.front().copied() {
-            let wait_ns = if waiting.tsval.is_some() { patience_ns } else { self.loop_ns.max(SHORTEST_LOOP_NS) };
-            let due_ns = waiting.passed_ns.saturating_add(wait_ns);
+            let due_ns = waiting.passed_ns.saturating_add(self.sender_loop.patience_ns(waiting.tsval.is_some()));
             if due_ns > time_ns {
                 return;
             }
             self.waiting.pop_front();
-            self.echoed = waiting.tsval;
-            self.keep_overdue(&waiting);
+            self.sender_loop.give_up(waiting.passed_ns, waiting.tsval);
             self.accumulate(due_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
-        }
-    }
-
-    fn keep_overdue(&mut self, waiting: &Waiting) {
-        let Some(tsval) = waiting.tsval else { return };
-        if self.overdue.back().is_none_or(|(_, newest)| *newest != tsval) {
-            if self.overdue.len() >= MOST_OVERDUE {
-                self.overdue.pop_front();
-            }
-            self.overdue.push_back((waiting.passed_ns, tsval));
         }
     }
 
@@ -384,27 +277,18 @@ impl SenderView {
             self.blocked_ns += if self.flight == 0 { elapsed as u64 } else { 0 };
         }
         if elapsed > SHORTEST_SILENCE_NS {
-            self.note_silence(time_ns, elapsed);
+            self.silences.note(Silence {
+                start_ns: time_ns.saturating_sub(elapsed),
+                end_ns: time_ns,
+                limited: self.limited,
+                idle: self.flight == 0 && !self.limited,
+            });
         }
-    }
-
-    #[cold]
-    fn note_silence(&mut self, time_ns: i64, elapsed: i64) {
-        let place = self.silence_count % MOST_SILENCES;
-        self.silence_count += 1;
-        self.silences[place] = Silence {
-            start_ns: time_ns.saturating_sub(elapsed),
-            end_ns: time_ns,
-            limited: self.limited,
-            idle: self.flight == 0 && !self.limited,
-        };
     }
 
     /// The longest of the latest silences that lie within a gap, if any.
     pub fn silence_within(&self, start_ns: i64, end_ns: i64) -> Option<Silence> {
-        let within = |silence: &&Silence| silence.start_ns < end_ns && silence.end_ns > start_ns;
-        let known = self.silences.iter().take(self.silence_count);
-        known.filter(within).max_by_key(|silence| silence.end_ns.min(end_ns) - silence.start_ns.max(start_ns)).copied()
+        self.silences.within(start_ns, end_ns)
     }
 
     /// What was in flight when the round began is acknowledged.
@@ -417,11 +301,10 @@ impl SenderView {
     /// progress, made longer.
     pub fn begin_round(&mut self, afresh: bool) {
         self.round_target = self.sent.max(self.acknowledged + 1);
-        self.longest_loops_ns = [self.longest_loops_ns[1], self.recent_loop_ns];
+        self.sender_loop.begin_round(afresh);
         if afresh {
             self.max_flight = self.max_flight.max(self.round_max_flight);
             self.round_max_flight = self.flight;
-            self.round_least_loop_ns = Self::NEVER;
         }
     }
 
@@ -432,7 +315,7 @@ impl SenderView {
 
     /// The shortest loop between the capture point and the sender that echoes showed in the round in progress, nanoseconds.
     pub fn round_loop_ns(&self) -> Option<u64> {
-        u64::try_from(self.round_least_loop_ns).ok().filter(|_| self.round_least_loop_ns != Self::NEVER)
+        self.sender_loop.round_least_ns()
     }
 
     /// Payload of the largest frame that passed, bytes.
@@ -491,13 +374,12 @@ impl SenderView {
 
     /// The round trip between capture point and sender as data showed it last, queues included.
     pub fn recent_loop_ns(&self) -> i64 {
-        self.recent_loop_ns
+        self.sender_loop.recent_ns()
     }
 
     /// By how much longer it was in this round or the one before: the sender's own measurements may be as old.
     pub fn queue_before_ns(&self) -> i64 {
-        let [before, now] = self.longest_loops_ns;
-        before.max(now).saturating_sub(self.recent_loop_ns).max(0)
+        self.sender_loop.queue_before_ns()
     }
 
     /// Time in which data was in flight, nanoseconds.

@@ -100,8 +100,9 @@ pub fn decide(case: &Case) -> Option<Decision> {
     };
     let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
-    let (confidence, needed) = confidence(case, factor, margin);
-    let path = may_be_the_path(case, factor).then_some(Factor::BottleneckBandwidth);
+    let perhaps_the_path = may_be_the_path(case, factor);
+    let (confidence, needed) = confidence(case, factor, margin, perhaps_the_path);
+    let path = perhaps_the_path.then_some(Factor::BottleneckBandwidth);
     Some(Decision {
         factor,
         share: most / all.max(f64::MIN_POSITIVE),
@@ -127,7 +128,7 @@ fn sets_the_rate(factor: &Factor) -> bool {
 }
 
 /// The least of what the evidence, the capture and its place allow (methods, 6.6).
-fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static str>) {
+fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
@@ -150,7 +151,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64) -> (f64, Option<&'static
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
             Some("a capture beside the sender, or one with timestamps"),
         ),
-        (OPEN_CONFIDENCE, may_be_the_path(case, factor), Some("a capture beside the sender, or one with timestamps")),
+        (OPEN_CONFIDENCE, perhaps_the_path, Some("a capture beside the sender, or one with timestamps")),
         (
             BY_EXCLUSION_CONFIDENCE,
             factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,

@@ -1,0 +1,41 @@
+//! The latest long silences of a direction as its sender saw it, for the causes of gaps and what they cut out of a round.
+
+/// Silences from here on are remembered, so many of them.
+pub(super) const SHORTEST_SILENCE_NS: i64 = super::spacing::SHORTEST_ANOMALY_NS as i64;
+const MOST_SILENCES: usize = 4;
+
+/// A time without any event, long enough for a gap.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silence {
+    /// From, to.
+    pub start_ns: i64,
+    /// See above.
+    pub end_ns: i64,
+    /// The window was full, or nothing was in flight.
+    pub limited: bool,
+    /// See above.
+    pub idle: bool,
+}
+
+/// See the module: a ring.
+#[derive(Debug, Default)]
+pub(super) struct Silences {
+    latest: [Silence; MOST_SILENCES],
+    count: usize,
+}
+
+impl Silences {
+    /// Remembers one.
+    #[cold]
+    pub(super) fn note(&mut self, silence: Silence) {
+        self.latest[self.count % MOST_SILENCES] = silence;
+        self.count += 1;
+    }
+
+    /// The one that shares most time with a gap, if any does.
+    pub(super) fn within(&self, start_ns: i64, end_ns: i64) -> Option<Silence> {
+        let within = |silence: &&Silence| silence.start_ns < end_ns && silence.end_ns > start_ns;
+        let known = self.latest.iter().take(self.count);
+        known.filter(within).max_by_key(|silence| silence.end_ns.min(end_ns) - silence.start_ns.max(start_ns)).copied()
+    }
+}
