@@ -329,11 +329,7 @@ impl Live {
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
         self.rates.receiver_loop(rtt_ns);
-        self.answers.add(Passed {
-            time_ns: packet.time_ns,
-            bytes: packet.acknowledgement,
-            sent_ns: newest.time_ns,
-        });
+        self.answers.add(Passed { time_ns: packet.time_ns, bytes: packet.acknowledgement, sent_ns: newest.time_ns });
         if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
             self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
         }

@@ -271,6 +271,43 @@ mod tests {
     fn trains_that_agree_show_what_the_path_carries() {
         let rate = |bursts| trains_of(drawn_out(bursts, 1.0)).bytes_per_ns();
         assert!(rate(5).is_some_and(|rate| (0.00095..0.00111).contains(&rate)), "{:?}", rate(5));
-        assert_eq!(rate(1), None);
+        assert_eq!(rate(0), None);
+    }
+
+    #[test]
+    fn what_comes_as_it_was_sent_shows_no_rate() {
+        assert_eq!(trains_of((0..500).map(|n| (f64::from(n) + 20.0, f64::from(n)))).bytes_per_ns(), None);
+        assert_eq!(trains_of(drawn_out(5, 0.03)).bytes_per_ns(), None);
+    }
+
+    #[test]
+    fn what_passed_faster_at_times_shows_that_the_path_was_not_what_drew_the_others_out() {
+        let more = |bursts| drawn_out(bursts, 0.03).into_iter().map(|(time, sent)| (time + 1000.0, sent + 1000.0));
+        assert_eq!(trains_of(drawn_out(5, 1.0).into_iter().chain(more(4))).bytes_per_ns(), None);
+        assert!(trains_of(drawn_out(5, 1.0).into_iter().chain(more(0))).bytes_per_ns().is_some());
+    }
+
+    #[test]
+    fn a_backlog_does_not_make_the_path_fast() {
+        // What was sent each millisecond for 100 ms, and what was sent at once, come at once after 200 ms.
+        for apart in [1.0, 0.01] {
+            let held = (0..100).map(|n| (1200.0 + 0.01 * f64::from(n), 1000.0 + apart * f64::from(n)));
+            let again = held.clone().map(|(time, sent)| (time + 500.0, sent + 500.0));
+            let alone = trains_of(drawn_out(5, 1.0)).bytes_per_ns();
+            assert_eq!(trains_of(drawn_out(5, 1.0).into_iter().chain(held).chain(again)).bytes_per_ns(), alone);
+        }
+    }
+
+    #[test]
+    fn what_was_interrupted_is_no_train() {
+        let mut trains = Trains::default();
+        for (number, (time_ms, sent_ms)) in drawn_out(5, 1.0).into_iter().enumerate() {
+            let [time_ns, sent_ns] = [time_ms, sent_ms].map(|time| (time * MILLISECOND as f64) as i64);
+            trains.add(Passed { time_ns, bytes: 1000 * (number as u32 + 1), sent_ns });
+            if number % 10 == 9 {
+                trains.interrupt();
+            }
+        }
+        assert_eq!(trains.bytes_per_ns(), None);
     }
 }
