@@ -488,6 +488,21 @@ fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its
 }
 
 #[test]
+fn beside_the_receiver_a_sender_that_sends_two_and_hears_meanwhile_stood_still() {
+    let sends = |count: i32, heard: f64| {
+        let woken = |talk, n| {
+            let at = 650.0 + f64::from(n - 450) * 0.1;
+            arrives(talk, n, at, at - 10.0, if n == 450 { 430.0 } else { heard })
+        };
+        let talk = (450..450 + count).fold(beside_receiver(), woken);
+        gaps(&arriving(talk, 450 + count, 500, 220.0))[0]
+    };
+    assert_eq!(sends(2, 433.0), (Cause::RemoteHostStall, 201));
+    assert_eq!(sends(2, 430.0), (Cause::HostOrPath, 201));
+    assert_eq!(sends(1, 433.0), (Cause::HostOrPath, 201));
+}
+
+#[test]
 fn beside_the_receiver_a_sender_that_has_not_measured_yet_that_the_queue_is_gone_waits_as_long_as_with_it() {
     // A loop of 60 ms until 519 ms, and of 20 ms for the twenty segments before the silence.
     let drained = |queue: i32| {
