@@ -70,6 +70,20 @@ fn running_without_queue() -> Talk {
     })
 }
 
+/// Such a path, on which the sender sends forty segments at once, each forty milliseconds: the path draws them out, and the
+/// last one of each is acknowledged after 59 ms.
+fn running_in_bursts() -> Talk {
+    let talk = Talk::seen_at_client(RTT).with_timestamps();
+    (50..450).fold(talk, |talk, n| {
+        let acknowledged = |talk| answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0);
+        let talk = if n >= 70 { acknowledged(talk) } else { talk };
+        if (n - 50) % 40 > 0 {
+            return talk;
+        }
+        talk.each(0..40, |talk, m| talk.client(f64::from(n) + f64::from(m) * 0.01, segment(i64::from(n + m - 50))))
+    })
+}
+
 /// The twenty acknowledgements outstanding, all within 1 ms from `at`, each made on time plus `late`.
 fn backlog(talk: Talk, at: f64, late: f64) -> Talk {
     (430..450).fold(talk, |talk, n| answer(talk, at + f64::from(n - 430) * 0.05, n, f64::from(n) + 10.0 + late))
@@ -135,6 +149,18 @@ fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
 }
 
 #[test]
+fn on_such_a_path_that_draws_bursts_out_it_cannot_have_held_what_is_acknowledged_at_once() {
+    let probed = running_in_bursts().client(548.0, segment(399));
+    let at_once = burst(answer(probed.clone(), 750.0, 449, 739.0), 750.2, 450);
+    assert_eq!(gaps(&at_once).last(), Some(&(Cause::RemoteHostStall, 202)));
+    let at_its_rate = (430..450).fold(probed, |talk, n| {
+        let at = 320.0 + f64::from(n);
+        answer(talk, at, n, at - 10.0)
+    });
+    assert_eq!(gaps(&burst(at_its_rate, 769.2, 450)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+}
+
+#[test]
 fn a_delayed_acknowledgement_in_between_shows_that_the_receiver_ran_and_the_path_held_the_rest() {
     let delayed = answer(running(), 490.0, 430, 479.0);
     let probed = delayed.client(490.1, segment(400)).client(540.0, segment(400));
@@ -196,16 +222,18 @@ fn in_loss_recovery_what_is_acknowledged_selectively_is_acknowledged() {
 fn in_loss_recovery_only_what_a_timeout_sent_tells_whether_it_was_answered() {
     let more =
         (401..430).fold(repairing(), |talk, n| talk.client(466.6 + f64::from(n - 400) * 0.01, segment(i64::from(n))));
-    let answered = |acknowledged: i64| {
+    let answered = |acknowledged: i64, echoed: u32| {
         let all_at_once = (447..480).fold(more.clone().client(690.0, segment(380)), |talk, n| {
             let time = 800.0 + f64::from(n - 447) * 0.02;
             let said = ack(acknowledged).sack(381_000, (i64::from(n) - 49) * 1000);
-            talk.server(time, said.tsval(2_000_000 + (time - 10.0) as u32).tsecr(1_000_429))
+            talk.server(time, said.tsval(2_000_000 + (time - 10.0) as u32).tsecr(echoed))
         });
         gaps(&burst(all_at_once, 800.8, 480))[0]
     };
-    assert_eq!(answered(380_000), (Cause::RemoteHostStall, 223));
-    assert_eq!(answered(381_000), (Cause::Timeout, 223));
+    assert_eq!(answered(380_000, 1_000_429), (Cause::RemoteHostStall, 223));
+    assert_eq!(answered(381_000, 1_000_690), (Cause::Timeout, 223));
+    // What fills the hole is echoed: this was the fast retransmission, which had arrived before the stall.
+    assert_eq!(answered(381_000, 1_000_466), (Cause::RemoteHostStall, 223));
 }
 
 #[test]
@@ -460,6 +488,21 @@ fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its
 }
 
 #[test]
+fn beside_the_receiver_a_sender_that_sends_two_and_hears_meanwhile_stood_still() {
+    let sends = |count: i32, heard: f64| {
+        let woken = |talk, n| {
+            let at = 650.0 + f64::from(n - 450) * 0.1;
+            arrives(talk, n, at, at - 10.0, if n == 450 { 430.0 } else { heard })
+        };
+        let talk = (450..450 + count).fold(beside_receiver(), woken);
+        gaps(&arriving(talk, 450 + count, 500, 220.0))[0]
+    };
+    assert_eq!(sends(2, 433.0), (Cause::RemoteHostStall, 201));
+    assert_eq!(sends(2, 430.0), (Cause::HostOrPath, 201));
+    assert_eq!(sends(1, 433.0), (Cause::HostOrPath, 201));
+}
+
+#[test]
 fn beside_the_receiver_a_sender_that_has_not_measured_yet_that_the_queue_is_gone_waits_as_long_as_with_it() {
     // A loop of 60 ms until 519 ms, and of 20 ms for the twenty segments before the silence.
     let drained = |queue: i32| {
@@ -513,6 +556,22 @@ fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_wh
     assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
 }
 
+/// Sent in bursts of forty, of which the path draws out so many.
+fn beside_receiver_in_bursts(drawn_out: i32) -> Talk {
+    (50..450).fold(Talk::seen_at_server(RTT).with_timestamps(), |talk, n| {
+        let (burst, place) = (f64::from(50 + (n - 50) / 40 * 40), f64::from((n - 50) % 40));
+        let at = burst + if n < 50 + 40 * drawn_out { place } else { place * 0.1 };
+        arrives(talk, n, at, burst - 10.0, burst - 20.0)
+    })
+}
+
+#[test]
+fn beside_the_receiver_a_path_that_draws_bursts_out_cannot_have_held_what_comes_at_once() {
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 0.06)).last().map(|gap| gap.0), Some(Cause::LocalHostStall));
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 1.0)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(7), 0.06)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+}
+
 #[test]
 fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
     let waiting = |delayed: bool| {
@@ -532,6 +591,20 @@ fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold
 fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
     let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
     let talk = (451..500).fold(first, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn so_it_may_if_more_than_one_segment_waits_at_the_path_before() {
+    // Three at the path's rate, which may have been in its own hands, then the rest after a pause.
+    let first = (450..453).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, due + 200.0, due - 10.0, due - 20.0)
+    });
+    let talk = (453..475).fold(first, |talk, n| {
         let due = f64::from(n);
         arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
     });

@@ -10,6 +10,7 @@ use super::loss::LossCounters;
 use super::rtt::Rejected;
 use super::segments::{Acknowledged, Sampled, Unmarked};
 use super::sequence::{serial_difference, unwrap};
+use super::trains::Passed;
 use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
@@ -135,8 +136,10 @@ impl Half {
         live.last_acknowledgement_ns = Some(packet.time_ns);
         if newest.time_ns < latest_time_ns {
             live.round_trips.reject(Rejected::LaterCovered, wire_segments);
+            live.answers.interrupt();
         } else if packet.time_ns < newest.time_ns {
             live.round_trips.reject(Rejected::BeforeData, wire_segments);
+            live.answers.interrupt();
         } else {
             return Some(Some(live.clean_sample(packet, newest, wire_segments, terms)));
         }
@@ -247,6 +250,7 @@ impl Half {
             {
                 live.rates.receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sent_ns)).unwrap_or(0));
             }
+            live.answers.interrupt();
             live.last_loss_sign_ns = Some(packet.time_ns);
             live.last_acknowledgement_ns = Some(packet.time_ns);
             let highest = live.scoreboard.highest().unwrap_or(0);
@@ -313,6 +317,7 @@ impl Live {
         };
         if let Some(reason) = rejected {
             self.round_trips.reject(reason, segments);
+            self.answers.interrupt();
             return None;
         }
         Some(self.clean_sample(packet, newest, segments, terms))
@@ -324,6 +329,7 @@ impl Live {
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         self.round_trips.add(rtt_ns);
         self.rates.receiver_loop(rtt_ns);
+        self.answers.add(Passed { time_ns: packet.time_ns, bytes: packet.acknowledgement, sent_ns: newest.time_ns });
         if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
             self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
         }

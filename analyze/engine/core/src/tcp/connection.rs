@@ -312,6 +312,9 @@ impl Connection {
         let limit_ns = environment.fixed_spacing_limit_ns;
         let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
         let last = self.halves[side].live().spacing.last();
+        if packet.payload_length > 0 {
+            self.halves[side].keep_arrivals(packet);
+        }
         if packet.options & option_bits::TIMESTAMPS != 0
             && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
         {

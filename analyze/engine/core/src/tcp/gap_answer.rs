@@ -15,7 +15,7 @@ pub(super) const TOGETHER_NS: i64 = 2_000_000;
 /// delayed when it stopped, a tick or two before it looks at what has come meanwhile.
 pub(super) const ANSWER_NS: i64 = 40_000_000;
 /// A pause of this length ends a burst: what comes after it may be the backlog that the host is at only now.
-const BURST_PAUSE_NS: i64 = 5_000_000;
+pub(super) const BURST_PAUSE_NS: i64 = 5_000_000;
 /// Shortest delayed acknowledgement of common stacks in the middle of a flow (Linux `TCP_DELACK_MIN`, less a tick).
 const SHORTEST_DELAY_NS: i64 = 30_000_000;
 /// Silences that may be more than a round trip: after those the path's rate is asked for.
@@ -121,7 +121,8 @@ impl Connection {
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
                             .map(|probe| serial_difference(packet.tsecr, probe) < 0),
-                        reports_disorder: probed && reports_disorder(packet, bytes, watch.timer_sequence),
+                        reports_disorder: probed
+                            && reports_disorder(packet, bytes, watch.timer_sequence, tsval.map(|_| una as u32)),
                         after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
                         ..Return::default()
                     },
@@ -223,14 +224,18 @@ impl Heard {
     }
 }
 
-/// It has SACK blocks, and what a timer has sent from `sequence` on arrived: in loss recovery all have them.
-fn reports_disorder(packet: &Packet, bytes: &[u8], sequence: u32) -> bool {
+/// It has SACK blocks, and what a timer has sent from `sequence` on arrived: in loss recovery all have them. With timestamps
+/// more is asked of a timer's packet that was the next to be acknowledged: what that brings about echoes it (RFC 7323 section
+/// 4.3), unless it came twice and is reported as that (RFC 2883). `next` is what was acknowledged up to before, none without
+/// timestamps.
+fn reports_disorder(packet: &Packet, bytes: &[u8], sequence: u32, next: Option<u32>) -> bool {
     if packet.options & option_bits::OTHERS == 0 {
         return false;
     }
     let options = Options::of_packet(packet, bytes);
     let blocks = options.sack.as_slice();
-    let acknowledged = serial_difference(packet.acknowledgement, sequence) > 0;
+    let echoed = next.is_some_and(|next| serial_difference(sequence, next) <= 0);
+    let acknowledged = !echoed && serial_difference(packet.acknowledgement, sequence) > 0;
     let in_block =
         |&(left, right): &(u32, u32)| serial_difference(sequence, left) >= 0 && serial_difference(right, sequence) > 0;
     !blocks.is_empty() && (acknowledged || blocks.iter().any(in_block))

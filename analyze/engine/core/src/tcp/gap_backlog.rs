@@ -68,6 +68,11 @@ impl PathRate {
         })
     }
 
+    /// From trains of packets that the path drew out to so many bytes in a nanosecond ([`super::trains`]).
+    fn of_trains(bytes_per_ns: f64) -> Self {
+        Self { short_bytes: bytes_per_ns * SHORT_NS as f64, bytes_per_ns }
+    }
+
     /// The path cannot have carried so many bytes within this time.
     pub fn cannot_carry(&self, bytes: u64, time_ns: i64) -> bool {
         let time_ns = time_ns.max(0);
@@ -114,19 +119,23 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
 pub(super) fn rate_at_sender(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, |bin| bin.receiver_loop_us)
+        .or_else(|| live.answers.bytes_per_ns().map(PathRate::of_trains))
 }
 
 /// The same between the hosts, where the queue may stand on either side of the capture.
 pub(super) fn rate_in_between(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.so_far()?;
     let by = |loop_us: fn(&Bin) -> u32| PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, loop_us);
-    by(|bin| bin.sender_loop_us).or_else(|| by(|bin| bin.receiver_loop_us))
+    by(|bin| bin.sender_loop_us)
+        .or_else(|| by(|bin| bin.receiver_loop_us))
+        .or_else(|| live.answers.bytes_per_ns().or_else(|| live.arrivals.bytes_per_ns()).map(PathRate::of_trains))
 }
 
 /// The same beside its receiver: by what arrived.
 pub(super) fn rate_at_receiver(live: &Live) -> Option<PathRate> {
     let (bins, bin_ns) = live.rates.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.arrived_bytes, |bin| bin.sender_loop_us)
+        .or_else(|| live.arrivals.bytes_per_ns().map(PathRate::of_trains))
 }
 
 #[cfg(test)]

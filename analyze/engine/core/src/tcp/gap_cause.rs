@@ -183,7 +183,9 @@ fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// long before, and no timer of its fired meanwhile. On waking, a kernel takes in what waits for it in order, and sends with
 /// the first of it. Acknowledgements that are lost or held on the way cost a live sender a probe or a timeout.
 fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    let went_on = matches!(evidence.ending, Ending::NewData | Ending::LossSigns) && evidence.data_burst.packets >= 3;
+    // Two do if the second one answers more of what had waited: a timer sends one.
+    let several = evidence.data_burst.packets >= if evidence.echoes_move_on { 2 } else { 3 };
+    let went_on = matches!(evidence.ending, Ending::NewData | Ending::LossSigns) && several;
     let deaf = !evidence.beside_sender() && went_on && !evidence.data_was_held() && evidence.was_deaf();
     deaf.then_some((Cause::RemoteHostStall, if evidence.recovering { 0.75 } else { 0.85 }))
 }

@@ -1,6 +1,6 @@
 //! A gap that is over and waits to be judged: for what follows its end, or for the receiver to be heard again.
 
-use super::gap_answer::{ANSWER_NS, Heard};
+use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard};
 use super::gap_backlog::PathRate;
 use super::gap_evidence::{Ending, GapEvidence, Place};
 use super::gap_watch::PAUSE_NS;
@@ -25,12 +25,30 @@ pub(super) struct Pending {
     pub(super) path: Option<PathRate>,
     /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
     pub(super) data_bytes: u64,
+    /// The last of them, when those began that followed without a pause, and how many bytes had come before these.
+    pub(super) last_data_ns: i64,
+    pub(super) burst_start_ns: i64,
+    pub(super) bytes_before_burst: u64,
 }
 
 impl Pending {
     /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
     pub(super) fn look_ahead_ns(&self) -> i64 {
         if self.path.is_some() && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
+    }
+
+    /// Data came together with the gap's end, or soon after.
+    pub(super) fn count_data(&mut self, time_ns: i64, bytes: u64) {
+        if time_ns.saturating_sub(self.last_data_ns) >= BURST_PAUSE_NS {
+            (self.burst_start_ns, self.bytes_before_burst) = (time_ns, self.data_bytes);
+        }
+        self.last_data_ns = time_ns;
+        self.data_bytes += bytes;
+        let in_burst = self.data_bytes - self.bytes_before_burst;
+        self.evidence.data_beyond_path |= self.path.is_some_and(|path| {
+            path.cannot_carry(self.data_bytes, time_ns.saturating_sub(self.end_ns))
+                || path.cannot_carry(in_burst, time_ns.saturating_sub(self.burst_start_ns))
+        });
     }
 
     pub(super) fn answered_by(&self, heard: &Heard) -> bool {

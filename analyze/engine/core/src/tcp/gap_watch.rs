@@ -163,9 +163,7 @@ impl Connection {
             if within_ns > pending.look_ahead_ns() {
                 continue;
             }
-            pending.data_bytes += u64::from(packet.payload_length);
-            pending.evidence.data_beyond_path |=
-                pending.path.is_some_and(|path| path.cannot_carry(pending.data_bytes, within_ns));
+            pending.count_data(packet.time_ns, u64::from(packet.payload_length));
             if within_ns > LOOK_AHEAD_NS {
                 continue;
             }
@@ -348,6 +346,9 @@ impl Connection {
         let pending = Pending {
             path,
             data_bytes: u64::from(packet.payload_length),
+            last_data_ns: packet.time_ns,
+            burst_start_ns: packet.time_ns,
+            bytes_before_burst: 0,
             gap,
             end_ns: packet.time_ns,
             end_tsval: packet.tsval,

@@ -23,6 +23,7 @@ use super::sender_view::SenderView;
 use super::sequence::first_position;
 use super::spacing::Spacing;
 use super::ticks::TimestampClock;
+use super::trains::{Arrivals, Trains};
 use super::trigger::Recovery;
 use super::window::AdvertisedWindow;
 use crate::decode::options::Options;
@@ -192,6 +193,10 @@ pub struct Live {
     pub peaks: PeakRates,
     /// What was delivered when.
     pub rates: RateSeries,
+    /// What the path carries where no queue stands: by the data, and by its acknowledgements.
+    pub(super) arrivals: Arrivals,
+    /// See above.
+    pub(super) answers: Trains,
     /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
     pub sent_unseen: u64,
 }

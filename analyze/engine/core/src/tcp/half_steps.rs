@@ -23,11 +23,20 @@ impl Half {
         }
     }
 
+    /// The same before the packet's timestamp is taken.
+    pub(super) fn keep_arrivals(&mut self, packet: &Packet) {
+        let bytes = self.data_wire_bytes();
+        if let Some(live) = self.live.as_deref_mut().filter(|live| live.arrivals.is_due(packet.time_ns)) {
+            live.arrivals.step(packet, bytes, &live.clock);
+        }
+    }
+
     #[inline(never)]
     fn end_steps(&mut self, packet: &Packet) {
         if self.live.as_ref().is_some_and(|live| live.rates.is_due(packet.time_ns)) {
             self.end_bin(packet.time_ns);
         }
+        self.keep_arrivals(packet);
         let bytes = self.data_wire_bytes();
         let Some(live) = self.live.as_deref_mut() else { return };
         let last_frame = live.spacing.last().map(|(_, frame)| frame).unwrap_or(packet.frame);

@@ -61,6 +61,7 @@ pub mod summary;
 pub mod ticks;
 mod tls_feed;
 pub mod token_bucket;
+mod trains;
 pub mod trigger;
 mod unseen;
 pub mod vantage;
