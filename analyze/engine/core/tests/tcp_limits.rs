@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use playbook::*;
 use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::known::KnownRound;
 use vmtrace_core::tcp::limits::round::Round;
 use vmtrace_core::tcp::limits::rules::{Background, is_bottleneck_limited};
 use vmtrace_core::tcp::summary::ConnectionSummary;
@@ -348,7 +349,7 @@ fn a_probe_that_only_lengthens_the_round_trip_shows_the_path_wherever_the_captur
 
 /// Rounds away from the sender without timestamps: a buffer of 500 kB that is filled in bursts, with silences of 85 ms that lie in
 /// two rounds of three; or the same flights and rates where data comes all the time.
-fn rounds_of_bursts(silence_ms: u64) -> Vec<Round> {
+fn rounds_of_bursts(silence_ms: u64) -> Vec<KnownRound> {
     let kinds =
         [(160, 520_000, 300_000.0, silence_ms), (72, 450_000, 225_000.0, silence_ms), (93, 520_000, 370_000.0, 1)];
     let mut start_ns = 0;
@@ -371,7 +372,7 @@ fn rounds_of_bursts(silence_ms: u64) -> Vec<Round> {
                 ..Round::default()
             };
             start_ns = end_ns;
-            round
+            round.into()
         })
         .collect()
 }
@@ -394,7 +395,7 @@ fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_i
 
 /// Rounds away from the sender without timestamps, 40 packets each in 20 ms, whose acknowledgements fall unevenly into them. In
 /// so many of five a packet comes 2 ms late.
-fn rounds_with_late_packets(of_five: usize) -> Vec<Round> {
+fn rounds_with_late_packets(of_five: usize) -> Vec<KnownRound> {
     let round = |number: usize| Round {
         start_ns: number as i64 * 20_000_000,
         end_ns: (number as i64 + 1) * 20_000_000,
@@ -406,7 +407,7 @@ fn rounds_with_late_packets(of_five: usize) -> Vec<Round> {
         segment_size: 1460,
         ..Round::default()
     };
-    (0..24).map(round).collect()
+    (0..24).map(round).map(KnownRound::from).collect()
 }
 
 #[test]

@@ -289,8 +289,10 @@ impl GapEvidence {
 
     pub(super) fn is_past_timer(&self, time_ns: i64) -> bool {
         // The kernel's smoothed round trip is not ours, the less so the more it varies.
-        let late = |due: i64| wheel_lateness_ns(due) + 2 * self.deviation_ns + TIMER_TICKS_NS;
-        self.timer_due_ns().is_some_and(|due| time_ns > due.saturating_add(late(due)))
+        let is_past =
+            |due: i64, wheel_ns: i64| time_ns > due.saturating_add(wheel_ns + 2 * self.deviation_ns + TIMER_TICKS_NS);
+        // Most often not even an exact timer is past: then no wheel need be asked how late it is.
+        self.timer_due_ns().is_some_and(|due| is_past(due, 0) && is_past(due, wheel_lateness_ns(due)))
     }
 
     /// Acknowledgements should have come by now, if they were delayed no longer than this.
@@ -362,14 +364,14 @@ impl GapEvidence {
 
     /// The same wherever it is seen: away from the sender the time alone does not make it one.
     pub(super) fn looks_like_probe_with_new_data(&self) -> bool {
-        let due = self.timer_earliest_ns().unwrap_or(i64::MAX);
+        let is_due = || self.silence_ns as f64 >= 0.8 * self.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
         self.ending == Ending::NewData
             && self.sack
             && self.timers_before == 0
             && self.outstanding_bytes > 0
             && self.since_answer_ns.is_none_or(|since| since > 2 * JITTER_NS)
             && self.data_burst.packets <= 1
-            && self.silence_ns as f64 >= 0.8 * due as f64
+            && is_due()
             && !self.timer_is_overdue()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! watch   a round is over ──> round   what happened in it
-//!         a gap has a cause ─┐          │
+//!         a gap has a cause ─┐          │  known   what the rules ask of it
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
@@ -14,6 +14,7 @@
 
 mod bucket;
 pub mod factor;
+pub mod known;
 pub mod marks;
 mod rates;
 pub mod round;
@@ -27,6 +28,7 @@ pub use marks::Mark;
 pub use runs::Run;
 pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
 
+use known::KnownRound;
 use marks::Marks;
 use rates::Rates;
 use round::{Meter, Round, Seen};
@@ -82,7 +84,7 @@ pub struct Limits {
     /// Counters at the beginning of the round in progress.
     meter: Meter,
     /// The last rounds; the first `settled` of them are judged.
-    rounds: Vec<Round>,
+    rounds: Vec<KnownRound>,
     settled: usize,
     gaps: Vec<CutGap>,
     slow_start: SlowStart,
@@ -140,7 +142,7 @@ impl Limits {
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
         }
-        self.rounds.push(round);
+        self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
         let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
         while self.rounds.len() - self.settled > REACH && self.rounds[self.settled].end_ns <= due_ns {
@@ -169,7 +171,7 @@ impl Limits {
         let cuts = self.take_cuts(index);
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
         let [factor, underlying] = rules::factors(&self.rounds, index, &background);
-        let round = self.rounds[index];
+        let round: Round = *self.rounds[index];
         self.loss_seen |= round.retransmitted > 0;
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
         let parts = Parts::of(&round, factor);
@@ -195,7 +197,9 @@ impl Limits {
             let mut just_before = false;
             for round in &mut self.rounds[index..end] {
                 let within = gap.start_ns < round.end_ns && gap.end_ns > round.start_ns;
-                round.disturbed |= within || just_before;
+                if (within || just_before) && !round.disturbed {
+                    round.change(|round| round.disturbed = true);
+                }
                 just_before = within;
             }
         }
@@ -211,11 +215,7 @@ impl Limits {
             if overlap_ns == 0 {
                 continue;
             }
-            round.cut_ns += overlap_ns;
-            let rest_ns = round.duration_ns();
-            round.limited_ns = round.limited_ns.saturating_sub(if gap.limited { overlap_ns } else { 0 }).min(rest_ns);
-            round.idle_ns = round.idle_ns.saturating_sub(if gap.idle { overlap_ns } else { 0 }).min(rest_ns);
-            round.recovering_ns = round.recovering_ns.min(rest_ns);
+            round.change(|round| round.cut(overlap_ns, gap));
             self.shares[gap.factor as usize].time_ns += overlap_ns;
             self.underlying[gap.factor as usize].time_ns += overlap_ns;
             cuts.push(CutGap { start_ns, end_ns, ..*gap });
@@ -381,7 +381,10 @@ impl Parts {
         let rest_ns = total_ns - recovering_ns - idle_ns;
         let limited_ns = if factor == Factor::ReceiverWindow { 0 } else { round.limited_ns.min(rest_ns) };
         let moving_ns = (recovering_ns + rest_ns).max(1);
-        let bytes = |time_ns: u64| (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64;
+        let bytes = |time_ns: u64| match time_ns {
+            0 => 0,
+            time_ns => (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64,
+        };
         let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
         Self {
             list: [

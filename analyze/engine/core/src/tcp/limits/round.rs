@@ -1,6 +1,8 @@
 //! A round: from one moment to the acknowledgement of what was in flight then, as the sender saw it. One round lasts one
 //! round trip while the sender is clocked by acknowledgements, and longer while it waits.
 
+use super::CutGap;
+
 /// What a direction has counted by one moment; the difference of two is a [`Round`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
@@ -135,6 +137,15 @@ impl Round {
             disturbed: false,
             slow_start: false,
         }
+    }
+
+    /// A gap takes so much out of it.
+    pub fn cut(&mut self, overlap_ns: u64, gap: &CutGap) {
+        self.cut_ns += overlap_ns;
+        let rest_ns = self.duration_ns();
+        self.limited_ns = self.limited_ns.saturating_sub(if gap.limited { overlap_ns } else { 0 }).min(rest_ns);
+        self.idle_ns = self.idle_ns.saturating_sub(if gap.idle { overlap_ns } else { 0 }).min(rest_ns);
+        self.recovering_ns = self.recovering_ns.min(rest_ns);
     }
 
     /// Round trip in it: as measured, or by Little's law what was in flight over what was delivered, which recovery leaves

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::Share;
 use super::factor::Factor;
+use super::known::KnownRound;
 use super::round::Round;
 
 /// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
@@ -75,7 +76,7 @@ pub struct Background {
 }
 
 /// The factor of `rounds[index]` outside of its gaps, its recovery and its idle time; and what it would be without slow start.
-pub fn factors(rounds: &[Round], index: usize, background: &Background) -> [Factor; 2] {
+pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> [Factor; 2] {
     let Some(round) = rounds.get(index) else { return [Factor::Unknown; 2] };
     if is_window_limited(round) {
         return [Factor::ReceiverWindow; 2];
@@ -101,93 +102,99 @@ pub fn is_window_limited(round: &Round) -> bool {
 
 /// Rule 6, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited). A
 /// bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
-pub fn is_application_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
-    let writes = |round: &Round| {
+pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let writes = |round: &KnownRound| {
         round.short_packets > 0
             && u64::from(round.short_packets.saturating_mul(PACKETS_FOR_A_SHORT_ONE)) >= round.segments()
     };
     let Some(round) = rounds.get(index) else { return false };
     let idle_most = round.idle_ns * 2 > round.duration_ns();
     let beside = |other: Option<usize>| other.and_then(|other| rounds.get(other)).is_some_and(writes);
-    let again_and_again = round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1));
+    let again_and_again = || round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1));
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
-    idle_most || (writes(round) && again_and_again && !round.slow_start) || writes_and_waits(rounds, index, background)
+    idle_most
+        || (!round.slow_start && writes(round) && again_and_again())
+        || writes_and_waits(rounds, index, background)
 }
 
 /// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away
 /// from the sender that shows as a round trip with a delay that no queue can have made, since no data came all the time.
-fn writes_and_waits(rounds: &[Round], index: usize, background: &Background) -> bool {
-    let waits = |round: &Round| {
-        let delayed = round
-            .least_rtt_ns
-            .zip(background.min_rtt_ns)
-            .is_some_and(|(least, min)| least as f64 >= (QUEUE_RATIO * min as f64).max(min as f64 + QUEUE_NS));
-        round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64 || (delayed && pauses(round))
+fn writes_and_waits(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let waits = |round: &KnownRound| {
+        let delayed = || {
+            round
+                .least_rtt_ns
+                .zip(background.min_rtt_ns)
+                .is_some_and(|(least, min)| least as f64 >= (QUEUE_RATIO * min as f64).max(min as f64 + QUEUE_NS))
+        };
+        round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64 || (round.pauses() && delayed())
     };
-    let all_wait = |together: &[Round]| together.iter().all(|round| round.short_packets > 0 && waits(round));
-    let first = index.saturating_sub(WRITING_ROUNDS - 1);
-    (first..=index).any(|start| rounds.get(start..start + WRITING_ROUNDS).is_some_and(all_wait))
+    any_window(rounds, index, WRITING_ROUNDS, |round| round.short_packets > 0 && waits(round), |_| true)
 }
 
 /// No data came for a good part of the round: its path was not busy. A frame of many segments keeps it busy for as long as
 /// they take, and comes all at once.
-fn pauses(round: &Round) -> bool {
+pub fn pauses(round: &Round) -> bool {
     let gap_ns = round.longest_gap_ns as f64;
-    let within_gap_bytes = gap_ns / 1e9 * round.rate_bytes_s();
+    let within_gap_bytes = || gap_ns / 1e9 * round.rate_bytes_s();
     let offloaded = round.data_packets > 1 && round.largest_frame > u64::from(round.segment_size);
     gap_ns >= LONG_PAUSE * round.duration_ns() as f64
-        && !(offloaded && within_gap_bytes <= FRAME_SLACK * round.largest_frame as f64)
+        && !(offloaded && within_gap_bytes() <= FRAME_SLACK * round.largest_frame as f64)
 }
 
 /// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
-fn tells_rate(round: &Round) -> bool {
+pub fn tells_rate(round: &Round) -> bool {
     let (share, of) = MOST_IDLE;
     !round.disturbed && round.idle_ns.saturating_mul(of) <= round.duration_ns().saturating_mul(share)
 }
 
 /// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
-pub fn is_bottleneck_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
+pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let around = neighbours(rounds, index, REACH);
-    if around.iter().filter(|round| tells_rate(round)).nth(BOTTLENECK_ROUNDS - 1).is_none() {
+    if around.iter().filter(|round| round.tells_rate()).nth(BOTTLENECK_ROUNDS - 1).is_none() {
         return false;
     }
-    let stands = |round: &Round| round.least_rtt_ns.is_none_or(|least| least as f64 >= STANDING_RATIO * min_rtt_ns);
-    let queued = |round: &Round| {
-        let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
-        stands(round) && !pauses(round) && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
+    let least_is = |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| least as f64 >= ratio * min_rtt_ns);
+    let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let queued = |round: &&KnownRound| {
+        !round.pauses()
+            && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
+            && least_is(round, STANDING_RATIO).unwrap_or(true)
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
-    let standing = nearest.iter().filter(|round| queued(round)).count() * 2 >= nearest.len();
-    let losing = holds_through_loss(neighbours(rounds, index, NEAR));
-    let full = standing || is_probed_in_vain(rounds, index) || losing || arrives_without_pause(nearest);
+    let queued_rounds = nearest.iter().filter(queued).count();
     // A queue that never empties keeps the path busy, whatever it carried at other times.
-    let never_empty = nearest.len() >= BOTTLENECK_ROUNDS
-        && nearest.iter().all(|round| {
-            queued(round) && round.least_rtt_ns.is_some_and(|least| least as f64 >= QUEUE_RATIO * min_rtt_ns)
-        })
-        && evenness(nearest.iter().map(Round::rate_bytes_s)) < EVEN_RATE;
-    never_empty
-        || full && {
-            let rates = SmoothedRates::around(rounds, index);
-            rates.at(index) >= SAME_RATE * rates.highest()
-        }
+    let never_empty = || {
+        nearest.len() >= BOTTLENECK_ROUNDS
+            && queued_rounds == nearest.len()
+            && nearest.iter().all(|round| least_is(round, QUEUE_RATIO) == Some(true))
+            && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+    };
+    let standing = queued_rounds * 2 >= nearest.len();
+    let full = || {
+        standing
+            || holds_through_loss(neighbours(rounds, index, NEAR))
+            || arrives_without_pause(nearest)
+            || is_probed_in_vain(rounds, index)
+    };
+    never_empty() || full() && SmoothedRates::around(rounds, index).stay_highest_at(index)
 }
 
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
 /// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
-fn arrives_without_pause(around: &[Round]) -> bool {
-    let untimed = |round: &Round| round.rtt_ns.is_none() && round.longest_gap_ns > 0 && !pauses(round);
-    let keeps_flight = |round: &Round| {
+fn arrives_without_pause(around: &[KnownRound]) -> bool {
+    let untimed = |round: &KnownRound| round.rtt_ns.is_none() && round.longest_gap_ns > 0 && !round.pauses();
+    let keeps_flight = |round: &KnownRound| {
         let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
         round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
     };
     // A window leaves a pause in every round: one packet that comes late is none.
-    let uneven = around.iter().filter(|round| !is_evenly_spaced(round)).count();
+    let uneven = || around.iter().filter(|round| !is_evenly_spaced(round)).count();
     around.len() >= BOTTLENECK_ROUNDS
         && around.iter().all(untimed)
-        && (uneven <= 1
-            || around.iter().all(keeps_flight) && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE)
+        && (uneven() <= 1
+            || around.iter().all(keeps_flight) && evenness(around.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE)
 }
 
 /// One packet follows the other as the narrowest place lets them pass: not even the longest time between two is much longer
@@ -199,16 +206,20 @@ fn is_evenly_spaced(round: &Round) -> bool {
 
 /// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more. Not where data
 /// comes with pauses: a path that is full has none.
-fn is_probed_in_vain(rounds: &[Round], index: usize) -> bool {
-    let around = neighbours(rounds, index, REACH).iter().filter(|round| tells_rate(round));
-    if 2 * around.clone().filter(|round| pauses(round)).count() >= around.clone().count() {
-        return false;
+fn is_probed_in_vain(rounds: &[KnownRound], index: usize) -> bool {
+    let around = neighbours(rounds, index, REACH).iter().filter(|round| round.tells_rate());
+    let (mut telling, mut pausing, mut least_flight, mut most_flight) = (0, 0, u64::MAX, 0);
+    for round in around.clone() {
+        telling += 1;
+        pausing += usize::from(round.pauses());
+        least_flight = least_flight.min(round.max_flight);
+        most_flight = most_flight.max(round.max_flight);
     }
-    let (least_flight, most_flight) = extremes(around.clone().map(|round| round.max_flight as f64));
-    most_flight >= PROBE_FLIGHT * least_flight
-        && evenness(around.clone().map(Round::rate_bytes_s)) < EVEN_RATE
-        && (is_longer(around.filter_map(Round::round_trip_ns).map(|rtt| rtt as f64))
-            || is_longer(round_trips_by_flight(rounds, index).into_iter()))
+    2 * pausing < telling
+        && most_flight as f64 >= PROBE_FLIGHT * least_flight as f64
+        && evenness(around.clone().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+        && (is_longer(around.filter_map(KnownRound::round_trip_ns).map(|rtt| rtt as f64))
+            || is_longer(round_trips_by_flight(&SmoothedRates::around(rounds, index))))
 }
 
 /// One of some round trips is as much longer than another as a probe makes it.
@@ -219,113 +230,151 @@ fn is_longer(round_trips: impl Iterator<Item = f64>) -> bool {
 
 /// Away from the sender, where a round has the shortest sample of the loop to the sender, which a probe of a part of the round
 /// leaves as it is: what was in flight on average over the rate there, which is the mean round trip (Little's law).
-fn round_trips_by_flight(rounds: &[Round], index: usize) -> Vec<f64> {
-    let rates = SmoothedRates::around(rounds, index);
-    let away = |round: &Round| tells_rate(round) && round.longest_gap_ns > 0 && round.rtt_ns.is_some();
-    let reach = rates.reach.clone().filter(|&at| rounds.get(at).is_some_and(away));
-    reach.map(|at| rounds[at].mean_flight / rates.at(at).max(1.0)).filter(|time_s| *time_s > 0.0).collect()
+fn round_trips_by_flight(rates: &SmoothedRates) -> impl Iterator<Item = f64> {
+    let away = |round: &KnownRound| round.longest_gap_ns > 0 && round.rtt_ns.is_some();
+    let told = rates.told().filter(move |(_, round)| away(round));
+    told.map(|(at, round)| round.mean_flight / rates.at(at).max(1.0)).filter(|time_s| *time_s > 0.0)
 }
 
 /// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
-fn holds_through_loss(around: &[Round]) -> bool {
-    let losing = around.iter().filter(|round| round.retransmitted > 0).count();
-    around.len() > NEAR && losing >= ROUNDS_WITH_LOSS && evenness(around.iter().map(Round::rate_bytes_s)) < EVEN_RATE
+fn holds_through_loss(around: &[KnownRound]) -> bool {
+    let losing = || around.iter().filter(|round| round.retransmitted > 0).count();
+    around.len() > NEAR
+        && losing() >= ROUNDS_WITH_LOSS
+        && evenness(around.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
 }
 
 /// Rule 10: the highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
 /// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
 /// is not filled up though nothing was lost in between.
-pub fn is_send_buffer_limited(rounds: &[Round], index: usize, background: &Background) -> bool {
+pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
-    let steady = |window: &[Round], shown: &dyn Fn(&[Round], &[f64]) -> bool| {
-        let peaks = peaks(window);
-        let (least, most) = extremes(peaks.iter().copied());
-        most - least <= SAME_FLIGHT * most
-            && shown(window, &peaks)
-            && window.iter().all(|round| round.retransmitted == 0 && !is_window_limited(round))
-            && leaves_no_queue(window, min_rtt_ns)
+    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let free = |round: &KnownRound| {
+        round.retransmitted == 0
+            && round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns)
+            && !is_window_limited(round)
     };
-    let any_window = |length: usize, shown: &dyn Fn(&[Round], &[f64]) -> bool| {
-        let first = index.saturating_sub(length - 1);
-        (first..=index).any(|start| rounds.get(start..start + length).is_some_and(|window| steady(window, shown)))
+    let steady = |window: &[KnownRound], shown: fn(&[KnownRound]) -> bool| {
+        let (least, most) = range(peaks(window));
+        (most - least) as f64 <= SAME_FLIGHT * most as f64 && shown(window) && leaves_no_queue(window)
     };
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
-    background.no_loss_yet && (any_window(FEWEST_SEND_BUFFER_ROUNDS, &has_slack) || any_window(length, &does_not_grow))
+    background.no_loss_yet
+        && (any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
+            || any_window(rounds, index, length, free, |window| steady(window, does_not_grow)))
 }
 
-/// Round trips stay short. Where none is seen, pauses show that the path was not full.
-fn leaves_no_queue(window: &[Round], min_rtt_ns: f64) -> bool {
-    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+/// Some `length` rounds one after another, that round among them, all are what `each` asks for and together what `all` does.
+fn any_window(
+    rounds: &[KnownRound],
+    index: usize,
+    length: usize,
+    each: impl Fn(&KnownRound) -> bool,
+    all: impl Fn(&[KnownRound]) -> bool,
+) -> bool {
+    let end = rounds.len().min(index + length);
+    let (Some(before), Some(after)) = (rounds.get(index.saturating_sub(length - 1)..index), rounds.get(index..end))
+    else {
+        return false;
+    };
+    // One round that is not so ends the search on its side: most often the round itself.
+    let behind = after.iter().take_while(|round| each(round)).count();
+    if behind == 0 {
+        return false;
+    }
+    let ahead = before.iter().rev().take_while(|round| each(round)).count();
+    rounds[index - ahead..index + behind].windows(length).any(all)
+}
+
+/// Where no round trip is seen, pauses show that the path was not full.
+fn leaves_no_queue(window: &[KnownRound]) -> bool {
     let untimed = window.iter().all(|round| round.least_rtt_ns.is_none() && round.longest_gap_ns > 0);
-    let pausing = window.iter().filter(|round| pauses(round)).count();
-    window.iter().all(|round| round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns))
-        && (!untimed || 2 * pausing >= window.len())
+    !untimed || 2 * window.iter().filter(|round| round.pauses()).count() >= window.len()
 }
 
 /// The highest flight around each round: a burst and the wait after it may lie on either side of a border.
-fn peaks(window: &[Round]) -> Vec<f64> {
-    let around = |index| neighbours(window, index, 1).iter().map(|round| round.max_flight).max().unwrap_or(0) as f64;
-    (0..window.len()).map(around).collect()
+fn peaks(window: &[KnownRound]) -> impl Iterator<Item = u64> {
+    let pairs = window.windows(2).map(|pair| pair[0].max_flight.max(pair[1].max_flight));
+    let last = pairs.clone().next_back();
+    let mut before = 0;
+    pairs.chain(last).map(move |pair| pair.max(std::mem::replace(&mut before, pair)))
 }
 
 /// On average the flight stays well below its peak.
-fn has_slack(window: &[Round], peaks: &[f64]) -> bool {
+fn has_slack(window: &[KnownRound]) -> bool {
     let mean = window.iter().map(|round| round.mean_flight).sum::<f64>() / window.len().max(1) as f64;
-    let (_, peak) = extremes(peaks.iter().copied());
-    peak > 0.0 && mean <= MOST_WITH_SLACK * peak
+    let peak = window.iter().map(|round| round.max_flight).max().unwrap_or(0);
+    peak > 0 && mean <= MOST_WITH_SLACK * peak as f64
 }
 
 /// The later half of the rounds had no more in flight than the earlier half.
-fn does_not_grow(window: &[Round], peaks: &[f64]) -> bool {
-    let mean = |half: &[f64]| half.iter().sum::<f64>() / half.len().max(1) as f64;
-    let (earlier, later) = peaks.split_at(peaks.len() / 2);
+fn does_not_grow(window: &[KnownRound]) -> bool {
+    let half = window.len() / 2;
+    let earlier = peaks(window).take(half).sum::<u64>() as f64 / half.max(1) as f64;
+    let later = peaks(window).skip(half).sum::<u64>() as f64 / (window.len() - half).max(1) as f64;
     let segment_bytes = window.first().map_or(0.0, |round| f64::from(round.segment_size));
-    mean(later) > 0.0 && (mean(later) - mean(earlier)).abs() <= SAME_SEGMENTS * segment_bytes
+    later > 0.0 && (later - earlier).abs() <= SAME_SEGMENTS * segment_bytes
 }
 
-fn neighbours(rounds: &[Round], index: usize, reach: usize) -> &[Round] {
+fn neighbours(rounds: &[KnownRound], index: usize, reach: usize) -> &[KnownRound] {
     let end = rounds.len().min(index + reach + 1);
     rounds.get(index.saturating_sub(reach)..end).unwrap_or_default()
 }
 
-/// Rates of five rounds each, which evens out how acknowledgements fall into one or the next. Each round is asked once what
-/// it tells, for it stands in five of them.
-struct SmoothedRates {
-    /// Number of the first round.
-    first: usize,
-    /// What rounds delivered and in which time; none for those that tell no rate.
-    told: [Option<Share>; 2 * (REACH + SMOOTHED) + 1],
-    /// Those of them that are no more than [`REACH`] away.
+/// Rounds of which the rate is asked, with those that it is taken over.
+const SMOOTHED_ROUNDS: usize = 2 * (REACH + SMOOTHED) + 1;
+
+/// Rates of five rounds each, which evens out how acknowledgements fall into one or the next.
+struct SmoothedRates<'a> {
+    rounds: &'a [KnownRound],
+    /// The rounds that are no more than [`REACH`] away, and the first that their rates are taken over.
     reach: Range<usize>,
+    first: usize,
+    /// What all rounds before the first, the second and so on delivered in which time, without those that tell no rate. The
+    /// last stands for all that come after it.
+    sums: [Share; SMOOTHED_ROUNDS + 1],
 }
 
-impl SmoothedRates {
-    /// The rounds up to [`REACH`] away from one, and those their rates are taken over.
-    fn around(rounds: &[Round], index: usize) -> Self {
-        let first = index.saturating_sub(REACH + SMOOTHED);
-        let mut told = [None; 2 * (REACH + SMOOTHED) + 1];
-        for (told, round) in told.iter_mut().zip(neighbours(rounds, index, REACH + SMOOTHED)) {
-            let share = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
-            *told = tells_rate(round).then_some(share);
+impl<'a> SmoothedRates<'a> {
+    /// The rounds up to [`REACH`] away from one.
+    fn around(rounds: &'a [KnownRound], index: usize) -> Self {
+        let mut sum = Share::default();
+        let mut sums = [sum; SMOOTHED_ROUNDS + 1];
+        let mut taken = neighbours(rounds, index, REACH + SMOOTHED).iter();
+        for after in &mut sums[1..] {
+            if let Some(round) = taken.next().filter(|round| round.tells_rate()) {
+                sum.add(Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes });
+            }
+            *after = sum;
         }
-        Self { first, told, reach: index.saturating_sub(REACH)..rounds.len().min(index + REACH + 1) }
+        let reach = index.saturating_sub(REACH)..rounds.len().min(index + REACH + 1);
+        Self { rounds, reach, first: index.saturating_sub(REACH + SMOOTHED), sums }
     }
 
     /// The rate at a round, bytes/s.
     fn at(&self, index: usize) -> f64 {
         let place = index - self.first;
-        let near = self.told.get(place.saturating_sub(SMOOTHED)..self.told.len().min(place + SMOOTHED + 1));
-        let near = near.unwrap_or_default().iter().flatten();
-        let (bytes, time_ns) =
-            near.fold((0, 0), |(bytes, time_ns), share| (bytes + share.bytes, time_ns + share.time_ns));
-        bytes as f64 * 1e9 / time_ns.max(1) as f64
+        let before = self.sums[place.saturating_sub(SMOOTHED)];
+        let after = self.sums[SMOOTHED_ROUNDS.min(place + SMOOTHED + 1)];
+        (after.bytes - before.bytes) as f64 * 1e9 / (after.time_ns - before.time_ns).max(1) as f64
     }
 
-    /// The highest rate at a round that tells one; 0 if none does.
-    fn highest(&self) -> f64 {
-        let telling = self.reach.clone().filter(|index| self.told.get(index - self.first).is_some_and(Option::is_some));
-        telling.map(|index| self.at(index)).fold(0.0, f64::max)
+    /// Rounds that tell a rate, and their numbers.
+    fn told(&self) -> impl Iterator<Item = (usize, &'a KnownRound)> {
+        self.reach.clone().zip(&self.rounds[self.reach.clone()]).filter(|(_, round)| round.tells_rate())
     }
+
+    /// No round tells a rate that is higher than the one at a round by more than what counts as the same.
+    fn stay_highest_at(&self, index: usize) -> bool {
+        let rate = self.at(index);
+        self.told().all(|(other, _)| rate >= SAME_RATE * self.at(other))
+    }
+}
+
+/// The least and the most.
+fn range(values: impl Iterator<Item = u64>) -> (u64, u64) {
+    values.fold((u64::MAX, 0), |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// The least and the most of values that are not negative.
@@ -335,8 +384,9 @@ fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 /// Coefficient of variation.
 fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
+    let (count, sum) = values.clone().fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    let count = f64::max(count, 1.0);
+    let mean = sum / count;
     let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
     if mean > 0.0 { variance.sqrt() / mean } else { f64::INFINITY }
 }
@@ -359,7 +409,7 @@ impl Default for SlowStart {
 
 impl SlowStart {
     /// Takes the newest of `rounds`, and marks what belongs to slow start.
-    pub fn take(&mut self, rounds: &mut [Round]) {
+    pub fn take(&mut self, rounds: &mut [KnownRound]) {
         let Some((round, before)) = rounds.split_last_mut() else { return };
         if round.timeouts > 0 {
             (self.active, self.highest, self.without_growth) = (true, 0.0, 0);
@@ -371,7 +421,7 @@ impl SlowStart {
         if !self.active {
             return;
         }
-        round.slow_start = true;
+        round.change(|round| round.slow_start = true);
         let rate = round.rate_bytes_s();
         if rate >= GROWTH * self.highest {
             (self.highest, self.without_growth) = (rate, 0);
@@ -380,12 +430,72 @@ impl SlowStart {
         self.without_growth += 1;
         if self.without_growth >= ROUNDS_WITHOUT_GROWTH {
             self.active = false;
-            round.slow_start = false;
+            round.change(|round| round.slow_start = false);
             before
                 .iter_mut()
                 .rev()
                 .take(usize::from(ROUNDS_WITHOUT_GROWTH) - 1)
-                .for_each(|other| other.slow_start = false);
+                .for_each(|other| other.change(|other| other.slow_start = false));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Rounds one after another: bytes, milliseconds, largest flight, and whether a host stood still.
+    fn rounds(list: &[(u64, i64, u64, bool)]) -> Vec<KnownRound> {
+        let mut start_ns = 0;
+        let mut next = |&(delivered_bytes, duration_ms, max_flight, disturbed): &(u64, i64, u64, bool)| {
+            let end_ns = start_ns + duration_ms * 1_000_000;
+            let round = Round { start_ns, end_ns, delivered_bytes, max_flight, disturbed, ..Round::default() };
+            start_ns = end_ns;
+            KnownRound::from(round)
+        };
+        list.iter().map(&mut next).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_smoothed_rate_is_that_of_the_rounds_nearby_that_tell_one(
+            list in prop::collection::vec((0u64..1 << 40, 1i64..1000, 0u64..9, any::<bool>()), 1..40),
+            index in 0usize..40,
+        ) {
+            let rounds = rounds(&list);
+            let index = index % rounds.len();
+            let rates = SmoothedRates::around(&rounds, index);
+            for at in rates.reach.clone() {
+                let near = neighbours(&rounds, at, SMOOTHED).iter().filter(|round| round.tells_rate());
+                let bytes: u64 = near.clone().map(|round| round.delivered_bytes).sum();
+                let time_ns: u64 = near.map(|round| round.duration_ns()).sum();
+                prop_assert_eq!(rates.at(at), bytes as f64 * 1e9 / time_ns.max(1) as f64);
+            }
+        }
+
+        #[test]
+        fn a_window_is_found_wherever_the_round_lies_in_it(
+            list in prop::collection::vec((0u64..1, 1i64..2, 0u64..9, any::<bool>()), 1..40),
+            index in 0usize..40,
+            length in 1usize..13,
+        ) {
+            let rounds = rounds(&list);
+            let each = |round: &KnownRound| round.max_flight > 0;
+            let all = |window: &[KnownRound]| window[0].max_flight == 1;
+            let is_one = |window: &[KnownRound]| window.iter().all(each) && all(window);
+            let mut starts = index.saturating_sub(length - 1)..=index;
+            let found = starts.any(|start| rounds.get(start..start + length).is_some_and(is_one));
+            prop_assert_eq!(any_window(&rounds, index, length, each, all), found);
+        }
+
+        #[test]
+        fn a_peak_is_the_highest_flight_of_a_round_and_its_neighbours(
+            list in prop::collection::vec((0u64..1, 1i64..2, 0u64..9, any::<bool>()), 2..13),
+        ) {
+            let rounds = rounds(&list);
+            let around = |at| neighbours(&rounds, at, 1).iter().map(|round| round.max_flight).max().unwrap_or(0);
+            prop_assert!(peaks(&rounds).eq((0..rounds.len()).map(around)));
         }
     }
 }
