@@ -27,6 +27,8 @@ struct Transfer {
     serialization_ms: f64,
     /// After so many segments it takes another time.
     slower_ms: Option<(usize, f64)>,
+    /// Data waits for so long behind other traffic, the handshake did not.
+    behind_others_ms: f64,
     /// Segments in flight allowed, after so many have been acknowledged.
     window: fn(usize) -> usize,
     /// The receiver's window in segments.
@@ -50,6 +52,7 @@ impl Default for Transfer {
             rtt_ms: 20.0,
             serialization_ms: 0.01,
             slower_ms: None,
+            behind_others_ms: 0.0,
             window: |_| 20,
             advertised: 5000,
             writes: None,
@@ -79,13 +82,14 @@ impl Transfer {
                 let slower_ms = self.slower_ms.filter(|(after, _)| sent >= *after).map(|(_, slower_ms)| slower_ms);
                 let passes_ms = link_free_ms.max(now_ms) + slower_ms.unwrap_or(self.serialization_ms);
                 link_free_ms = passes_ms;
+                let arrives_ms = passes_ms + self.behind_others_ms;
                 let length = match self.writes {
                     Some((piece, _)) if (sent + 1).is_multiple_of(piece) => SEGMENT / 2,
                     _ => SEGMENT,
                 };
-                let captured_ms = if self.beside_sender { now_ms } else { passes_ms };
+                let captured_ms = if self.beside_sender { now_ms } else { arrives_ms };
                 lines.push((captured_ms, CLIENT, Segment { tsecr: heard, ..data(self.position(sent), length) }));
-                answers.push_back(passes_ms + self.rtt_ms);
+                answers.push_back(arrives_ms + self.rtt_ms);
                 sent += 1;
             }
             let written_ms = self
@@ -258,6 +262,15 @@ fn a_window_that_grows_by_a_segment_each_round_is_the_congestion_window() {
         assert!(transfer.share(Factor::CongestionWindow) > 0.7, "{}", transfer.share(Factor::CongestionWindow));
         assert_eq!(transfer.share(Factor::SendBuffer), 0.0);
     }
+}
+
+#[test]
+fn behind_other_traffic_that_fills_the_path_a_window_is_no_sure_limit() {
+    let [_, alone] = at_both_ends(growing_slowly());
+    let behind_others = Transfer { behind_others_ms: 20.0, ..alone.clone() };
+    let [(_, alone), (factor, confidence)] = [alone.verdict(), behind_others.verdict()];
+    assert_eq!(factor, Factor::CongestionWindow);
+    assert!(confidence <= 0.7 && alone > 0.7, "{confidence}, alone {alone}");
 }
 
 #[test]

@@ -96,8 +96,18 @@ pub struct Limits {
     underlying: Shares,
     runs: Runs,
     timed_rounds: u64,
+    window_rounds: WindowRounds,
     marks: Marks,
     rates: Rates,
+}
+
+/// Rounds that the congestion window limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WindowRounds {
+    /// All of them.
+    pub all: u64,
+    /// Those in which a queue stood all the time.
+    pub queued: u64,
 }
 
 /// What [`Limits`] comes to.
@@ -115,6 +125,8 @@ pub struct LimitsSummary {
     pub rounds: u64,
     /// Those of them in which the round trip was seen.
     pub timed_rounds: u64,
+    /// Those of them that the congestion window limited.
+    pub window_rounds: WindowRounds,
     /// Frames along it, in time order.
     pub marks: Vec<Mark>,
 }
@@ -174,6 +186,10 @@ impl Limits {
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.retransmitted > 0;
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
+        if factor == Factor::CongestionWindow {
+            self.window_rounds.all += 1;
+            self.window_rounds.queued += u64::from(rules::has_standing_queue(&self.rounds, index, &background));
+        }
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
@@ -258,6 +274,7 @@ impl Limits {
             runs: self.runs.into_list(),
             rounds,
             timed_rounds: self.timed_rounds,
+            window_rounds: self.window_rounds,
             marks: self.marks.into_list(),
         };
         summary.take_opening(opening);

@@ -181,6 +181,16 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     never_empty() || full() && SmoothedRates::around(rounds, index).stay_highest_at(index)
 }
 
+/// A queue stands in all rounds around this one, whatever pauses the data comes with: other traffic may fill the path between
+/// this transfer's bursts, so that it is not sure to be the congestion window that limits.
+pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    nearest.len() >= BOTTLENECK_ROUNDS
+        && nearest.iter().all(|round| round.least_rtt_ns.is_some_and(|least| least as f64 >= long))
+}
+
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
 /// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
 fn arrives_without_pause(around: &[KnownRound]) -> bool {

@@ -28,6 +28,8 @@ const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
 /// sure to be what limits, a token bucket or other traffic may be behind it.
 const ANOTHER_RATE: f64 = 1.3;
 const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
+/// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
+const SHARED_PATH_CONFIDENCE: f64 = 0.7;
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
 /// Where the capture missed packets, no loss can be blamed.
@@ -164,6 +166,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
                 && case.direction.lost_inferred() == 0
                 && case.limits.rounds < ENOUGH_ROUNDS,
             Some("a longer transfer"),
+        ),
+        (
+            SHARED_PATH_CONFIDENCE,
+            factor == Factor::CongestionWindow && 2 * case.limits.window_rounds.queued > case.limits.window_rounds.all,
+            Some("a capture of all traffic on the path"),
         ),
         (
             ANOTHER_RATE_CONFIDENCE,
