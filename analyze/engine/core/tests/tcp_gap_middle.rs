@@ -3,8 +3,8 @@
 
 mod playbook;
 
+use playbook::gaps::gaps;
 use playbook::*;
-use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::gap_cause::Cause;
 
 /// Round trips between the capture and the receiver, and between it and the sender, without any queue, ms.
@@ -22,9 +22,7 @@ enum QueueStands {
 
 /// The first gap of the client's data that is longer than 30 ms, and what follows.
 fn causes(talk: &Talk) -> Vec<Cause> {
-    let options = Options { oversize_abs_ns: Some(ms(30.0) as u64), ..Options::default() };
-    let spacing = talk.analysis_with(&options).connections[0].directions[CLIENT].spacing.clone();
-    spacing.gaps().iter().map(|gap| gap.cause).collect()
+    gaps(talk).into_iter().map(|(cause, _)| cause).collect()
 }
 
 /// Segment `n` (from 50 on) at `at`, when the sender had heard what passed here at `heard`.

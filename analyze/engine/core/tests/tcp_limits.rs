@@ -397,6 +397,33 @@ fn where_data_comes_with_pauses_no_flight_that_varies_makes_it_a_full_path() {
     assert!(is_bottleneck_limited(&rounds_of_bursts(2), 12, &background));
 }
 
+/// At the receiver: bursts behind other traffic, each round trip twice the shortest.
+fn rounds_behind_others() -> Vec<KnownRound> {
+    let round = |number: i64| Round {
+        start_ns: number * 60_000_000,
+        end_ns: (number + 1) * 60_000_000,
+        delivered_bytes: 50_000,
+        max_flight: 52_000,
+        mean_flight: 50_000.0,
+        rtt_ns: Some(61_000_000),
+        least_rtt_ns: Some(60_000_000),
+        longest_gap_ns: 40_000_000,
+        data_packets: 35,
+        segment_size: 1448,
+        ..Round::default()
+    };
+    (0..24).map(|number| round(number).into()).collect()
+}
+
+#[test]
+fn a_queue_that_stands_shows_a_path_that_others_fill_between_the_bursts_of_a_sender_that_has_lost_packets() {
+    let among = |no_loss_yet| Background { min_rtt_ns: Some(30_000_000), no_loss_yet };
+    assert!(is_bottleneck_limited(&rounds_behind_others(), 12, &among(false)));
+    assert!(!is_bottleneck_limited(&rounds_behind_others(), 12, &among(true)));
+    let without_queue = Background { min_rtt_ns: Some(58_000_000), no_loss_yet: false };
+    assert!(!is_bottleneck_limited(&rounds_behind_others(), 12, &without_queue));
+}
+
 #[test]
 fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_its_packets() {
     let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited() };

@@ -15,6 +15,7 @@
 
 #[path = "../captures/mod.rs"]
 pub mod captures;
+pub mod gaps;
 pub mod hostile;
 pub mod segment;
 

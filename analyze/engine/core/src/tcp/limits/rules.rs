@@ -157,8 +157,10 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     }
     let least_is = |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| least as f64 >= ratio * min_rtt_ns);
     let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    // Pauses tell of a sender that waits for something else than the path, unless it has lost packets: then others may fill the
+    // path between its bursts.
     let queued = |round: &&KnownRound| {
-        !round.pauses()
+        (!background.no_loss_yet || !round.pauses())
             && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
             && least_is(round, STANDING_RATIO).unwrap_or(true)
     };

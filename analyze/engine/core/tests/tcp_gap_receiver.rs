@@ -1,0 +1,307 @@
+//! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (methods, section 6.7).
+
+mod playbook;
+
+use playbook::gaps::*;
+use playbook::*;
+use vmtrace_core::tcp::gap_cause::Cause;
+
+/// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
+/// acknowledged at once.
+fn arrives(talk: Talk, n: i32, at: f64, made: f64, heard: f64) -> Talk {
+    let sent = segment(i64::from(n) - 50).tsval(1_000_000 + made as u32).tsecr(2_000_000 + heard as u32);
+    talk.client(at, sent).server(at + 0.05, ack((i64::from(n) - 49) * 1000))
+}
+
+/// Full segments each millisecond, sent 10 ms before by a sender that has heard what was acknowledged 20 ms before; those
+/// acknowledgements waited for it as long as the data is late.
+fn arriving(talk: Talk, from: i32, to: i32, shift: f64) -> Talk {
+    (from..to).fold(talk, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, due + shift, due + shift - 10.0, due - 20.0)
+    })
+}
+
+/// A queue stands from 100 ms on.
+fn beside_receiver() -> Talk {
+    let early = (50..108).fold(Talk::seen_at_server(RTT).with_timestamps(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, due, due - 10.0, f64::from((n - EMPTY_RTT).min(88)))
+    });
+    arriving(early, 108, 450, 0.0)
+}
+
+fn beside_receiver_without_queue() -> Talk {
+    arriving(Talk::seen_at_server(RTT).with_timestamps(), 50, 450, 0.0)
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_has_all_it_needs_and_sends_nothing_past_its_probe_stood_still() {
+    assert_eq!(gaps(&arriving(beside_receiver(), 450, 500, 200.0)), [(Cause::RemoteHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_sends_two_and_hears_meanwhile_stood_still() {
+    let sends = |count: i32, heard: f64| {
+        let woken = |talk, n| {
+            let at = 650.0 + f64::from(n - 450) * 0.1;
+            arrives(talk, n, at, at - 10.0, if n == 450 { 430.0 } else { heard })
+        };
+        let talk = (450..450 + count).fold(beside_receiver(), woken);
+        gaps(&arriving(talk, 450 + count, 500, 220.0))[0]
+    };
+    assert_eq!(sends(2, 433.0), (Cause::RemoteHostStall, 201));
+    assert_eq!(sends(2, 430.0), (Cause::HostOrPath, 201));
+    assert_eq!(sends(1, 433.0), (Cause::HostOrPath, 201));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_has_not_measured_yet_that_the_queue_is_gone_waits_as_long_as_with_it() {
+    // A loop of 60 ms until 519 ms, and of 20 ms for the twenty segments before the silence.
+    let drained = |queue: i32| {
+        let queued = (450..520).fold(beside_receiver(), |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, due, due - 10.0, due - f64::from(queue))
+        });
+        gaps(&arriving(arriving(queued, 520, 540, 0.0), 540, 590, 100.0))
+    };
+    assert_eq!(drained(20), [(Cause::RemoteHostStall, 101)]);
+    assert_eq!(drained(60), [(Cause::HostOrPath, 101)]);
+}
+
+#[test]
+fn beside_the_receiver_the_end_of_a_write_is_the_senders_application() {
+    let talk = beside_receiver().client(450.0, data(400_000, 300).tsval(1_000_440)).server(450.1, ack(400_300));
+    let talk = talk.client(650.0, data(400_300, 1000).tsval(1_000_640)).server(650.1, ack(401_300));
+    assert_eq!(gaps(&talk), [(Cause::SenderApplication, 200)]);
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_had_taken_in_all_acknowledgements_did_not_stand_still() {
+    // The same, but what it sends echoes the last acknowledgement: it was there to hear it.
+    let ran = (450..500).fold(beside_receiver(), |talk, n| {
+        let at = f64::from(n) + 200.0;
+        arrives(talk, n, at, at - 10.0, f64::from(n.min(449)))
+    });
+    assert_eq!(gaps(&ran), [(Cause::HostOrPath, 201)]);
+}
+
+/// The segments that were under way are held, and come `apart` milliseconds after one another from 650 on.
+fn held(talk: Talk, apart: f64) -> Talk {
+    (450..500).fold(talk, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 650.0 + f64::from(n - 450) * apart, due - 10.0, due - 20.0)
+    })
+}
+
+#[test]
+fn beside_the_receiver_data_that_was_held_and_comes_at_the_paths_rate_may_be_held_by_path_or_host() {
+    assert_eq!(gaps(&held(beside_receiver(), 1.0)), [(Cause::HostOrPath, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries_it_waited_before_this_host() {
+    assert_eq!(gaps(&held(beside_receiver(), 0.06)), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_what_comes_at_once() {
+    assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
+}
+
+/// Sent in bursts of forty, of which the path draws out so many.
+fn beside_receiver_in_bursts(drawn_out: i32) -> Talk {
+    (50..450).fold(Talk::seen_at_server(RTT).with_timestamps(), |talk, n| {
+        let (burst, place) = (f64::from(50 + (n - 50) / 40 * 40), f64::from((n - 50) % 40));
+        let at = burst + if n < 50 + 40 * drawn_out { place } else { place * 0.1 };
+        arrives(talk, n, at, burst - 10.0, burst - 20.0)
+    })
+}
+
+#[test]
+fn beside_the_receiver_a_path_that_draws_bursts_out_cannot_have_held_what_comes_at_once() {
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 0.06)).last().map(|gap| gap.0), Some(Cause::LocalHostStall));
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 1.0)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+    assert_eq!(gaps(&held(beside_receiver_in_bursts(7), 0.06)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+}
+
+#[test]
+fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
+    let waiting = |delayed: bool| {
+        let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
+        let talk = beside_receiver().client(450.0, last);
+        let talk = if delayed { talk.server(490.0, ack(401_000)) } else { talk.server(450.1, ack(401_000)) };
+        (451..500).fold(talk, |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, 650.0 + f64::from(n - 451) * 0.06, due - 10.0, due - 20.0)
+        })
+    };
+    assert_eq!(gaps(&waiting(true)), [(Cause::PathHold, 200)]);
+    assert_eq!(gaps(&waiting(false)), [(Cause::LocalHostStall, 200)]);
+}
+
+#[test]
+fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
+    let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
+    let talk = (451..500).fold(first, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn so_it_may_if_more_than_one_segment_waits_at_the_path_before() {
+    // Three at the path's rate, which may have been in its own hands, then the rest after a pause.
+    let first = (450..453).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, due + 200.0, due - 10.0, due - 20.0)
+    });
+    let talk = (453..475).fold(first, |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+}
+
+#[test]
+fn beside_the_receiver_a_backlog_that_came_before_a_probe_was_due_may_be_the_paths() {
+    let talk = (450..500).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        arrives(talk, n, 485.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 36)]);
+}
+
+#[test]
+fn beside_the_receiver_an_acknowledgement_that_no_kernel_delays_so_long_shows_that_this_one_did_not_run() {
+    let unacknowledged = |until: f64| {
+        let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+        let talk = beside_receiver().client(450.0, sent).server(until - 0.1, ack(401_000));
+        (451..500).fold(talk, |talk, n| {
+            let due = f64::from(n);
+            arrives(talk, n, until + f64::from(n - 451), due - 10.0, due - 20.0)
+        })
+    };
+    assert_eq!(gaps(&unacknowledged(690.0)), [(Cause::LocalHostStall, 240)]);
+    // Half a second of delay is allowed, 200 ms are usual.
+    assert_eq!(gaps(&unacknowledged(600.0)), [(Cause::HostOrPath, 150)]);
+    // So does the last segment of a transfer, if it waited as long.
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let last = |made: f64| arrives(beside_receiver().client(450.0, sent.clone()), 451, 690.0, made, 431.0);
+    assert_eq!(gaps(&last(441.0)), [(Cause::LocalHostStall, 240)]);
+    assert_ne!(gaps(&last(680.0))[0].0, Cause::LocalHostStall);
+}
+
+#[test]
+fn beside_the_receiver_even_a_short_flow_that_goes_on_without_having_heard_anything_stood_still() {
+    // Not long after another pause, and the last segment ends a write: an application could pause here, but would have heard.
+    let paused = arriving(beside_receiver(), 450, 480, 25.0);
+    let paused = paused.client(505.0, data(430_000, 1000).tsval(1_000_495).tsecr(2_000_484));
+    let talk = paused.server(505.1, ack(431_000));
+    let again = |heard: f64| {
+        (481..530).fold(talk.clone(), |talk, n| {
+            let at = f64::from(n) + 225.0;
+            arrives(talk, n, at, at - 10.0, heard + f64::from(n - 481))
+        })
+    };
+    assert_eq!(gaps(&again(485.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+    assert_ne!(gaps(&again(505.0)).last(), Some(&(Cause::RemoteHostStall, 201)));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_waits_for_one_segment_may_wait_as_long_as_that_is_delayed() {
+    // The same pause, once with twenty segments of which it had not heard, once with the last alone.
+    let paused = |heard: u32| {
+        let last = segment(400).tsval(1_000_445).tsecr(2_000_000 + heard);
+        let talk = beside_receiver().client(455.0, last).server(455.1, ack(401_000));
+        (451..500).fold(talk, |talk, n| {
+            let at = f64::from(n) + 114.0;
+            arrives(talk, n, at, at - 10.0, f64::from(heard) + f64::from(n - 451))
+        })
+    };
+    assert_eq!(gaps(&paused(430)), [(Cause::RemoteHostStall, 110)]);
+    assert_ne!(gaps(&paused(449))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_delayed_acknowledgement_in_the_silence_does_not_wake_the_sender() {
+    let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let delayed = beside_receiver().client(450.0, last).server(495.0, ack(401_000));
+    let talk = (451..500).fold(delayed, |talk, n| {
+        let at = f64::from(n) + 400.0;
+        arrives(talk, n, at, at - 10.0, f64::from(n) - 20.0)
+    });
+    assert_eq!(gaps(&talk), [(Cause::RemoteHostStall, 401)]);
+}
+
+#[test]
+fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_still() {
+    // 450 is lost: what follows is acknowledged selectively.
+    let recovering = (451..470).fold(beside_receiver(), |talk, n| {
+        let due = f64::from(n);
+        let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+        talk.client(due, sent).server(due + 0.05, ack(400_000).sack(401_000, (i64::from(n) - 49) * 1000))
+    });
+    let goes_on = |at: f64| {
+        [470, 471, 472].into_iter().fold(recovering.clone(), |talk, n| {
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_451);
+            talk.client(at + f64::from(n - 450) * 0.02, sent)
+        })
+    };
+    assert_eq!(gaps(&goes_on(969.0)), [(Cause::RemoteHostStall, 500)]);
+    assert_ne!(gaps(&goes_on(509.0))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_is_one_of_a_sender_that_stood_still() {
+    let probed = |at: f64, heard: u32| {
+        let probe = segment(399).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
+        let talk = beside_receiver().client(at, probe).server(at + 0.05, ack(400_000).sack(399_000, 400_000));
+        arriving(talk, 450, 500, at + 1.0 - 450.0)
+    };
+    assert_eq!(gaps(&probed(560.0, 430))[0], (Cause::RemoteHostStall, 111));
+    assert_eq!(gaps(&probed(500.0, 430))[0], (Cause::TailProbe, 51));
+    assert_ne!(gaps(&probed(560.0, 449))[0].0, Cause::RemoteHostStall);
+}
+
+#[test]
+fn beside_the_receiver_a_timeout_that_wakes_with_old_acknowledgements_is_one_of_a_sender_that_stood_still() {
+    // It sends again what has arrived long since; then, as if it had heard more meanwhile, other data.
+    let next_echoes = |heard: u32, after: f64| {
+        let repeat =
+            |n: i64, at: f64, heard: u32| segment(n).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
+        let timeout = beside_receiver().client(690.0, repeat(380, 690.0, 430));
+        let answered = timeout.server(690.05, ack(400_000).sack(380_000, 381_000));
+        let next = answered.client(690.0 + after, repeat(390, 690.0 + after, heard));
+        gaps(&next.client(690.1 + after, repeat(391, 690.0 + after, heard)))[0]
+    };
+    assert_eq!(next_echoes(440, 0.5), (Cause::RemoteHostStall, 241));
+    // Nothing newer, or only later; or it is the answer to the timeout: then what was lost is what it waited for.
+    assert_eq!(next_echoes(430, 0.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(440, 3.5), (Cause::Timeout, 241));
+    assert_eq!(next_echoes(690, 0.5), (Cause::Timeout, 241));
+}
+
+#[test]
+fn beside_the_receiver_a_pause_of_one_round_trip_is_the_acknowledgement_clock() {
+    assert_eq!(
+        spacing_with(&arriving(beside_receiver(), 450, 500, 19.0), Some(ms(15.0) as u64)).gaps()[0].cause,
+        Cause::AckClock
+    );
+}
+
+#[test]
+fn beside_the_receiver_such_an_acknowledgement_is_no_step_of_the_clock() {
+    let sent = segment(400).tsval(1_000_440).tsecr(2_000_430);
+    let goes_on = |jump: f64| {
+        let made_before = beside_receiver().client(450.0, sent.clone()).server(690.0, ack(401_000).tsval(2_000_450));
+        (451..500).fold(made_before, |talk, n| {
+            let at = 696.0 + f64::from(n - 451) * 0.05;
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
+            talk.client(at, sent).server(at + 0.02, ack((i64::from(n) - 49) * 1000).tsval(2_000_456 + jump as u32))
+        })
+    };
+    assert_eq!(gaps(&goes_on(240.0)), [(Cause::LocalHostStall, 246)]);
+    assert_eq!(gaps(&goes_on(0.0)), [(Cause::CaptureArtifact, 246)]);
+}
