@@ -1,4 +1,4 @@
-"""What failed is run once more, alone: an accident passes and is named, a defect fails again."""
+"""What failed is run up to twice more, alone: an accident passes and is named, a defect fails every time."""
 
 import subprocess
 import sys
@@ -12,6 +12,14 @@ def test_accident():
     if not seen.exists():
         seen.touch()
         raise AssertionError
+"""
+TWO_ACCIDENTS = """
+import pathlib
+def test_two_accidents():
+    seen = pathlib.Path("seen_twice")
+    before = seen.read_text() if seen.exists() else ""
+    seen.write_text(before + "x")
+    assert len(before) == 2
 """
 DEFECT = "def test_defect():\n    raise AssertionError\n"
 SOUND = "def test_sound():\n    with open('runs', 'a') as file: file.write('x')\n"
@@ -31,10 +39,17 @@ def test_an_accident_passes_when_repeated_and_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "runs").read_text() == "x", "what passed is not repeated"
 
 
+def test_what_fails_twice_has_one_more_try_and_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, 2, TWO_ACCIDENTS, ACCIDENT)
+    assert done.returncode == 0, done.stdout
+    assert "failed twice, passed when repeated: test_it.py::test_two_accidents\n" in done.stdout
+    assert "failed once, passed when repeated: test_it.py::test_accident\n" in done.stdout
+
+
 def test_a_defect_fails_again_whatever_else_was_an_accident(tmp_path: Path) -> None:
     done = run(tmp_path, 2, ACCIDENT, DEFECT)
     assert done.returncode == 1
-    assert "failed once, passed" not in done.stdout
+    assert "passed when repeated" not in done.stdout
 
 
 def test_more_failures_than_accidents_are_not_repeated(tmp_path: Path) -> None:
