@@ -29,8 +29,7 @@ def main(arguments: list[str]) -> int:
         return status
     times = dict.fromkeys(first, 1)
     for _ in range(_REPETITIONS):
-        left = _failed()
-        print(f"== pytest once more, what failed: {len(left)}", flush=True)
+        print(f"== pytest once more, what failed: {len(_failed())}", flush=True)
         status = subprocess.run([*command, "--last-failed"], check=False).returncode
         if status != _TESTS_FAILED:
             break

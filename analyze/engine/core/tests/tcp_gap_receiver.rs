@@ -88,9 +88,14 @@ fn beside_the_receiver_a_sender_that_had_taken_in_all_acknowledgements_did_not_s
 
 /// The segments that were under way are held, and come `apart` milliseconds after one another from 650 on.
 fn held(talk: Talk, apart: f64) -> Talk {
-    (450..500).fold(talk, |talk, n| {
+    held_until(talk, 650.0, apart, 450..500)
+}
+
+/// Those of them with these numbers, as if segment 450 had come at `at`.
+fn held_until(talk: Talk, at: f64, apart: f64, numbers: std::ops::Range<i32>) -> Talk {
+    numbers.fold(talk, |talk, n| {
         let due = f64::from(n);
-        arrives(talk, n, 650.0 + f64::from(n - 450) * apart, due - 10.0, due - 20.0)
+        arrives(talk, n, at + f64::from(n - 450) * apart, due - 10.0, due - 20.0)
     })
 }
 
@@ -143,10 +148,7 @@ fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold
 #[test]
 fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
     let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
-    let talk = (451..500).fold(first, |talk, n| {
-        let due = f64::from(n);
-        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
-    });
+    let talk = held_until(first, 662.0, 0.06, 451..500);
     assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
 }
 
@@ -157,19 +159,13 @@ fn so_it_may_if_more_than_one_segment_waits_at_the_path_before() {
         let due = f64::from(n);
         arrives(talk, n, due + 200.0, due - 10.0, due - 20.0)
     });
-    let talk = (453..475).fold(first, |talk, n| {
-        let due = f64::from(n);
-        arrives(talk, n, 662.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
-    });
+    let talk = held_until(first, 662.0, 0.06, 453..475);
     assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
 }
 
 #[test]
 fn beside_the_receiver_a_backlog_that_came_before_a_probe_was_due_may_be_the_paths() {
-    let talk = (450..500).fold(beside_receiver(), |talk, n| {
-        let due = f64::from(n);
-        arrives(talk, n, 485.0 + f64::from(n - 450) * 0.06, due - 10.0, due - 20.0)
-    });
+    let talk = held_until(beside_receiver(), 485.0, 0.06, 450..500);
     assert_eq!(gaps(&talk), [(Cause::HostOrPath, 36)]);
 }
 

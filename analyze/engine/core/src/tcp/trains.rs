@@ -12,6 +12,8 @@
 //! Other traffic may draw out packets as well, less evenly: several trains must agree with one another, and with the fastest that
 //! ever passed.
 
+use std::collections::VecDeque;
+
 use super::ticks::TimestampClock;
 use crate::packet::{Packet, option_bits};
 
@@ -42,26 +44,24 @@ pub struct Passed {
     pub sent_ns: i64,
 }
 
-/// The last packet of a step, and the one after it.
+/// The end of a step, between its last packet and the one after it.
 #[derive(Debug, Clone, Copy)]
 struct Border {
     last: Passed,
-    next: Passed,
+    pause_ns: i64,
+    /// So much of the pause is because nothing was sent.
+    idle_ns: i64,
 }
 
 impl Border {
-    fn pause_ns(&self) -> i64 {
-        self.next.time_ns.saturating_sub(self.last.time_ns)
-    }
-
-    /// So much of the pause is because nothing was sent.
-    fn idle_ns(&self) -> i64 {
-        self.next.sent_ns.saturating_sub(self.last.sent_ns).clamp(0, self.pause_ns())
+    fn between(last: Passed, next: &Passed) -> Self {
+        let pause_ns = next.time_ns.saturating_sub(last.time_ns);
+        Self { last, pause_ns, idle_ns: next.sent_ns.saturating_sub(last.sent_ns).clamp(0, pause_ns) }
     }
 
     /// By so much longer what follows was under way than what came before.
     fn waited_ns(&self) -> i64 {
-        self.pause_ns().saturating_sub(self.idle_ns())
+        self.pause_ns.saturating_sub(self.idle_ns)
     }
 }
 
@@ -116,7 +116,7 @@ pub struct Trains {
 #[derive(Debug, Default)]
 struct Making {
     /// The latest borders, the newest first.
-    borders: [Option<Border>; KEPT],
+    borders: VecDeque<Border>,
     /// Bytes in a nanosecond of whatever passed, and of trains.
     all: Fastest,
     trains: Fastest,
@@ -147,8 +147,8 @@ impl Trains {
     /// What passes now has nothing to do with what did before.
     pub fn interrupt(&mut self) {
         self.last = None;
-        if let Some(making) = self.making.as_deref_mut().filter(|making| making.borders[0].is_some()) {
-            making.borders = Default::default();
+        if let Some(making) = self.making.as_deref_mut() {
+            making.borders.clear();
         }
     }
 
@@ -209,19 +209,19 @@ impl Arrivals {
 impl Making {
     fn step(&mut self, last: Passed, next: Passed) {
         self.measure(&last);
-        self.borders.rotate_right(1);
-        self.borders[0] = Some(Border { last, next });
+        self.borders.truncate(KEPT - 1);
+        self.borders.push_front(Border::between(last, &next));
     }
 
     /// What passed until `end`.
     fn measure(&mut self, end: &Passed) {
         let (mut goes_on, mut fastest, mut train) = (true, None::<(i64, f64)>, None);
-        for border in self.borders.iter().flatten() {
+        for border in &self.borders {
             if border.waited_ns() >= LONGEST_WAIT_NS {
                 break;
             }
-            goes_on &= border.pause_ns() < STEP_NS;
-            let idle_ns = if goes_on { 0 } else { border.idle_ns() };
+            goes_on &= border.pause_ns < STEP_NS;
+            let idle_ns = if goes_on { 0 } else { border.idle_ns };
             let start_ns = border.last.time_ns.saturating_add(idle_ns);
             let span_ns = end.time_ns.saturating_sub(start_ns);
             // What was held for moments catches up: it was sent over a longer time than it comes in.

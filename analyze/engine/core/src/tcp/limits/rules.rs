@@ -125,7 +125,7 @@ fn writes_and_waits(rounds: &[KnownRound], index: usize, background: &Background
             round
                 .least_rtt_ns
                 .zip(background.min_rtt_ns)
-                .is_some_and(|(least, min)| least as f64 >= (QUEUE_RATIO * min as f64).max(min as f64 + QUEUE_NS))
+                .is_some_and(|(least, min)| least as f64 >= queued_from_ns(min as f64))
         };
         round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64 || (round.pauses() && delayed())
     };
@@ -142,6 +142,11 @@ pub fn pauses(round: &Round) -> bool {
         && !(offloaded && within_gap_bytes() <= FRAME_SLACK * round.largest_frame as f64)
 }
 
+/// Round trips from here on show a queue.
+fn queued_from_ns(min_rtt_ns: f64) -> f64 {
+    (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
+}
+
 /// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
 pub fn tells_rate(round: &Round) -> bool {
     let (share, of) = MOST_IDLE;
@@ -156,7 +161,7 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
         return false;
     }
     let least_is = |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| least as f64 >= ratio * min_rtt_ns);
-    let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let long = queued_from_ns(min_rtt_ns);
     // Pauses tell of a sender that waits for something else than the path, unless it has lost packets: then others may fill the
     // path between its bursts.
     let queued = |round: &&KnownRound| {
@@ -187,7 +192,7 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
 /// this transfer's bursts, so that it is not sure to be the congestion window that limits.
 pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
-    let long = (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let long = queued_from_ns(min_rtt_ns);
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
     nearest.len() >= BOTTLENECK_ROUNDS
         && nearest.iter().all(|round| round.least_rtt_ns.is_some_and(|least| least as f64 >= long))
