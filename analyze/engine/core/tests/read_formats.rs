@@ -5,7 +5,7 @@ mod captures;
 
 use captures::*;
 use proptest::prelude::*;
-use vmtrace_core::read::{ReadError, Record};
+use vmtrace_core::read::{Chunk, ChunkSource, FileSource, ReadError, Record};
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 /// A time that microseconds can hold.
@@ -23,6 +23,25 @@ fn pcap_is_read_in_both_byte_orders_and_all_units() {
             assert_eq!(outcome.facts().damage, []);
         }
     }
+}
+
+/// Records of each chunk of a capture of so many frames.
+fn chunks(frames: usize, captured_bytes: usize) -> Vec<usize> {
+    let file = plain_pcap(&vec![frame(T, 1514, &vec![7; captured_bytes]); frames]);
+    let mut source = FileSource::new(Box::new(std::io::Cursor::new(file)), 0);
+    let (mut chunk, mut records) = (Chunk::default(), Vec::new());
+    while source.next_chunk(&mut chunk).unwrap() {
+        records.push(chunk.records.len());
+    }
+    records
+}
+
+#[test]
+fn a_chunk_of_long_records_holds_more_bytes() {
+    let (short, long) = (chunks(20_000, 96), chunks(5_000, 1514));
+    assert_eq!((short.iter().sum::<usize>(), long.iter().sum::<usize>()), (20_000, 5_000));
+    assert!(short.iter().all(|records| *records <= (256 << 10) / 112 + 1), "{short:?}");
+    assert!(long[0] <= (256 << 10) / 1530 && long.iter().max() == Some(&((1 << 20) / 1530 + 1)), "{long:?}");
 }
 
 #[test]

@@ -14,6 +14,11 @@ use std::io::ErrorKind;
 /// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache.
 pub const CHUNK_BYTES: usize = 256 << 10;
 
+/// Of long records, of which little more than the headers is looked at, a chunk holds so many, if they are no more bytes than
+/// this: threads wait for one another at every chunk.
+const CHUNK_RECORDS: usize = 1000;
+const LARGEST_CHUNK_BYTES: usize = 1 << 20;
+
 /// Buffers larger than this are given back once the large record that needed them has passed.
 const KEPT_BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
 
@@ -63,6 +68,8 @@ pub struct FileSource {
     offset: u64,
     /// Bytes that the next read asks for: less of a pipe that gives little at a time, for room has to be zeroed.
     ask_bytes: usize,
+    /// The most that a read asks for.
+    chunk_bytes: usize,
     /// The stream has ended.
     at_end: bool,
     /// Why it has ended, until this has been told.
@@ -82,6 +89,7 @@ impl FileSource {
             tail: Vec::new(),
             offset: 0,
             ask_bytes: CHUNK_BYTES,
+            chunk_bytes: CHUNK_BYTES,
             at_end: false,
             trouble: None,
             finished: false,
@@ -140,7 +148,7 @@ impl FileSource {
             while filled < needed && !self.at_end {
                 let asked = self.ask_bytes.min(read_bytes);
                 let count = self.read_into(bytes, filled, asked);
-                self.ask_bytes = (2 * count).clamp(LEAST_ASK_BYTES, CHUNK_BYTES);
+                self.ask_bytes = (2 * count).clamp(LEAST_ASK_BYTES, self.chunk_bytes);
                 filled += count;
             }
             let window = Window { bytes: bytes.get(..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
@@ -148,6 +156,8 @@ impl FileSource {
             let consumed = walked.consumed.min(filled);
             self.offset += consumed as u64;
             if !chunk.records.is_empty() || self.at_end {
+                let record_bytes = consumed / chunk.records.len().max(1);
+                self.chunk_bytes = CHUNK_RECORDS.saturating_mul(record_bytes).clamp(CHUNK_BYTES, LARGEST_CHUNK_BYTES);
                 self.keep_tail(bytes, consumed, filled);
                 break;
             }
@@ -295,7 +305,7 @@ fn foreign(head: &[u8]) -> String {
 
 impl ChunkSource for FileSource {
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool, ReadError> {
-        self.next_chunk_of(chunk, CHUNK_BYTES)
+        self.next_chunk_of(chunk, LARGEST_CHUNK_BYTES)
     }
 
     fn inputs(&self) -> Vec<InputFacts> {

@@ -65,6 +65,26 @@ impl Border {
     }
 }
 
+/// What passed from a time on.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    start_ns: i64,
+    bytes: f64,
+    /// Over which it was sent or came, whichever took longer.
+    time_ns: f64,
+}
+
+impl Stretch {
+    /// Bytes in a nanosecond.
+    fn rate(&self) -> f64 {
+        self.bytes / self.time_ns
+    }
+
+    fn is_faster_than(&self, other: &Self) -> bool {
+        self.bytes * other.time_ns > other.bytes * self.time_ns
+    }
+}
+
 /// The fastest stretches, none of which overlaps another.
 #[derive(Debug, Default)]
 struct Fastest {
@@ -76,8 +96,9 @@ struct Fastest {
 }
 
 impl Fastest {
-    fn add(&mut self, start_ns: i64, end_ns: i64, rate: f64) {
-        let is_same = self.ended_ns.is_some_and(|ended_ns| start_ns < ended_ns);
+    fn add(&mut self, stretch: &Stretch, end_ns: i64) {
+        let rate = stretch.rate();
+        let is_same = self.ended_ns.is_some_and(|ended_ns| stretch.start_ns < ended_ns);
         if is_same && rate <= self.running {
             return;
         }
@@ -209,37 +230,40 @@ impl Arrivals {
 impl Making {
     fn step(&mut self, last: Passed, next: Passed) {
         self.measure(&last);
+        let border = Border::between(last, &next);
+        if border.waited_ns() >= LONGEST_WAIT_NS {
+            self.borders.clear();
+            return;
+        }
         self.borders.truncate(KEPT - 1);
-        self.borders.push_front(Border::between(last, &next));
+        self.borders.push_front(border);
     }
 
     /// What passed until `end`.
     fn measure(&mut self, end: &Passed) {
-        let (mut goes_on, mut fastest, mut train) = (true, None::<(i64, f64)>, None);
+        let (mut goes_on, mut fastest, mut train) = (true, None::<Stretch>, None);
         for border in &self.borders {
-            if border.waited_ns() >= LONGEST_WAIT_NS {
-                break;
-            }
             goes_on &= border.pause_ns < STEP_NS;
             let idle_ns = if goes_on { 0 } else { border.idle_ns };
-            let start_ns = border.last.time_ns.saturating_add(idle_ns);
-            let span_ns = end.time_ns.saturating_sub(start_ns);
+            // Of times near the ends of what can be told no rate is right: saturating would cost as much as all else here.
+            let start_ns = border.last.time_ns.wrapping_add(idle_ns);
+            let span_ns = end.time_ns.wrapping_sub(start_ns);
             // What was held for moments catches up: it was sent over a longer time than it comes in.
-            let sent_in_ns = end.sent_ns.saturating_sub(border.last.sent_ns).saturating_sub(idle_ns);
+            let sent_in_ns = end.sent_ns.wrapping_sub(border.last.sent_ns).wrapping_sub(idle_ns);
             let bytes = f64::from(end.bytes.wrapping_sub(border.last.bytes));
-            let rate = bytes / span_ns.max(sent_in_ns).max(SHORTEST_NS) as f64;
-            if fastest.is_none_or(|(_, before)| before < rate) {
-                fastest = Some((start_ns, rate));
+            let stretch = Stretch { start_ns, bytes, time_ns: span_ns.max(sent_in_ns).max(SHORTEST_NS) as f64 };
+            if fastest.is_none_or(|fastest| stretch.is_faster_than(&fastest)) {
+                fastest = Some(stretch);
             }
             if goes_on && train.is_none() && span_ns >= SHORTEST_NS {
-                train = Some((start_ns, rate, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
+                train = Some((stretch, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
             }
         }
-        if let Some((start_ns, rate)) = fastest {
-            self.all.add(start_ns, end.time_ns, rate);
+        if let Some(stretch) = fastest {
+            self.all.add(&stretch, end.time_ns);
         }
-        if let Some((start_ns, rate, true)) = train {
-            self.trains.add(start_ns, end.time_ns, rate);
+        if let Some((stretch, true)) = train {
+            self.trains.add(&stretch, end.time_ns);
         }
     }
 }
