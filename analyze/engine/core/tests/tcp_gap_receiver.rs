@@ -5,6 +5,7 @@ mod playbook;
 use playbook::gaps::*;
 use playbook::*;
 use vmtrace_core::tcp::gap_cause::Cause;
+use vmtrace_core::tcp::limits::Factor;
 
 /// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
 /// acknowledged at once.
@@ -114,13 +115,17 @@ fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_wh
     assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
 }
 
-/// Sent in bursts of forty, of which the path draws out so many.
-fn beside_receiver_in_bursts(drawn_out: i32) -> Talk {
-    (50..450).fold(Talk::seen_at_server(RTT).with_timestamps(), |talk, n| {
-        let (burst, place) = (f64::from(50 + (n - 50) / 40 * 40), f64::from((n - 50) % 40));
-        let at = burst + if n < 50 + 40 * drawn_out { place } else { place * 0.1 };
+/// Sent in bursts of forty from `from` on, of which the path draws out so many, all `shift` milliseconds late.
+fn in_bursts(talk: Talk, from: i32, shift: f64, drawn_out: i32) -> Talk {
+    (from..from + 400).fold(talk, |talk, n| {
+        let (burst, place) = (f64::from(from + (n - from) / 40 * 40) + shift, f64::from((n - from) % 40));
+        let at = burst + if n < from + 40 * drawn_out { place } else { place * 0.1 };
         arrives(talk, n, at, burst - 10.0, burst - 20.0)
     })
+}
+
+fn beside_receiver_in_bursts(drawn_out: i32) -> Talk {
+    in_bursts(Talk::seen_at_server(RTT).with_timestamps(), 50, 0.0, drawn_out)
 }
 
 #[test]
@@ -128,6 +133,20 @@ fn beside_the_receiver_a_path_that_draws_bursts_out_cannot_have_held_what_comes_
     assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 0.06)).last().map(|gap| gap.0), Some(Cause::LocalHostStall));
     assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 1.0)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
     assert_eq!(gaps(&held(beside_receiver_in_bursts(7), 0.06)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+}
+
+#[test]
+fn beside_the_receiver_trains_that_come_later_tell_what_a_silence_before_them_was() {
+    let later = |apart, drawn_out| in_bursts(held(beside_receiver_without_queue(), apart), 500, 200.0, drawn_out);
+    let stalled_ns = |talk: &Talk| {
+        let shares = talk.summary().limits(CLIENT).map(|limits| limits.shares);
+        shares.map_or(0, |shares| shares[Factor::HostStall as usize].time_ns / 1_000_000)
+    };
+    let stall = later(0.06, 10);
+    assert_eq!((gaps(&stall)[0], stalled_ns(&stall)), ((Cause::LocalHostStall, 201), 201));
+    for talk in [later(1.0, 10), later(0.06, 1)] {
+        assert_eq!((gaps(&talk)[0], stalled_ns(&talk)), ((Cause::HostOrPath, 201), 0));
+    }
 }
 
 #[test]
@@ -239,14 +258,17 @@ fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_sti
         let sent = segment(i64::from(n) - 50).tsval(1_000_000 + n as u32 - 10).tsecr(2_000_000 + n as u32 - 20);
         talk.client(due, sent).server(due + 0.05, ack(400_000).sack(401_000, (i64::from(n) - 49) * 1000))
     });
-    let goes_on = |at: f64| {
+    let goes_on = |at: f64, heard: u32| {
         [470, 471, 472].into_iter().fold(recovering.clone(), |talk, n| {
-            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_451);
+            let sent = segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + heard);
             talk.client(at + f64::from(n - 450) * 0.02, sent)
         })
     };
-    assert_eq!(gaps(&goes_on(969.0)), [(Cause::RemoteHostStall, 500)]);
-    assert_ne!(gaps(&goes_on(509.0))[0].0, Cause::RemoteHostStall);
+    assert_eq!(gaps(&goes_on(969.0, 451)), [(Cause::RemoteHostStall, 500)]);
+    assert_ne!(gaps(&goes_on(609.0, 451))[0].0, Cause::RemoteHostStall);
+    // Before it has heard of the loss its timer is the probe.
+    assert_eq!(gaps(&goes_on(609.0, 450))[0].0, Cause::RemoteHostStall);
+    assert_ne!(gaps(&goes_on(509.0, 450))[0].0, Cause::RemoteHostStall);
 }
 
 #[test]

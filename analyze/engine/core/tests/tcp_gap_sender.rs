@@ -43,14 +43,18 @@ fn running_without_queue() -> Talk {
 /// Such a path, on which the sender sends forty segments at once, each forty milliseconds: the path draws them out, and the
 /// last one of each is acknowledged after 59 ms.
 fn running_in_bursts() -> Talk {
-    let talk = Talk::seen_at_client(RTT).with_timestamps();
-    (50..450).fold(talk, |talk, n| {
-        let acknowledged = |talk| answer(talk, f64::from(n) - 0.1, n - 20, f64::from(n) - 10.0);
-        let talk = if n >= 70 { acknowledged(talk) } else { talk };
-        if (n - 50) % 40 > 0 {
+    in_bursts(Talk::seen_at_client(RTT).with_timestamps(), 50, 0.0)
+}
+
+/// So it runs from segment `from` on, `shift` milliseconds later than its number says.
+fn in_bursts(talk: Talk, from: i32, shift: f64) -> Talk {
+    (from..from + 400).fold(talk, |talk, n| {
+        let at = f64::from(n) + shift;
+        let talk = if n >= from + 20 { answer(talk, at - 0.1, n - 20, at - 10.0) } else { talk };
+        if (n - from) % 40 > 0 {
             return talk;
         }
-        talk.each(0..40, |talk, m| talk.client(f64::from(n) + f64::from(m) * 0.01, segment(i64::from(n + m - 50))))
+        talk.each(0..40, |talk, m| talk.client(at + f64::from(m) * 0.01, segment(i64::from(n + m - 50))))
     })
 }
 
@@ -116,6 +120,20 @@ fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
     let probed = running_without_queue().client(498.0, segment(399));
     let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
     assert_eq!(gaps(&talk), [(Cause::HostOrPath, 49), (Cause::HostOrPath, 152)]);
+}
+
+#[test]
+fn what_such_a_path_carries_may_show_only_later() {
+    let probed = running_without_queue().client(498.0, segment(399));
+    let stalled = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
+    let answered = (450..470).fold(stalled, |talk, n| {
+        let at = 671.0 + f64::from(n - 450);
+        answer(talk, at, n, at - 10.0)
+    });
+    assert_eq!(
+        gaps(&in_bursts(answered, 470, 230.0))[..2],
+        [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]
+    );
 }
 
 #[test]

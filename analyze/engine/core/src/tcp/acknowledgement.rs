@@ -223,6 +223,7 @@ impl Half {
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
         let (mut news, mut newest) = (false, 0);
+        let in_order_before = live.scoreboard.is_empty();
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
@@ -244,6 +245,9 @@ impl Half {
             }
         }
         if news {
+            if in_order_before {
+                live.disorder_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+            }
             // A receiver reports what comes behind a hole at once: the only round trips there are while data is lost.
             if live.rates.wants_receiver_loop()
                 && let Some(sent_ns) = newest.checked_sub(1).and_then(|last| live.segments.sent_once_ns(last))

@@ -82,6 +82,14 @@ impl PathRate {
     }
 }
 
+/// What a path must carry at least, in bytes a second, so that [`PathRate::cannot_carry`] is not true of so many bytes within
+/// this time; 0 if they are no backlog.
+pub fn needed_bytes_per_s(bytes: u64, time_ns: i64) -> u64 {
+    let time_ns = time_ns.max(0);
+    let longest_ns = (MORE_THAN_USUAL * time_ns.max(SHORT_NS) as f64).max(time_ns.saturating_add(HEAD_START_NS) as f64);
+    if bytes < LEAST_BYTES { 0 } else { (bytes as f64 * 1e9 / longest_ns) as u64 }
+}
+
 /// Bins in a row: the first of them, and the bytes in all.
 struct Window {
     first: usize,
@@ -179,6 +187,19 @@ mod tests {
         // At the path's own rate nothing is ahead, however much it is.
         assert!(!cannot_carry(200_000, 100_000_000));
         assert!(cannot_carry(260_000, 100_000_000));
+    }
+
+    #[test]
+    fn what_a_path_must_carry_for_a_backlog_is_what_it_is_asked_for_later() {
+        for bytes_per_ns in [0.0005, 0.003, 0.02] {
+            let path = PathRate::of_trains(bytes_per_ns);
+            for (bytes, time_ns) in
+                [(14_000, 0), (15_000, 0), (40_000, 1_400_000), (101_000, 1_400_000), (300_000, 60_000_000)]
+            {
+                let later = bytes_per_ns * 1e9 < needed_bytes_per_s(bytes, time_ns) as f64;
+                assert_eq!(path.cannot_carry(bytes, time_ns), later, "{bytes} bytes in {time_ns} ns, {bytes_per_ns}");
+            }
+        }
     }
 
     #[test]

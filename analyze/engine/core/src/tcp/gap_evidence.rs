@@ -63,6 +63,8 @@ pub struct Return {
     pub acknowledged_bytes: u64,
     /// And that was more than the path can have carried since the first of it, or since the last pause in it.
     pub beyond_path: bool,
+    /// Where it was not known what the path can carry, so much it would have to, bytes in a second; 0 if that was not asked.
+    pub needed_bytes_per_s: u64,
     /// It echoes a timestamp that the capture has not seen the sender send: it missed packets of it.
     pub echoes_unseen: bool,
     /// How many packets within 2 ms acknowledged more than the one before.
@@ -104,6 +106,8 @@ pub struct GapEvidence {
     pub segment_bytes: u64,
     /// Loss recovery is going on, or losses are reported.
     pub recovering: bool,
+    /// Away from the sender: it had not heard of that before the gap's end, so that its timer was a probe.
+    pub unaware: bool,
     /// The last packet before the gap was as full as they get; it had PSH.
     pub last_full: bool,
     /// See above.
@@ -243,7 +247,7 @@ impl GapEvidence {
         let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
         let round_trip = self.round_trip_ns?.saturating_add(self.queue_before_ns).max(on_the_way);
         let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
-        if !self.sack || self.recovering || self.timers_before > 0 {
+        if !self.sack || (self.recovering && !self.unaware) || self.timers_before > 0 {
             // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
             let doublings = self.timers_before.saturating_sub(u32::from(self.sack)).min(16);
             return Some(timeout.saturating_mul(1 << doublings));

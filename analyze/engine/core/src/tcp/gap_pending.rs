@@ -1,7 +1,7 @@
 //! A gap that is over and waits to be judged: for what follows its end, or for the receiver to be heard again.
 
 use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard};
-use super::gap_backlog::PathRate;
+use super::gap_backlog::{PathRate, needed_bytes_per_s};
 use super::gap_evidence::{Ending, GapEvidence, Place};
 use super::gap_watch::PAUSE_NS;
 use super::gaps::Gap;
@@ -23,6 +23,9 @@ pub(super) struct Pending {
     pub(super) awaits_answer: bool,
     /// What the path has carried before, asked for where the data may have been held back.
     pub(super) path: Option<PathRate>,
+    /// It was asked for and not known: so much the path would have to carry, bytes in a second.
+    pub(super) path_unknown: bool,
+    pub(super) needed_bytes_per_s: u64,
     /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
     pub(super) data_bytes: u64,
     /// The last of them, when those began that followed without a pause, and how many bytes had come before these.
@@ -45,10 +48,15 @@ impl Pending {
         self.last_data_ns = time_ns;
         self.data_bytes += bytes;
         let in_burst = self.data_bytes - self.bytes_before_burst;
-        self.evidence.data_beyond_path |= self.path.is_some_and(|path| {
-            path.cannot_carry(self.data_bytes, time_ns.saturating_sub(self.end_ns))
-                || path.cannot_carry(in_burst, time_ns.saturating_sub(self.burst_start_ns))
-        });
+        let backlogs = [(self.data_bytes, self.end_ns), (in_burst, self.burst_start_ns)]
+            .map(|(bytes, start_ns)| (bytes, time_ns.saturating_sub(start_ns)));
+        if let Some(path) = self.path {
+            self.evidence.data_beyond_path |=
+                backlogs.iter().any(|&(bytes, time_ns)| path.cannot_carry(bytes, time_ns));
+        } else if self.path_unknown {
+            let needed = backlogs.map(|(bytes, time_ns)| needed_bytes_per_s(bytes, time_ns));
+            self.needed_bytes_per_s = needed.into_iter().fold(self.needed_bytes_per_s, u64::max);
+        }
     }
 
     pub(super) fn answered_by(&self, heard: &Heard) -> bool {

@@ -24,6 +24,7 @@ use super::gap_backlog::rate_at_receiver;
 use super::gap_cause::cause;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
+use super::gap_unsettled::{Stalled, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
@@ -96,6 +97,10 @@ pub struct GapWatch {
     /// Highest position sent by then.
     last_gap_max: u64,
     similar: u32,
+    /// Gaps that what the path carries may make a host's stall, once that is known.
+    pub(super) unsettled: Vec<Unsettled>,
+    /// Those that it did.
+    pub(super) settled_stalls: Vec<Stalled>,
 }
 
 /// The shortest gap that is judged; `limit_ns` is the user's limit.
@@ -218,7 +223,9 @@ impl Connection {
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
         let (una, max, base) = (half.una, half.max, half.base);
         let Some(live) = half.live.as_deref_mut() else { return GapEvidence { gap_ns, place, ..Default::default() } };
-        let recovering = live.recovery.is_some_and(|recovery| una < recovery.point) || !live.scoreboard.is_empty();
+        let repairing = live.recovery.is_some_and(|recovery| una < recovery.point);
+        let recovering = repairing || !live.scoreboard.is_empty();
+        let unaware = !repairing && place != Place::Sender && has_not_heard_of_disorder(live, packet);
         let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
         let limited_until = live.view.limited_until_ns(packet.time_ns);
         let limited_now = live.view.is_limited_now();
@@ -271,6 +278,7 @@ impl Connection {
             oldest_age_ns,
             segment_bytes: full,
             recovering,
+            unaware,
             last_full: u64::from(last.length) >= full.max(1),
             last_push: last.flags & tcp_flags::PSH != 0,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
@@ -335,8 +343,8 @@ impl Connection {
         let heard_tsval = self.halves[1 - side].live.as_deref().and_then(|live| live.clock.newest());
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
-        let path =
-            (evidence.place == Place::Receiver && evidence.data_was_held()).then(|| rate_at_receiver(live)).flatten();
+        let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
+        let path = path_matters.then(|| rate_at_receiver(live)).flatten();
         let Some(watch) = live.watch.as_deref_mut() else { return };
         match evidence.place {
             Place::Sender if by_timer => watch.fired(packet),
@@ -345,6 +353,8 @@ impl Connection {
         }
         let pending = Pending {
             path,
+            path_unknown: path_matters && path.is_none(),
+            needed_bytes_per_s: 0,
             data_bytes: u64::from(packet.payload_length),
             last_data_ns: packet.time_ns,
             burst_start_ns: packet.time_ns,
@@ -396,6 +406,7 @@ impl Connection {
             let waiting =
                 live.and_then(|live| live.watch.as_deref_mut()).map(|watch| std::mem::take(&mut watch.pending));
             waiting.unwrap_or_default().iter().for_each(|pending| self.judge(side, pending, limit_ns));
+            self.settle_gaps(side, limit_ns);
         }
     }
 
@@ -405,7 +416,10 @@ impl Connection {
         let Gap { start_ns, frames, .. } = gap;
         let end_ns = pending.end_ns;
         if let Some(live) = self.halves[side].live.as_deref_mut() {
-            live.gaps.add(gap, limit_ns);
+            match Unsettled::of(pending, &gap) {
+                Some(unsettled) => live.keep_unsettled(unsettled, limit_ns),
+                None => live.gaps.add(gap, limit_ns),
+            }
         }
         let ended_by_timer = matches!(pending.evidence.ending, Ending::Timeout | Ending::TailProbe);
         let side = side as u8;
@@ -431,6 +445,12 @@ impl GapWatch {
         self.timer_sequence = packet.sequence;
         self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
     }
+}
+
+/// What the sender echoes is older than the first report of what is missing.
+fn has_not_heard_of_disorder(live: &Live, packet: &Packet) -> bool {
+    let told = live.disorder_tsval.filter(|_| packet.options & option_bits::TIMESTAMPS != 0);
+    told.is_some_and(|tsval| serial_difference(packet.tsecr, tsval) < 0)
 }
 
 /// By how much older than the receiver's last timestamp the one is that this packet of the sender echoes. None without, and

@@ -183,12 +183,19 @@ impl Gaps {
             count: stalls.total.count,
             time_ns: stalls.total.time_ns,
             longest_ns: stalls.longest_ns,
-            period_ns: gap_period::period_ns(&stalls.starts_ns),
+            period_ns: gap_period::period_ns(&stalls.in_order()),
         })
     }
 }
 
 impl Stalls {
+    /// When they began; some were found to be stalls only later.
+    fn in_order(&self) -> Vec<i64> {
+        let mut starts_ns = self.starts_ns.clone();
+        starts_ns.sort_unstable();
+        starts_ns
+    }
+
     fn add(&mut self, gap: &Gap) {
         self.total.add(gap.gap_ns);
         self.longest_ns = self.longest_ns.max(gap.gap_ns);

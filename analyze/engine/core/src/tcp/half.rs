@@ -139,6 +139,8 @@ pub struct Live {
     pub holes: Holes,
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
+    /// Timestamp of the packet that reported the first of it; none if it had none.
+    pub disorder_tsval: Option<u32>,
     /// Retransmissions that may prove unnecessary.
     pub retransmissions: RecentRetransmissions,
     /// Round trips.

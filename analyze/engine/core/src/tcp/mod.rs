@@ -27,6 +27,7 @@ pub mod gap_cause;
 mod gap_evidence;
 mod gap_pending;
 pub mod gap_period;
+mod gap_unsettled;
 mod gap_watch;
 pub mod gaps;
 pub mod half;

@@ -87,7 +87,7 @@ impl LimitsSummary {
 
 impl Share {
     /// Takes so much out, or what there is.
-    fn take(&mut self, wanted: Self) -> Self {
+    pub(super) fn take(&mut self, wanted: Self) -> Self {
         let taken = Self { time_ns: wanted.time_ns.min(self.time_ns), bytes: wanted.bytes.min(self.bytes) };
         self.time_ns -= taken.time_ns;
         self.bytes -= taken.bytes;

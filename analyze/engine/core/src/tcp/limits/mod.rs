@@ -20,6 +20,7 @@ mod rates;
 pub mod round;
 pub mod rules;
 pub mod runs;
+mod stall;
 mod watch;
 
 pub use bucket::{full_shares, network_shares};

@@ -88,8 +88,11 @@ impl Connection {
         let frame = half.live.as_ref().map_or(0, |live| live.spacing.last().map_or(0, |(_, frame)| frame));
         half.live.as_deref_mut()?.view.begin_round(false);
         half.close_round(last_ns, frame, &around);
-        let limits = half.live.as_deref_mut()?.limits.take()?;
-        Some(limits.finish(opening))
+        let live = half.live.as_deref_mut()?;
+        let mut summary = live.limits.take()?.finish(opening);
+        let stalls = live.watch.as_deref().map_or(&[][..], |watch| &watch.settled_stalls);
+        stalls.iter().for_each(|&(start_ns, end_ns)| summary.take_stall(start_ns, end_ns));
+        Some(summary)
     }
 }
 
