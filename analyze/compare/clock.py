@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyze.compare.arrays import Booleans, Floats, Integers
-from analyze.compare.clock_steps import Cut, find_cuts
+from analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
 from analyze.compare.hull import common_slope, floor_slope, lower_hull
 
 _SHORTEST_FOR_SKEW_S = 1.0
@@ -91,10 +91,15 @@ def measure(crossings: Crossings) -> Clock:
         return _unknown(reference_ns, "packets of one direction only: a delay cannot be told from an offset")
     delay_s = (crossings.receiver_ns - crossings.sender_ns) * np.where(forward, 1, -1) / 1e9
     cuts = find_cuts(crossings.sender_packet, crossings.receiver_packet, delay_s, forward)
-    epoch = np.zeros(len(crossings), np.int64)
-    for cut in cuts:
-        epoch += cut.behind(crossings.sender_packet, crossings.receiver_packet)
-    return _fit(crossings, _elapsed_s(crossings, cuts, reference_ns), delay_s, epoch, cuts, reference_ns)
+    while True:
+        clock = _fit(crossings, delay_s, cuts, reference_ns)
+        # One queue that drains while the other fills moves both directions as a step does, for moments: not over the
+        # whole of the time before and after.
+        steps = zip(cuts, clock.steps, strict=True)
+        real = tuple(cut for cut, step in steps if abs(step.step_s) >= SMALLEST_STEP_S)
+        if len(real) == len(cuts):
+            return clock
+        cuts = real
 
 
 def _elapsed_s(crossings: Crossings, cuts: tuple[Cut, ...], reference_ns: int) -> Floats:
@@ -111,9 +116,11 @@ def _unknown(reference_ns: int, why_not: str) -> Clock:
     return Clock(reference_ns, None, None, None, None, (), (), why_not)
 
 
-def _fit(
-    crossings: Crossings, time_s: Floats, delay_s: Floats, epoch: Integers, cuts: tuple[Cut, ...], reference_ns: int
-) -> Clock:
+def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference_ns: int) -> Clock:
+    time_s = _elapsed_s(crossings, cuts, reference_ns)
+    epoch = np.zeros(len(crossings), np.int64)
+    for cut in cuts:
+        epoch += cut.behind(crossings.sender_packet, crossings.receiver_packet)
     lines, clouds = [], []
     for number in range(len(cuts) + 1):
         for way, sign in ((True, 1.0), (False, -1.0)):

@@ -16,7 +16,7 @@ _BLOCK = 16
 """Packets whose smallest delay is taken, at the least."""
 _MOST_BLOCKS = 4000
 _BLOCKS_AROUND = 4
-_SMALLEST_STEP_S = 0.001
+SMALLEST_STEP_S = 0.001
 _DISAGREEMENT = 0.25
 """The directions' moves differ by at most this share of the step."""
 _MOST_STEPS = 100
@@ -102,7 +102,7 @@ def _largest(order: NDArray[np.intp], delay_s: Floats, forward: Booleans) -> _Fo
         fits = np.abs(moved_forth + moved_back) / 2 <= _DISAGREEMENT * np.abs(step)
     size = np.where(fits & np.isfinite(step), np.abs(step), 0.0)
     best = int(np.argmax(size))
-    if size[best] < _SMALLEST_STEP_S:
+    if size[best] < SMALLEST_STEP_S:
         return None
     around = slice(max(best + 1 - _BLOCKS_AROUND, 0) * block, (best + 2 + _BLOCKS_AROUND) * block)
     return _refined(order[around], delay_s, forward, (before[:, best], after[:, best]), float(step[best]))

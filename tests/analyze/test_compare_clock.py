@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analyze.compare.clock import Crossings, measure
+from analyze.compare.clock_steps import find_cuts
 from analyze.compare.hull import lower_hull
 
 NS = 1e9
@@ -54,6 +55,25 @@ def test_skew_is_within_one_ppm_from_ten_seconds_on(skew_ppm: float, duration_s:
     assert clock.skew_error_ppm is not None
     assert clock.skew_ppm == pytest.approx(skew_ppm, abs=clock.skew_error_ppm)
     assert clock.steps == ()
+
+
+def test_a_queue_that_drains_while_the_other_fills_is_no_step() -> None:
+    number = np.arange(400)
+    forward = number % 2 == 0
+    queued = np.where(forward, (number >= 100) & (number < 184), (number >= 184) & (number < 268))
+    delay_ns = 10_000_000 + 2_000_000 * queued
+    here_ns = number * 1_000_000
+    there_ns = here_ns + np.where(forward, delay_ns, -delay_ns)
+    there = np.argsort(np.argsort(there_ns, kind="stable"))
+    moved = Crossings(number, there, here_ns, there_ns, forward)
+    delay_s = delay_ns / NS
+    assert len(find_cuts(moved.sender_packet, moved.receiver_packet, delay_s, forward)) > 0, (
+        "for moments it looks like one"
+    )
+    clock = measure(moved)
+    assert clock.steps == ()
+    assert clock.offset_s == 0.0
+    assert clock.offset_error_s == pytest.approx(0.01)
 
 
 def test_a_short_transfer_has_an_offset_and_no_skew() -> None:

@@ -13,7 +13,7 @@ use super::gap_pending::Pending;
 use super::gaps::Gap;
 use super::half::Live;
 
-/// Gaps of one direction that are kept so; the first of more stay as they are.
+/// Gaps of one direction that are kept so; those after them stay as they are.
 const MOST_UNSETTLED: usize = 32;
 
 /// A gap, and what it is if the path carries less than was needed.
