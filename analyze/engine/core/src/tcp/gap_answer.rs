@@ -2,7 +2,7 @@
 //! ([`super::gap_pending`]) gets it from here.
 
 use super::connection::Connection;
-use super::gap_backlog::{LEAST_BYTES, PathRate, needed_bytes_per_s, rate_at_sender, rate_in_between};
+use super::gap_backlog::{LEAST_BYTES, Path, rate_at_sender, rate_in_between};
 use super::gap_evidence::{Burst, Place, Return};
 use super::gap_watch::{GapWatch, Inside, SILENCE_NS, oldest_age_ns};
 use super::sequence::{serial_difference, unwrap};
@@ -40,9 +40,8 @@ pub(super) struct Heard {
     /// What the sender knew before it: round trip, deviation, timers that had fired.
     pub(super) round_trip: (Option<i64>, i64),
     pub(super) timers: u32,
-    /// What the path has carried by then, if that matters and is known.
-    pub(super) path: Option<PathRate>,
-    pub(super) path_matters: bool,
+    /// What the path has carried by then.
+    pub(super) path: Path,
 }
 
 impl Connection {
@@ -96,7 +95,7 @@ impl Connection {
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
                 let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
                 let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
-                let path = path_matters.then(|| rate_here(live)).flatten();
+                let path = Path::asked(path_matters, || rate_here(live));
                 let full = u64::from(live.segment_size);
                 let after_delayed = watch.heard.is_some_and(|before| {
                     before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
@@ -112,7 +111,6 @@ impl Connection {
                     round_trip,
                     timers: if probed { watch.timers } else { 0 },
                     path,
-                    path_matters,
                     answer: Return {
                         silence_ns,
                         timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
@@ -221,18 +219,12 @@ impl Heard {
         answer.advances += u32::from(time_ns.saturating_sub(self.time_ns) <= TOGETHER_NS);
         answer.acknowledged_bytes = since_silence;
         let in_burst = acknowledged.saturating_sub(self.acknowledged_before_burst);
-        let backlogs = [(since_silence, self.time_ns), (in_burst, self.burst_start_ns)]
-            .map(|(bytes, start_ns)| (bytes, time_ns.saturating_sub(start_ns)));
-        match self.path {
-            Some(path) => {
-                answer.beyond_path |= backlogs.iter().any(|&(bytes, time_ns)| path.cannot_carry(bytes, time_ns))
-            }
-            None if self.path_matters => {
-                let needed = backlogs.map(|(bytes, time_ns)| needed_bytes_per_s(bytes, time_ns));
-                answer.needed_bytes_per_s = needed.into_iter().fold(answer.needed_bytes_per_s, u64::max);
-            }
-            None => {}
-        }
+        let (beyond, needed_bytes_per_s) = self.path.judge([
+            (since_silence, time_ns.saturating_sub(self.time_ns)),
+            (in_burst, time_ns.saturating_sub(self.burst_start_ns)),
+        ]);
+        answer.beyond_path |= beyond;
+        answer.needed_bytes_per_s = answer.needed_bytes_per_s.max(needed_bytes_per_s);
     }
 }
 

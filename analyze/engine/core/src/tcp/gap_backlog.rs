@@ -82,9 +82,40 @@ impl PathRate {
     }
 }
 
+/// What the path carries, where that decides of a backlog.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Path {
+    /// It decides nothing.
+    NotAsked,
+    Unknown,
+    Carries(PathRate),
+}
+
+impl Path {
+    pub(super) fn asked(matters: bool, rate: impl FnOnce() -> Option<PathRate>) -> Self {
+        if !matters {
+            return Self::NotAsked;
+        }
+        rate().map_or(Self::Unknown, Self::Carries)
+    }
+
+    /// Whether any of these (bytes, and the time they came in) is more than it can carry; where that is not known, the most
+    /// that it would have to, bytes in a second.
+    pub(super) fn judge(&self, backlogs: [(u64, i64); 2]) -> (bool, u64) {
+        match self {
+            Self::NotAsked => (false, 0),
+            Self::Unknown => {
+                let [whole, burst] = backlogs.map(|(bytes, time_ns)| needed_bytes_per_s(bytes, time_ns));
+                (false, whole.max(burst))
+            }
+            Self::Carries(path) => (backlogs.iter().any(|&(bytes, time_ns)| path.cannot_carry(bytes, time_ns)), 0),
+        }
+    }
+}
+
 /// What a path must carry at least, in bytes a second, so that [`PathRate::cannot_carry`] is not true of so many bytes within
 /// this time; 0 if they are no backlog.
-pub fn needed_bytes_per_s(bytes: u64, time_ns: i64) -> u64 {
+fn needed_bytes_per_s(bytes: u64, time_ns: i64) -> u64 {
     let time_ns = time_ns.max(0);
     let longest_ns = (MORE_THAN_USUAL * time_ns.max(SHORT_NS) as f64).max(time_ns.saturating_add(HEAD_START_NS) as f64);
     if bytes < LEAST_BYTES { 0 } else { (bytes as f64 * 1e9 / longest_ns) as u64 }

@@ -1,7 +1,7 @@
 //! A gap that is over and waits to be judged: for what follows its end, or for the receiver to be heard again.
 
 use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard};
-use super::gap_backlog::{PathRate, needed_bytes_per_s};
+use super::gap_backlog::Path;
 use super::gap_evidence::{Ending, GapEvidence, Place};
 use super::gap_watch::PAUSE_NS;
 use super::gaps::Gap;
@@ -22,9 +22,8 @@ pub(super) struct Pending {
     /// Judged only when the receiver is heard.
     pub(super) awaits_answer: bool,
     /// What the path has carried before, asked for where the data may have been held back.
-    pub(super) path: Option<PathRate>,
-    /// It was asked for and not known: so much the path would have to carry, bytes in a second.
-    pub(super) path_unknown: bool,
+    pub(super) path: Path,
+    /// Where that is not known: so much the path would have to carry, bytes in a second.
     pub(super) needed_bytes_per_s: u64,
     /// Payload of the packet that ended the gap and of those that followed within the look-ahead.
     pub(super) data_bytes: u64,
@@ -37,7 +36,7 @@ pub(super) struct Pending {
 impl Pending {
     /// So long after its end data counts for it: a host that wakes with a backlog may take a tick or two until it is at it.
     pub(super) fn look_ahead_ns(&self) -> i64 {
-        if self.path.is_some() && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
+        if matches!(self.path, Path::Carries(_)) && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
     }
 
     /// Data came together with the gap's end, or soon after.
@@ -48,15 +47,12 @@ impl Pending {
         self.last_data_ns = time_ns;
         self.data_bytes += bytes;
         let in_burst = self.data_bytes - self.bytes_before_burst;
-        let backlogs = [(self.data_bytes, self.end_ns), (in_burst, self.burst_start_ns)]
-            .map(|(bytes, start_ns)| (bytes, time_ns.saturating_sub(start_ns)));
-        if let Some(path) = self.path {
-            self.evidence.data_beyond_path |=
-                backlogs.iter().any(|&(bytes, time_ns)| path.cannot_carry(bytes, time_ns));
-        } else if self.path_unknown {
-            let needed = backlogs.map(|(bytes, time_ns)| needed_bytes_per_s(bytes, time_ns));
-            self.needed_bytes_per_s = needed.into_iter().fold(self.needed_bytes_per_s, u64::max);
-        }
+        let (beyond, needed_bytes_per_s) = self.path.judge([
+            (self.data_bytes, time_ns.saturating_sub(self.end_ns)),
+            (in_burst, time_ns.saturating_sub(self.burst_start_ns)),
+        ]);
+        self.evidence.data_beyond_path |= beyond;
+        self.needed_bytes_per_s = self.needed_bytes_per_s.max(needed_bytes_per_s);
     }
 
     pub(super) fn answered_by(&self, heard: &Heard) -> bool {

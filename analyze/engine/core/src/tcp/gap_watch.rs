@@ -20,7 +20,7 @@
 use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
 use super::connection::Connection;
 use super::gap_answer::{Heard, TOGETHER_NS};
-use super::gap_backlog::rate_at_receiver;
+use super::gap_backlog::{Path, rate_at_receiver};
 use super::gap_cause::cause;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
@@ -344,7 +344,7 @@ impl Connection {
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
         let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
-        let path = path_matters.then(|| rate_at_receiver(live)).flatten();
+        let path = Path::asked(path_matters, || rate_at_receiver(live));
         let Some(watch) = live.watch.as_deref_mut() else { return };
         match evidence.place {
             Place::Sender if by_timer => watch.fired(packet),
@@ -353,7 +353,6 @@ impl Connection {
         }
         let pending = Pending {
             path,
-            path_unknown: path_matters && path.is_none(),
             needed_bytes_per_s: 0,
             data_bytes: u64::from(packet.payload_length),
             last_data_ns: packet.time_ns,
