@@ -80,6 +80,11 @@ def _damage(source: Path, target: Path) -> str:
 
 
 def _samples() -> list[Sample]:
+    return [*_of_loss(), *_of_limits(), *_of_tls(), *_of_packets(), *_of_files()]
+
+
+def _of_loss() -> list[Sample]:
+    """What losing packets looks like from both ends, and in a damaged file."""
     lossy = Scenario(
         "lossy",
         "An upload of 600 kB over a 40 ms path that loses 2 % of the packets at random.",
@@ -89,7 +94,6 @@ def _samples() -> list[Sample]:
         snaplen_bytes=_HEADERS_BYTES,
         seed=7,
     )
-    exchange = Transfer(Kind.EXCHANGE, seconds=20, exchanges=6, request_bytes=300, response_bytes=9_000, think_s=0.05)
     return [
         Sample(
             lossy,
@@ -104,6 +108,12 @@ def _samples() -> list[Sample]:
             "bytes were lost, and not fail at the torn end. The expected numbers are those of the undamaged file.",
             _damage,
         ),
+    ]  # fmt: skip
+
+
+def _of_limits() -> list[Sample]:
+    """What keeps a transfer slow on a path that could carry more."""
+    return [
         Sample(
             Scenario(
                 "window-limited",
@@ -134,6 +144,13 @@ def _samples() -> list[Sample]:
             {"application-limited.pcap": "sender"},
             "Gaps of nearly 50 ms with nothing in flight and an open window.",
         ),
+    ]  # fmt: skip
+
+
+def _of_tls() -> list[Sample]:
+    """Conversations under TLS."""
+    exchange = Transfer(Kind.EXCHANGE, seconds=20, exchanges=6, request_bytes=300, response_bytes=9_000, think_s=0.05)
+    return [
         Sample(
             Scenario("tls12", "Six questions and answers over TLS 1.2, 50 ms.", replace(exchange, tls="1.2"),
                      Impairments(delay_s=0.025), Impairments(delay_s=0.025), snaplen_bytes=WHOLE_PACKETS_BYTES),
@@ -147,6 +164,12 @@ def _samples() -> list[Sample]:
             {"tls13.pcap": "receiver"},
             "One round trip of handshake, certificate encrypted; session tickets follow the handshake.",
         ),
+    ]  # fmt: skip
+
+
+def _of_packets() -> list[Sample]:
+    """Packets that are large, of another family, late or repeated."""
+    return [
         Sample(
             Scenario(
                 "offload",
@@ -182,6 +205,12 @@ def _samples() -> list[Sample]:
             "Late originals and copies made by the path, hardly a retransmission: an analyzer that counts losses here "
             "counts wrongly.",
         ),
+    ]  # fmt: skip
+
+
+def _of_files() -> list[Sample]:
+    """What takes many connections, or more than one file."""
+    return [
         Sample(
             Scenario(
                 "short-connections",

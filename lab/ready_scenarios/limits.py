@@ -13,14 +13,13 @@ from lab.transfer import Kind, Transfer
 
 def of_limits() -> list[Scenario]:
     """What can slow a transfer down besides single losses."""
-    return [*_limits(), *_blackouts_and_setup(), *_conversations()]
+    return [*_ends(), *_token_buckets(), *_blackouts_and_setup(), *_conversations()]
 
 
-def _limits() -> list[Scenario]:
+def _ends() -> list[Scenario]:
+    """Windows, buffers and programs at either end."""
     forward, reverse = path(20)
     far, far_back = path(100)
-    bucket = replace(forward, rate_bps=0, token_bucket=TokenBucket(10e6, 100_000))
-    shaped = replace(forward, rate_bps=60e6, token_bucket=TokenBucket(12e6, 4_000_000, 400_000))
     return [
         scenario(
             "window-limited-cubic-rtt100",
@@ -77,6 +76,15 @@ def _limits() -> list[Scenario]:
             reverse,
             CUBIC,
         ),
+    ]
+
+
+def _token_buckets() -> list[Scenario]:
+    """A policer and a shaper on the path."""
+    forward, reverse = path(20)
+    bucket = replace(forward, rate_bps=0, token_bucket=TokenBucket(10e6, 100_000))
+    shaped = replace(forward, rate_bps=60e6, token_bucket=TokenBucket(12e6, 4_000_000, 400_000))
+    return [
         scenario(
             "policer-cubic-rtt20",
             "10 Mbit/s policer, burst 100 kB, no queue",
