@@ -4,7 +4,8 @@
 //! What costs is what goes from one processor's cache to another's, so each task has the thread that suits it. Where a
 //! chunk holds many connections, a shard belongs to one thread: connections stay, packets move. Where it holds few, the
 //! thread that decoded the chunk analyses it, shard after shard, behind the thread that has the chunk before: packets stay,
-//! connections move. Only a thread that would have to wait takes what suits another.
+//! connections move. Of fewer connections than threads each stays again: nobody could follow behind, and whoever has none
+//! reads and decodes. Only a thread that would have to wait takes what suits another.
 //!
 //! Chunks are decoded in any order and published in file order; a shard takes its packets of one published chunk after
 //! the other, one thread at a time. The number of chunks under way is bounded, and so is memory.
@@ -27,7 +28,7 @@ const SHARDS_PER_THREAD: usize = 4;
 const CHUNKS_PER_THREAD: usize = 2;
 /// A chunk with more packets than this for each connection holds few connections: then the packets of a connection weigh
 /// more than its records.
-const MANY_PACKETS: u32 = 24;
+const MANY_PACKETS: usize = 24;
 
 /// A chunk on its way.
 #[derive(Default)]
@@ -54,15 +55,18 @@ fn count_connections(packets: &[Packet]) -> u32 {
 
 impl Work {
     fn sort_out(&mut self, shards: usize, decoder: usize) {
-        let packets = self.batch.packets();
-        let few = count_connections(packets) as usize * MANY_PACKETS as usize <= packets.len();
-        self.decoder = few.then_some(decoder);
+        self.decoder = None;
         self.by_shard.resize_with(shards, Vec::new);
         self.by_shard.iter_mut().for_each(Vec::clear);
         if shards == 1 {
             return;
         }
-        for (index, packet) in self.batch.packets().iter().enumerate() {
+        let packets = self.batch.packets();
+        let connections = count_connections(packets) as usize;
+        if connections >= shards / SHARDS_PER_THREAD && connections * MANY_PACKETS <= packets.len() {
+            self.decoder = Some(decoder);
+        }
+        for (index, packet) in packets.iter().enumerate() {
             // The shard takes the middle bits of the hash; the tables within use the others.
             let shard = (u64::from(packet.flow_hash.rotate_left(16)) * shards as u64) >> 32;
             self.by_shard[shard as usize].push(index as u32);
@@ -198,11 +202,11 @@ impl Hall<'_, '_> {
         }
     }
 
-    /// Lets the board go and wakes those who wait for a change.
-    fn tell(&self, board: MutexGuard<'_, Board>) {
-        let anyone = board.waiting > 0;
+    /// Lets the board go and wakes those who wait, if there is more to do than the `own` tasks that the caller takes next.
+    fn tell(&self, board: MutexGuard<'_, Board>, own: usize) {
+        let wake = board.waiting > 0 && board.open_tasks(self.most_under_way) > own;
         drop(board);
-        if anyone {
+        if wake {
             self.news.notify_all();
         }
     }
@@ -215,7 +219,7 @@ impl Hall<'_, '_> {
         drop(work);
         let mut board = lock(&self.board);
         board.analysed(shard);
-        self.tell(board);
+        self.tell(board, 1);
     }
 
     fn read(&self, mut work: Work, thread: usize) {
@@ -227,12 +231,12 @@ impl Hall<'_, '_> {
         if !more {
             board.at_end = true;
             board.under_way -= 1;
-            return self.tell(board);
+            return self.tell(board, 1);
         }
         let number = board.read;
         board.read += 1;
         let shards = board.shards.len();
-        self.tell(board);
+        self.tell(board, 0);
         work.batch.clear();
         work.batch.decode(&work.chunk);
         if work.batch.fragments.is_empty() {
@@ -240,11 +244,23 @@ impl Hall<'_, '_> {
         }
         let mut board = lock(&self.board);
         board.publish(number, work, thread);
-        self.tell(board);
+        self.tell(board, 1);
     }
 }
 
 impl Board {
+    /// How much there is to do: worth waking others for. A reader that has had to wait is woken once half the room is free, or
+    /// it would sleep and wake with every chunk.
+    fn open_tasks(&self, most_under_way: usize) -> usize {
+        if self.at_end && self.under_way == 0 {
+            return usize::MAX;
+        }
+        let to_read = !self.reading && !self.at_end && 2 * self.under_way <= most_under_way;
+        let ready =
+            self.shards.iter().filter(|&&(next, busy)| !busy && next - self.first < self.published.len() as u64);
+        usize::from(to_read) + ready.count()
+    }
+
     /// The shard that is furthest behind, with its next chunk, of those that suit the thread or of all.
     fn next_analysis(&mut self, thread: Option<usize>) -> Option<(usize, Arc<Work>)> {
         let ready = self.shards.iter().enumerate().filter_map(|(shard, &(next, busy))| {
