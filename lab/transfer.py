@@ -71,6 +71,10 @@ class Transfer:
         return "receiver" if self.kind is Kind.UPLOAD else "sender"
 
 
+class NotDoneError(RuntimeError):
+    """A transfer took longer than it was given."""
+
+
 @dataclass(frozen=True, slots=True)
 class TransferOutcome:
     """What both ends saw: per connection bytes, durations and digests, and a table of TCP_INFO each."""
@@ -140,7 +144,7 @@ def _finish(name: str, process: subprocess.Popen[str], deadline_s: float, folder
     try:
         status = process.wait(max(0.1, deadline_s - time.monotonic()))
     except subprocess.TimeoutExpired as error:
-        raise RuntimeError(f"the {name} of the transfer was not done in time") from error
+        raise NotDoneError(f"the {name} of the transfer was not done in time") from error
     if status != 0:
         said = (folder / f"{name}.log").read_text().strip().splitlines()[-1:]
         raise RuntimeError(f"the {name} of the transfer failed: {' '.join(said)}")

@@ -181,7 +181,7 @@ def sections(measured: Measured) -> list[str]:
         lines += ["", f"#### Causes of pauses, beside the {place} of the data", ""]
         lines += [f"Stalls told where no host stood still: {len(score.false_stalls)}.", "", table(score)]
     if measured.refused:
-        lines += ["", f"Not judged, the machine was too busy for an exact path: {', '.join(measured.refused)}."]
+        lines += ["", f"Not judged, without a run to rely on: {', '.join(measured.refused)}."]
     return lines
 
 
@@ -207,7 +207,7 @@ def _made(name: str, run: Callable[[Path], Made | None], folder: Path, no_runs: 
         return (folder / "made.json").exists()
     made = run(folder)
     if made is None:
-        print(f"{name}: the machine was too busy", flush=True)
+        print(f"{name}: no run to rely on", flush=True)
         return False
     gap_runs.save(made, folder)
     return True

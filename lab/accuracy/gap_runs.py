@@ -40,7 +40,7 @@ from lab.hosts import (
 from lab.impairments import Impairments
 from lab.pcap_file import read_packets
 from lab.stalls import GuestKernelHost, Stalling, Stalls, read
-from lab.transfer import PORT, Kind, Transfer
+from lab.transfer import PORT, Kind, NotDoneError, Transfer
 
 _NS = 1_000_000_000
 _OUTSIDE = bytes((198, 18, 2, 1))
@@ -217,8 +217,13 @@ def unplanned_stalls(made: Made, folder: Path) -> list[Event]:
 
 
 def run_path(description: Scenario, folder: Path, otherwise: Truth = Truth.NOTHING) -> Made | None:
-    """A scenario with holds in its path; None if the machine was too busy to rely on it."""
-    done = scenario.run(description, folder, attempts=5)
+    """A scenario with holds in its path; None if the machine was too busy to rely on it, or the path is so bad that the
+    transfer takes minutes."""
+    try:
+        done = scenario.run(description, folder, attempts=5)
+    except NotDoneError as error:
+        print(f"{description.name}: {error}", file=sys.stderr, flush=True)
+        return None
     if not done.good:
         return None
     first_ns = min(row.time_in_ns for row in done.fates())

@@ -107,7 +107,7 @@ def measure(out: Path, seed: int, each: int, *, only: str = "", no_runs: bool = 
         if not (folder / "made.json").exists():
             made = None if no_runs else run(folder)
             if made is None:
-                measured.refused.append(f"{name} ({'not made' if no_runs else 'the machine was too busy'})")
+                measured.refused.append(f"{name} ({'not made' if no_runs else 'no run to rely on'})")
                 continue
             gap_runs.save(made, folder)
         add_transfer(measured, folder)

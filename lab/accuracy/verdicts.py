@@ -151,7 +151,7 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
             _make(labelled, folder)
         if not (folder / "made.json").exists():
             measured.refused.append(labelled.name)
-            print(f"{labelled.name}: not there, or the machine was too busy", flush=True)
+            print(f"{labelled.name}: not there, or no run to rely on", flush=True)
             continue
         measured.judged.append(judge(labelled, folder))
         for place, seen in measured.judged[-1].seen.items():

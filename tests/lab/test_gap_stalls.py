@@ -11,8 +11,10 @@ from lab import namespaces
 from lab.accuracy import gap_runs, gap_stalls
 from lab.accuracy.gap_runs import Made
 from lab.accuracy.gap_stall_runs import draw
-from lab.impairments import Impairments
+from lab.description import Scenario
+from lab.impairments import Hold, Impairments
 from lab.stalls import Stalls
+from lab.transfer import Transfer
 
 
 def document(cause: str, side: str) -> dict[str, object]:
@@ -91,3 +93,17 @@ def test_a_transfer_is_found_again_where_its_folder_has_been_moved(tmp_path: Pat
     keep(tmp_path, made)
     moved = (tmp_path / "losses-seed1").rename(tmp_path / "elsewhere")
     assert gap_runs.load(moved).captures == {"sender": moved / "s.pcap", "receiver": Path("/r.pcap")}
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("real_hosts")
+def test_a_transfer_that_its_path_makes_endless_is_refused_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.scenario._TIME_LIMIT_S", 1.0)
+    dead = Impairments(holds=(Hold(0, 1000, drop=True),))
+    endless = Scenario("endless", "", Transfer(payload_bytes=1000), dead, dead)
+    monkeypatch.setattr(
+        "lab.accuracy.gap_stall_runs.draw", lambda *_: {"endless": lambda folder: gap_runs.run_path(endless, folder)}
+    )
+    assert gap_stalls.measure(tmp_path, seed=1, each=1).refused == ["endless (no run to rely on)"]
