@@ -77,6 +77,28 @@ fn beside_the_receiver_the_end_of_a_write_is_the_senders_application() {
     assert_eq!(gaps(&talk), [(Cause::SenderApplication, 200)]);
 }
 
+/// Cause of the pause after two hundred frames of `bytes` and one of `last`.
+fn cause_after_joined(bytes: u32, last: u32) -> Cause {
+    let [size, rest] = [bytes, last].map(i64::from);
+    let frame = |talk: Talk, at: f64, start: i64, length: u32| {
+        talk.client(at, data(start, length)).server(at + 0.1, ack(start + i64::from(length)))
+    };
+    let talk = (0..200).fold(Talk::seen_at_server(RTT), |talk, n| frame(talk, 50.0 + n as f64, n * size, bytes));
+    let talk = frame(talk, 250.0, 200 * size, last);
+    only_cause(&frame(talk, 450.0, 200 * size + rest, bytes))
+}
+
+#[test]
+fn receive_offload_joins_the_end_of_a_write_to_what_comes_before_it() {
+    assert_eq!(cause_after_joined(2000, 2300), Cause::SenderApplication);
+    assert_eq!(cause_after_joined(2000, 3000), Cause::HostOrPath);
+}
+
+#[test]
+fn on_a_path_that_takes_less_than_both_sides_do_joined_segments_do_not_end_a_write() {
+    assert_eq!(cause_after_joined(1800, 2700), Cause::HostOrPath);
+}
+
 #[test]
 fn beside_the_receiver_a_sender_that_had_taken_in_all_acknowledgements_did_not_stand_still() {
     // The same, but what it sends echoes the last acknowledgement: it was there to hear it.

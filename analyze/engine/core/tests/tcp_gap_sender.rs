@@ -92,6 +92,18 @@ fn so_it_is_if_the_overdue_probe_goes_out_before_the_backlog_is_taken_in() {
 }
 
 #[test]
+fn where_the_capture_ends_with_the_overdue_probe_new_data_after_the_timeout_is_a_stall_of_this_host() {
+    assert_eq!(gaps(&running().client(750.0, segment(400))), [(Cause::LocalHostStall, 301)]);
+    // By then no timeout was due, only a probe, which not every kernel sends.
+    assert_eq!(gaps(&running().client(650.0, segment(400))), [(Cause::HostOrPath, 201)]);
+    // What is sent again may be a kernel's whose timeout is longer.
+    assert_eq!(gaps(&running().client(750.0, segment(380))), [(Cause::Timeout, 301)]);
+    // What is not full is the end of a write; the answers to it may be what the capture missed.
+    let ended = running().client(450.0, data(400_000, 300)).client(750.0, data(400_300, 1000));
+    assert_eq!(only_cause(&ended), Cause::SenderApplication);
+}
+
+#[test]
 fn shorter_than_the_probe_it_could_be_the_path() {
     let talk = burst(backlog(running(), 500.0, 0.0), 501.1, 450);
     assert_eq!(gaps(&talk), [(Cause::HostOrPath, 52)]);

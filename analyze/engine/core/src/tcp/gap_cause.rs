@@ -92,7 +92,7 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 17] = [
+    const RULES: [Rule; 18] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
@@ -100,6 +100,7 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         late_timer,
         deaf_sender,
         held_back_answer,
+        silent_timers,
         unanswered,
         unanswered_in_between,
         timer,
@@ -220,6 +221,19 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     } else {
         (Cause::LocalHostStall, 0.75)
     })
+}
+
+/// Beside the sender, where the capture ends before any answer: what was outstanding was neither acknowledged nor sent again for
+/// longer than the timeout, and then one segment went out that was new, in the middle of a flow. A kernel that wakes sends its
+/// overdue probe before it takes in what has come.
+fn silent_timers(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let woke = evidence.beside_sender()
+        && evidence.answer.is_none()
+        && evidence.ending == Ending::NewData
+        && evidence.data_burst.packets <= 1
+        && evidence.is_in_a_flow()
+        && evidence.outlasts_timeout();
+    woke.then_some((Cause::LocalHostStall, 0.6))
 }
 
 /// Beside the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the

@@ -108,7 +108,7 @@ pub struct GapEvidence {
     pub recovering: bool,
     /// Away from the sender: it had not heard of that before the gap's end, so that its timer was a probe.
     pub unaware: bool,
-    /// The last packet before the gap was as full as they get; it had PSH.
+    /// The last packet before the gap was as full as they get, and so was the last segment in it; it had PSH.
     pub last_full: bool,
     /// See above.
     pub last_push: bool,
@@ -232,8 +232,12 @@ impl GapEvidence {
         let several = self.outstanding_to_sender_bytes.is_some_and(|bytes| bytes >= 2 * self.segment_bytes.max(1));
         // What is long without an echo counts as heard once the receiver speaks again: then the flow before tells.
         let spoke_late = self.before_silence_ns > PROBE_TICKS_NS;
-        let in_a_flow = spoke_late && self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes;
-        (several || in_a_flow) && self.echo_is_stale() == Some(true)
+        (several || (spoke_late && self.is_in_a_flow())) && self.echo_is_stale() == Some(true)
+    }
+
+    /// The sender had sent ten full segments without a pause: it was in the middle of something.
+    pub(super) fn is_in_a_flow(&self) -> bool {
+        self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes
     }
 
     pub(super) fn two_segments_outstanding(&self) -> bool {
@@ -246,7 +250,7 @@ impl GapEvidence {
         // queues.
         let on_the_way = self.echo_behind_ns.map_or(0, |behind| behind.saturating_sub(self.before_silence_ns));
         let round_trip = self.round_trip_ns?.saturating_add(self.queue_before_ns).max(on_the_way);
-        let timeout = round_trip.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
+        let timeout = self.timeout_after_ns(round_trip);
         if !self.sack || (self.recovering && !self.unaware) || self.timers_before > 0 {
             // Each timeout waits twice as long as the one before (RFC 6298 section 5.5); the first timer is a probe.
             let doublings = self.timers_before.saturating_sub(u32::from(self.sack)).min(16);
@@ -259,11 +263,16 @@ impl GapEvidence {
     /// segment was sent (RFC 8985 section 7.2 `TCP_RTO_expiration`, Linux `tcp_rto_delta_us`).
     pub(super) fn timer_earliest_ns(&self) -> Option<i64> {
         let due = self.timer_due_ns()?;
-        let timeout = self.round_trip_ns?.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)));
+        let timeout = self.timeout_after_ns(self.round_trip_ns?);
         let is_probe = self.beside_sender() && self.sack && !self.recovering && self.timers_before == 0;
         let left = self.oldest_age_ns.filter(|_| is_probe).map(|age| timeout.saturating_sub(age));
         // If that has passed already, the kernel knows another timeout.
         Some(left.filter(|&left| left > PROBE_TICKS_NS).map_or(due, |left| due.min(left)))
+    }
+
+    /// How long the timeout is at that round trip (RFC 6298 section 2.3, with Linux' least variance term).
+    fn timeout_after_ns(&self, round_trip_ns: i64) -> i64 {
+        round_trip_ns.saturating_add(SMALLEST_TIMEOUT_NS.max(self.deviation_ns.saturating_mul(4)))
     }
 
     /// When a probe is due that is not kept from being one by loss recovery (RFC 8985 section 7.2).
@@ -291,12 +300,23 @@ impl GapEvidence {
         self.outstanding_bytes > 0 && self.is_past_timer(self.silence_ns)
     }
 
+    /// Nor would its timeout have, which is later than its probe: not even a kernel without probes ran.
+    pub(super) fn outlasts_timeout(&self) -> bool {
+        self.outstanding_bytes > 0
+            && self.round_trip_ns.is_some_and(|rtt| self.is_past(self.silence_ns, self.timeout_after_ns(rtt)))
+    }
+
     pub(super) fn is_past_timer(&self, time_ns: i64) -> bool {
+        self.timer_due_ns().is_some_and(|due| self.is_past(time_ns, due))
+    }
+
+    /// A timer that was due then would have fired by this time.
+    fn is_past(&self, time_ns: i64, due_ns: i64) -> bool {
         // The kernel's smoothed round trip is not ours, the less so the more it varies.
         let is_past =
-            |due: i64, wheel_ns: i64| time_ns > due.saturating_add(wheel_ns + 2 * self.deviation_ns + TIMER_TICKS_NS);
+            |wheel_ns: i64| time_ns > due_ns.saturating_add(wheel_ns + 2 * self.deviation_ns + TIMER_TICKS_NS);
         // Most often not even an exact timer is past: then no wheel need be asked how late it is.
-        self.timer_due_ns().is_some_and(|due| is_past(due, 0) && is_past(due, wheel_lateness_ns(due)))
+        is_past(0) && is_past(wheel_lateness_ns(due_ns))
     }
 
     /// Acknowledgements should have come by now, if they were delayed no longer than this.

@@ -17,7 +17,7 @@
 //! Packets of other connections could show that the capture's host ran. They are not asked: a connection sees its own packets
 //! alone, so that the result does not hang on the number of threads.
 
-use super::arrival::{Arrived, FARTHEST_JUMP, Kind};
+use super::arrival::{Arrived, FARTHEST_JUMP, Kind, is_short};
 use super::connection::Connection;
 use super::gap_answer::{Heard, TOGETHER_NS};
 use super::gap_backlog::{Path, rate_at_receiver};
@@ -218,7 +218,9 @@ impl Connection {
         let echo_behind_ns = if place == Place::Sender { None } else { echo_behind_ns(&self.halves[1 - side], packet) };
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
-        let full = u64::from(half.largest_payload.min(u32::from(half.segment_size(packet))));
+        let segment_size = half.segment_size(packet);
+        let full = u64::from(half.largest_payload.min(u32::from(segment_size)));
+        let data_packets = half.data_packets_so_far();
         let usual = (half.max - half.base) as f64 * TOGETHER_NS as f64
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
         let (una, max, base) = (half.una, half.max, half.base);
@@ -231,6 +233,9 @@ impl Connection {
         let limited_now = live.view.is_limited_now();
         let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
         let last = live.last_data;
+        let ends_short = is_short(last.length, segment_size);
+        // On a path that takes less than both sides do, what was joined is no multiple of what they do.
+        let segments_are_known = 2 * u64::from(live.short_packets) < data_packets;
         let silence_start = before_ns.max(start_ns);
         let oldest_now_ns = oldest_age_ns(live, una, silence_start);
         let watch = live.watch.get_or_insert_default();
@@ -279,7 +284,7 @@ impl Connection {
             segment_bytes: full,
             recovering,
             unaware,
-            last_full: u64::from(last.length) >= full.max(1),
+            last_full: u64::from(last.length) >= full.max(1) && !(ends_short && segments_are_known),
             last_push: last.flags & tcp_flags::PSH != 0,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
