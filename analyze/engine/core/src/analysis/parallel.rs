@@ -256,21 +256,25 @@ impl Board {
             return usize::MAX;
         }
         let to_read = !self.reading && !self.at_end && 2 * self.under_way <= most_under_way;
-        let ready =
-            self.shards.iter().filter(|&&(next, busy)| !busy && next - self.first < self.published.len() as u64);
-        usize::from(to_read) + ready.count()
+        usize::from(to_read) + self.ready().count()
+    }
+
+    /// Shards that nobody is at and whose next chunk is published: its number, the shard, the chunk.
+    fn ready(&self) -> impl Iterator<Item = (u64, usize, &Arc<Work>)> {
+        self.shards.iter().enumerate().filter(|(_, (_, busy))| !busy).filter_map(|(shard, &(next, _))| {
+            let (work, _) = self.published.get((next - self.first) as usize)?;
+            Some((next, shard, work))
+        })
     }
 
     /// The shard that is furthest behind, with its next chunk, of those that suit the thread or of all.
     fn next_analysis(&mut self, thread: Option<usize>) -> Option<(usize, Arc<Work>)> {
-        let ready = self.shards.iter().enumerate().filter_map(|(shard, &(next, busy))| {
-            let (work, _) = self.published.get((next - self.first) as usize).filter(|_| !busy)?;
-            thread.is_none_or(|thread| work.thread_for(shard) == thread).then_some((next, shard))
-        });
-        let (next, shard) = ready.min()?;
+        let suits = |work: &Work, shard| thread.is_none_or(|thread| work.thread_for(shard) == thread);
+        let ready = self.ready().filter(|&(_, shard, work)| suits(work, shard));
+        let (_, shard, work) = ready.min_by_key(|&(next, shard, _)| (next, shard))?;
+        let work = Arc::clone(work);
         self.shards[shard].1 = true;
-        let (work, _) = &self.published[(next - self.first) as usize];
-        Some((shard, Arc::clone(work)))
+        Some((shard, work))
     }
 
     fn analysed(&mut self, shard: usize) {
