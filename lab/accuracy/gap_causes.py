@@ -159,7 +159,8 @@ def measure(out: Path, seed: int, *, only: str = "", limit_ms: float = 20.0, no_
         folder = out / f"{name}-seed{seed}"
         if only not in name:
             continue
-        if not _made(name, run, folder, no_runs):
+        if not gap_runs.is_there(run, folder, no_runs=no_runs):
+            print(f"{name}: not there, or no run to rely on", flush=True)
             measured.refused.append(name)
             continue
         made = gap_runs.load(folder)
@@ -199,18 +200,6 @@ def main(arguments: list[str] | None = None) -> int:
     measured = measure(options.out, options.seed, only=options.only, limit_ms=options.limit_ms, no_runs=options.no_runs)
     print("\n".join(sections(measured)))
     return 0
-
-
-def _made(name: str, run: Callable[[Path], Made | None], folder: Path, no_runs: bool) -> bool:
-    """The transfer is there, made now if it has to be."""
-    if (folder / "made.json").exists() or no_runs:
-        return (folder / "made.json").exists()
-    made = run(folder)
-    if made is None:
-        print(f"{name}: no run to rely on", flush=True)
-        return False
-    gap_runs.save(made, folder)
-    return True
 
 
 if __name__ == "__main__":

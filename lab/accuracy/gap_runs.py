@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -259,6 +259,14 @@ def save(made: Made, folder: Path) -> None:
     facts = {"name": made.name, "data_sender": made.data_sender, "otherwise": str(made.otherwise)}
     facts |= {place: _name_in(folder, path) for place, path in made.captures.items()}
     (folder / "made.json").write_text(json.dumps(facts))
+
+
+def is_there(run: Callable[[Path], Made | None], folder: Path, *, no_runs: bool) -> bool:
+    """Whether the transfer is in its folder; a missing one is made now, if it may be and can be relied on."""
+    kept = folder / "made.json"
+    if not kept.exists() and not no_runs and (made := run(folder)) is not None:
+        save(made, folder)
+    return kept.exists()
 
 
 def _name_in(folder: Path, path: Path) -> str:

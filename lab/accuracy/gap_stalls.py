@@ -104,12 +104,9 @@ def measure(out: Path, seed: int, each: int, *, only: str = "", no_runs: bool = 
         folder = out / f"{name}-seed{seed}"
         if only not in name:
             continue
-        if not (folder / "made.json").exists():
-            made = None if no_runs else run(folder)
-            if made is None:
-                measured.refused.append(f"{name} ({'not made' if no_runs else 'no run to rely on'})")
-                continue
-            gap_runs.save(made, folder)
+        if not gap_runs.is_there(run, folder, no_runs=no_runs):
+            measured.refused.append(f"{name} ({'not made' if no_runs else 'no run to rely on'})")
+            continue
         add_transfer(measured, folder)
         print(f"{name}: judged", file=sys.stderr, flush=True)
     return measured

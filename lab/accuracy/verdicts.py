@@ -147,9 +147,7 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
     measured = Measured()
     for labelled in wanted:
         folder = out / f"{labelled.name}-seed{seed}"
-        if not (folder / "made.json").exists() and not no_runs:
-            _make(labelled, folder)
-        if not (folder / "made.json").exists():
+        if not gap_runs.is_there(labelled.run, folder, no_runs=no_runs):
             measured.refused.append(labelled.name)
             print(f"{labelled.name}: not there, or no run to rely on", flush=True)
             continue
@@ -157,12 +155,6 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
         for place, seen in measured.judged[-1].seen.items():
             print(_line(measured.judged[-1], place, seen), flush=True)
     return measured
-
-
-def _make(labelled: Labelled, folder: Path) -> None:
-    made = labelled.run(folder)
-    if made is not None:
-        gap_runs.save(made, folder)
 
 
 def judge(labelled: Labelled, folder: Path) -> Judged:
