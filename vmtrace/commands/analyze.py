@@ -23,80 +23,88 @@ class Grouping(StrEnum):
     PROVIDER = "provider"
 
 
+_Files = Annotated[
+    list[str], typer.Argument(metavar="FILE", help="Captures, folders of captures, patterns; - is standard input.")
+]
+_Json = Annotated[
+    str | None,
+    typer.Option(metavar="OUT|-", help="Write everything measured as JSON (- is standard output), and print no table."),
+]
+_Csv = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as CSV files into this folder.")]
+_Parquet = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as Parquet files into this folder.")]
+_Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.html", help="Write one HTML page: verdict, zoomable lanes, packets, all connections."),
+]
+_Figures = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Write figures for print (PNG and SVG) into this folder.")
+]
+_FilterExpression = Annotated[
+    str | None, typer.Option("--filter", metavar="BPF", help="Read only packets that match, e.g. 'tcp port 443'.")
+]
+_Connection = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="ID",
+        help="Show all of this connection, and draw and write its packets; may be given several times.",
+    ),
+]
+_By = Annotated[Grouping | None, typer.Option(help="Sum up connections by whose service they went to.")]
+_AddressRanges = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --by provider: published address ranges, for servers that no name tells (AWS ip-ranges.json,"
+        " Azure ServiceTags, Google cloud.json, or CSV lines of prefix,name); may be given several times.",
+    ),
+]
+_FailIf = Annotated[str | None, typer.Option(metavar="EXPR", help=_FAIL_IF_HELP)]
+_OversizeAbs = Annotated[
+    float | None,
+    typer.Option(metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001),
+]
+_InstanceType = Annotated[
+    str | None,
+    typer.Option(metavar="TYPE", help="Compare with the published bandwidth of this EC2 instance type, e.g. m5.large."),
+]
+_Allowance = Annotated[
+    str | None,
+    typer.Option(metavar="RATE", help="Compare with this rate, e.g. 5Gbit/s: an interface's or a contract's."),
+]
+_Threads = Annotated[int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)]
+_Limit = Annotated[int, typer.Option(metavar="N", help="Rows of the table.", min=1)]
+_Separate = Annotated[
+    bool | None,
+    typer.Option(
+        "--separate/--merge",
+        help="Take each file as a capture of its own, or all as parts of one run. By itself: as one run, unless two"
+        " hold the same traffic captured at two points.",
+    ),
+]
+_Anonymize = Annotated[
+    bool, typer.Option("--anonymize", help="Replace addresses and server names, the same way in every output.")
+]
+
+
 def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Captures, folders of captures, patterns; - is standard input.")
-    ],
-    json: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT|-", help="Write everything measured as JSON (- is standard output), and print no table."
-        ),
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as CSV files into this folder.")] = None,
-    parquet: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write tables as Parquet files into this folder.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.html", help="Write one HTML page: verdict, zoomable lanes, packets, all connections."
-        ),
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write figures for print (PNG and SVG) into this folder.")
-    ] = None,
-    filter_expression: Annotated[
-        str | None, typer.Option("--filter", metavar="BPF", help="Read only packets that match, e.g. 'tcp port 443'.")
-    ] = None,
-    connection: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="ID",
-            help="Show all of this connection, and draw and write its packets; may be given several times.",
-        ),
-    ] = None,
-    by: Annotated[Grouping | None, typer.Option(help="Sum up connections by whose service they went to.")] = None,
-    address_ranges: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="With --by provider: published address ranges, for servers that no name tells (AWS ip-ranges.json,"
-            " Azure ServiceTags, Google cloud.json, or CSV lines of prefix,name); may be given several times.",
-        ),
-    ] = None,
-    fail_if: Annotated[str | None, typer.Option(metavar="EXPR", help=_FAIL_IF_HELP)] = None,
-    oversize_abs: Annotated[
-        float | None,
-        typer.Option(
-            metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001
-        ),
-    ] = None,
-    instance_type: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TYPE", help="Compare with the published bandwidth of this EC2 instance type, e.g. m5.large."
-        ),
-    ] = None,
-    allowance: Annotated[
-        str | None,
-        typer.Option(metavar="RATE", help="Compare with this rate, e.g. 5Gbit/s: an interface's or a contract's."),
-    ] = None,
-    threads: Annotated[
-        int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)
-    ] = 0,
-    limit: Annotated[int, typer.Option(metavar="N", help="Rows of the table.", min=1)] = 20,
-    separate: Annotated[
-        bool | None,
-        typer.Option(
-            "--separate/--merge",
-            help="Take each file as a capture of its own, or all as parts of one run. By itself: as one run, unless two"
-            " hold the same traffic captured at two points.",
-        ),
-    ] = None,
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Replace addresses and server names, the same way in every output.")
-    ] = False,
+    files: _Files,
+    json: _Json = None,
+    csv: _Csv = None,
+    parquet: _Parquet = None,
+    report: _Report = None,
+    figures: _Figures = None,
+    filter_expression: _FilterExpression = None,
+    connection: _Connection = None,
+    by: _By = None,
+    address_ranges: _AddressRanges = None,
+    fail_if: _FailIf = None,
+    oversize_abs: _OversizeAbs = None,
+    instance_type: _InstanceType = None,
+    allowance: _Allowance = None,
+    threads: _Threads = 0,
+    limit: _Limit = 20,
+    separate: _Separate = None,
+    anonymize: _Anonymize = False,
     quiet: Quiet = False,
     no_color: NoColor = False,
     debug: Debug = False,
