@@ -122,6 +122,30 @@ fn held_until(talk: Talk, at: f64, apart: f64, numbers: std::ops::Range<i32>) ->
     })
 }
 
+/// Two segments were on their way out when all stood still, a third was made `made` milliseconds after the beginning of the
+/// silence, and all others at its end by a sender that had heard what the receiver sent until `heard`.
+fn woken_with_old_segments(made: f64, heard: f64) -> (Cause, i64) {
+    let old = held_until(beside_receiver(), 650.0, 0.1, 450..452);
+    let third = arrives(old, 452, 650.2, 450.0 + made, heard);
+    let woken = (453..500).fold(third, |talk, n| arrives(talk, n, f64::from(n) + 198.0, f64::from(n) + 188.0, heard));
+    gaps(&woken)[0]
+}
+
+#[test]
+fn beside_the_receiver_what_a_sender_had_made_before_it_stopped_comes_first_when_it_wakes() {
+    assert_eq!(woken_with_old_segments(190.0, 432.0), (Cause::RemoteHostStall, 201));
+}
+
+#[test]
+fn beside_the_receiver_a_probe_among_what_was_held_shows_a_sender_that_ran() {
+    assert_eq!(woken_with_old_segments(100.0, 432.0), (Cause::HostOrPath, 201));
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_had_heard_all_that_old_segments_left_unsaid_did_not_stand_still() {
+    assert_eq!(woken_with_old_segments(190.0, 449.0), (Cause::HostOrPath, 201));
+}
+
 #[test]
 fn beside_the_receiver_data_that_was_held_and_comes_at_the_paths_rate_may_be_held_by_path_or_host() {
     assert_eq!(gaps(&held(beside_receiver(), 1.0)), [(Cause::HostOrPath, 201)]);

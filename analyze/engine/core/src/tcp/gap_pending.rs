@@ -1,10 +1,11 @@
 //! A gap that is over and waits to be judged: for what follows its end, or for the receiver to be heard again.
 
-use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard};
+use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard, TOGETHER_NS};
 use super::gap_backlog::Path;
-use super::gap_evidence::{Ending, GapEvidence, Place};
+use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_watch::PAUSE_NS;
 use super::gaps::Gap;
+use crate::packet::Packet;
 
 /// A gap is judged so long after its end.
 pub(super) const LOOK_AHEAD_NS: i64 = 5_000_000;
@@ -53,6 +54,28 @@ impl Pending {
         ]);
         self.evidence.data_beyond_path |= beyond;
         self.needed_bytes_per_s = self.needed_bytes_per_s.max(needed_bytes_per_s);
+    }
+
+    /// Away from the sender: how much later than what came before the gap its host made a packet that followed the end at once, if
+    /// that end was made before the gap and this one after most of it.
+    pub(super) fn made_on_waking_ns(&self, since_end_ns: Option<i64>) -> Option<i64> {
+        let evidence = &self.evidence;
+        let since_end_ns = since_end_ns.filter(|&since| since > evidence.gap_ns / 2)?;
+        let made_together = evidence.data_burst.timestamps_ns.is_none_or(|made| made <= TOGETHER_NS);
+        let held = !evidence.beside_sender() && evidence.ending == Ending::NewData && evidence.data_was_held();
+        Some(evidence.sender_clock_ns?.saturating_add(since_end_ns)).filter(|_| held && made_together)
+    }
+
+    /// A host may stop between making a packet and sending it: on waking, that comes first. What tells of the gap is the first
+    /// packet made afterwards, if by that its sender had heard nothing and let its timer pass: a path that held the
+    /// data would have held a probe as well.
+    pub(super) fn leave_out_held(&mut self, woken: GapEvidence, packet: &Packet) -> bool {
+        let woke = woken.was_deaf();
+        if woke {
+            self.evidence = GapEvidence { data_burst: Burst { packets: 1, ..Burst::default() }, ..woken };
+            (self.end_tsval, self.end_tsecr) = (packet.tsval, packet.tsecr);
+        }
+        woke
     }
 
     pub(super) fn answered_by(&self, heard: &Heard) -> bool {

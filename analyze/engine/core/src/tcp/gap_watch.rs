@@ -157,7 +157,8 @@ impl Connection {
     /// The packet is data: it may be a timer's, or follow the end of a gap.
     fn see_data(&mut self, packet: &Packet, side: usize, before_ns: i64) {
         let place = self.place(side);
-        let half = &mut self.halves[side];
+        let [client, server] = &mut self.halves;
+        let (half, receiver) = if side == 0 { (client, server) } else { (server, client) };
         let outstanding = half.una < half.max;
         let last_ns = half.last_sent.0;
         let Some(live) = half.live.as_deref_mut() else { return };
@@ -172,8 +173,18 @@ impl Connection {
             if within_ns > LOOK_AHEAD_NS {
                 continue;
             }
+            let since_end_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+            let woken = pending.made_on_waking_ns(since_end_ns).map(|clock_ns| GapEvidence {
+                sender_clock_ns: Some(clock_ns),
+                echo_behind_ns: pending.heard_tsval.and_then(|heard| echo_behind_ns(receiver, packet, heard)),
+                outstanding_to_sender_bytes: Some(live.view.outstanding_having_heard(packet.tsecr)),
+                ..pending.evidence
+            });
+            if woken.is_some_and(|woken| pending.leave_out_held(woken, packet)) {
+                continue;
+            }
             let burst = &mut pending.evidence.data_burst;
-            burst.timestamps_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
+            burst.timestamps_ns = since_end_ns;
             let at_once = within_ns.max(burst.timestamps_ns.unwrap_or(i64::MAX)) <= TOGETHER_NS;
             pending.evidence.echoes_move_on |= at_once
                 && serial_difference(packet.tsecr, pending.end_tsecr) > 0
@@ -202,6 +213,11 @@ impl Connection {
         }
     }
 
+    /// The last timestamp of the receiver of a side's data.
+    fn newest_of_receiver(&self, side: usize) -> Option<u32> {
+        self.halves[1 - side].live.as_deref().and_then(|live| live.clock.newest())
+    }
+
     pub(super) fn place(&self, side: usize) -> Place {
         match (self.beside[side], self.beside[1 - side]) {
             (true, _) => Place::Sender,
@@ -215,7 +231,10 @@ impl Connection {
         let place = self.place(side);
         let round_trip = self.senders_round_trip(side);
         let sack = self.sack;
-        let echo_behind_ns = if place == Place::Sender { None } else { echo_behind_ns(&self.halves[1 - side], packet) };
+        let echo_behind_ns = self
+            .newest_of_receiver(side)
+            .filter(|_| place != Place::Sender)
+            .and_then(|newest| echo_behind_ns(&self.halves[1 - side], packet, newest));
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
         let segment_size = half.segment_size(packet);
@@ -345,7 +364,7 @@ impl Connection {
             && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
         let by_timer = matches!(evidence.ending, Ending::Timeout | Ending::TailProbe)
             || (may_be_probe && evidence.outstanding_bytes > 0);
-        let heard_tsval = self.halves[1 - side].live.as_deref().and_then(|live| live.clock.newest());
+        let heard_tsval = self.newest_of_receiver(side);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
         let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
@@ -457,13 +476,13 @@ fn has_not_heard_of_disorder(live: &Live, packet: &Packet) -> bool {
     told.is_some_and(|tsval| serial_difference(packet.tsecr, tsval) < 0)
 }
 
-/// By how much older than the receiver's last timestamp the one is that this packet of the sender echoes. None without, and
-/// while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
-fn echo_behind_ns(receiver: &Half, packet: &Packet) -> Option<i64> {
+/// By how much older than the timestamp `heard` of the receiver the one is that this packet of the sender echoes. None without,
+/// and while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
+fn echo_behind_ns(receiver: &Half, packet: &Packet, heard: u32) -> Option<i64> {
     let clock = &receiver.live.as_deref()?.clock;
     let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
     let misses_nothing = receiver.una >= receiver.max;
-    if echoes && misses_nothing { clock.since_newest_ns(packet.tsecr).map(i64::saturating_neg) } else { None }
+    if echoes && misses_nothing { clock.between_ns(packet.tsecr, heard) } else { None }
 }
 
 /// Times that a file makes up may be centuries apart: round trips are kept small enough to be added and multiplied.
