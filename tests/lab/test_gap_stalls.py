@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
 
 from lab import namespaces
 from lab.accuracy import gap_runs, gap_stalls
@@ -61,6 +64,18 @@ def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
     monkeypatch.setattr(gap_stalls, "analysis", lambda _: hidden)
     with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):
         gap_stalls.main(["--out", str(tmp_path), "--no-runs"])
+
+
+@pytest.mark.parametrize(("last_at_receiver_s", "whole"), [(1.08, True), (0.8, False)])
+def test_a_guest_whose_capture_lost_its_end_is_not_relied_upon(
+    tmp_path: Path, last_at_receiver_s: float, whole: bool
+) -> None:
+    for name, last_s in (("s", 1.0), ("r", last_at_receiver_s)):
+        packets = [Ether() / IP() / TCP(), Ether() / IP() / TCP()]
+        packets[0].time, packets[1].time = 0.1, last_s
+        wrpcap(str(tmp_path / f"{name}.pcap"), packets)
+    captures = {"sender": tmp_path / "s.pcap", "receiver": tmp_path / "r.pcap"}
+    assert gap_runs.end_together(Made("guest", captures, "198.18.1.1", []), 40_000_000) == whole
 
 
 def test_the_transfers_cover_both_ends_of_a_guest_and_many_kinds_without_stall() -> None:
