@@ -46,12 +46,14 @@ def truth_document(known: Evidence) -> dict[str, Any]:
     flows = truth.flows(known.fates)
     timing = _timing(known)
     retransmits = _retransmits(known, flows)
-    problems = _emulator_problems(known, timing) + _disagreements(known, retransmits) + _missing_from_captures(known)
+    late = _late(known, timing)
+    problems = late + _disagreements(known, retransmits) + _missing_from_captures(known)
     return {
         "schema": SCHEMA,
         "scenario": asdict(known.scenario),
         "good": not problems,
         "problems": problems,
+        "late": late,
         "forward": truth.totals(flows, "forward"),
         "reverse": truth.totals(flows, "reverse"),
         "flows": [asdict(flow) for flow in flows],
@@ -122,26 +124,27 @@ def _differences(earlier: list[int], later: list[int]) -> dict[str, float | int]
     return truth.distribution([(after - before) / 1e9 for before, after in zip(earlier, later, strict=True)])
 
 
-def _emulator_problems(known: Evidence, timing: dict[str, Any]) -> list[str]:
+def _late(known: Evidence, timing: dict[str, Any]) -> list[str]:
+    """What a machine that others keep busy does to times: the log says what happened, but not when it should have."""
     late, turn_s, found = timing["lateness"], timing["longest_turn_s"], []
-    if late is None:
-        return ["no packet passed the emulator"]
-    if late["p99_s"] > LATENESS_P99_BOUND_S:
+    if late and late["p99_s"] > LATENESS_P99_BOUND_S:
         found.append(f"emulator lateness p99 {late['p99_s']:.6f} s is beyond {LATENESS_P99_BOUND_S} s")
     entry = timing.get("entry_after_sender_capture")
     if entry and entry["p99_s"] > ENTRY_P99_BOUND_S:
         found.append(f"emulator took packets in {entry['p99_s']:.6f} s late at p99, beyond {ENTRY_P99_BOUND_S} s")
-    if max(turn_s, late["max_s"]) > LOOP_BOUND_S:
-        found.append(f"emulator stood still {max(turn_s, late['max_s']):.6f} s, beyond {LOOP_BOUND_S} s")
+    still_s = max(turn_s, late["max_s"] if late else 0.0)
+    if still_s > LOOP_BOUND_S:
+        found.append(f"emulator stood still {still_s:.6f} s, beyond {LOOP_BOUND_S} s")
     if abs(known.emulator["clock_step_ns"]) > _CLOCK_STEP_BOUND_NS:
         found.append(f"the clock stepped by {known.emulator['clock_step_ns']} ns")
-    if known.device_drops or known.emulator["refused_writes"]:
-        found.append(f"devices dropped {known.device_drops}, refused {known.emulator['refused_writes']} packets")
     return found
 
 
 def _disagreements(known: Evidence, retransmits: dict[str, dict[str, int]]) -> list[str]:
-    found = [
+    found = [] if any(not row.lost for row in known.fates) else ["no packet passed the emulator"]
+    if known.device_drops or known.emulator["refused_writes"]:
+        found.append(f"devices dropped {known.device_drops}, refused {known.emulator['refused_writes']} packets")
+    found += [
         f"capture {name} is not whole: {facts.as_json()}" for name, facts in known.health.items() if not facts.whole
     ]
     for role, counts in retransmits.items():

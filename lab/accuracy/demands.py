@@ -307,6 +307,13 @@ DEMANDS: dict[str, Callable[[Judged], Iterable[str]]] = {
     "whole captures are not blamed": whole_captures,
 }
 
+OF_COUNTS = frozenset(
+    name
+    for name, demand in DEMANDS.items()
+    if demand not in (round_trips, handshake_round_trips, triggers, limited_by_window)
+)
+"""These are about what happened, not when: they hold for a run whose emulator was late."""
+
 
 def judge(done: Run, sender: Reading, receiver: Reading) -> Judged:
     """A run with what vmtrace read at its two ends."""

@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future
 @pytest.fixture(scope="module", params=NAMES)
 def judged(request: pytest.FixtureRequest, runs: dict[str, "Future[Run]"]) -> Judged:
     done = runs[request.param].result(timeout=300)
-    if not done.good:
+    if not done.agreed:
         pytest.skip(f"the machine was too busy for an honest run: {done.truth['problems']}")
     sender = ADDRESSES[done.truth["scenario"]["ip_version"]]["sender"]
     read = [readings.of_vmtrace(path, sender) for path in (done.sender_pcap, done.receiver_pcap)]
@@ -49,13 +49,15 @@ def judged(request: pytest.FixtureRequest, runs: dict[str, "Future[Run]"]) -> Ju
 @pytest.mark.may_skip
 @pytest.mark.parametrize("demand", list(demands.DEMANDS))
 def test_a_demand_is_met(judged: Judged, demand: str) -> None:
+    if demand not in demands.OF_COUNTS and judged.truth["late"]:
+        pytest.skip(f"the machine was too busy for honest times: {judged.truth['late']}")
     assert list(demands.DEMANDS[demand](judged)) == []
 
 
 @pytest.mark.may_skip
 def test_the_cut_has_something_to_find(runs: dict[str, "Future[Run]"]) -> None:
-    good: list[Run] = [done for done in (known.result(timeout=300) for known in runs.values()) if done.good]
-    if not good:
+    agreed: list[Run] = [done for done in (known.result(timeout=300) for known in runs.values()) if done.agreed]
+    if not agreed:
         pytest.skip("the machine was too busy for an honest run")
-    assert any(done.truth["forward"]["retransmissions_sent"] > 0 for done in good)
-    assert any(done.truth["forward"]["data_segments_lost"] == 0 for done in good)
+    assert any(done.truth["forward"]["retransmissions_sent"] > 0 for done in agreed)
+    assert any(done.truth["forward"]["data_segments_lost"] == 0 for done in agreed)

@@ -70,7 +70,9 @@ def test_each_disagreement_is_named(tmp_path: Path, change: dict[str, Any], word
 def test_an_emulator_beyond_its_bounds_is_named(tmp_path: Path, name: str, value: int, words: str) -> None:
     known = agreeing(tmp_path)
     document = truth_document(replace(known, emulator={**known.emulator, name: value}))
-    assert any(words in problem for problem in document["problems"]), document["problems"]
+    (problem,) = document["problems"]
+    assert words in problem
+    assert document["late"] == ([problem] if name != "refused_writes" else [])
 
 
 def test_a_dropping_capture_and_a_late_emulator_are_named(tmp_path: Path) -> None:
