@@ -10,10 +10,10 @@ from lab.impairments import TokenBucket
 from lab.namespaces import missing_requirement
 from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
+from tests.busy_machine import too_busy
 
 pytestmark = [
     pytest.mark.root,
-    pytest.mark.may_skip,
     pytest.mark.skipif(bool(missing_requirement()), reason=f"the lab: {missing_requirement()}"),
 ]
 
@@ -21,7 +21,7 @@ pytestmark = [
 def good_run(scenario: str, folder: Path) -> Run:
     done = run(SCENARIOS[scenario], folder, attempts=5)
     if not done.good:
-        pytest.skip(f"the machine was too busy for an honest run: {done.truth['problems']}")
+        too_busy(done.truth["problems"])
     return done
 
 

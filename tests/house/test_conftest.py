@@ -10,6 +10,7 @@ import pytest
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 CASES = """
 import pytest
+from tests.busy_machine import too_busy
 
 def test_plain():
     pytest.skip("no tool")
@@ -21,6 +22,9 @@ def test_allowed():
 def test_traces(traces):
     pass
 
+def test_of_exact_times():
+    too_busy("others used it")
+
 @pytest.mark.xfail(strict=True, reason="known")
 def test_expected_failure():
     assert False
@@ -29,7 +33,7 @@ def test_expected_failure():
 
 @pytest.mark.parametrize(
     ("no_skip", "outcome"),
-    [("0", "3 skipped, 1 xfailed"), ("1", "1 failed, 2 skipped, 1 xfailed")],
+    [("0", "4 skipped, 1 xfailed"), ("1", "1 failed, 3 skipped, 1 xfailed")],
 )
 def test_a_skip_is_a_failure_where_skips_are_forbidden(tmp_path: Path, no_skip: str, outcome: str) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST.read_text())

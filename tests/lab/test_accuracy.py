@@ -13,6 +13,7 @@ from lab.accuracy.demands import Judged
 from lab.hosts import ADDRESSES
 from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
+from tests.busy_machine import too_busy
 
 # Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections. VMTRACE_ACCURACY=all: all.
 CUT = (
@@ -40,24 +41,22 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future
 def judged(request: pytest.FixtureRequest, runs: dict[str, "Future[Run]"]) -> Judged:
     done = runs[request.param].result(timeout=300)
     if not done.agreed:
-        pytest.skip(f"the machine was too busy for an honest run: {done.truth['problems']}")
+        too_busy(done.truth["problems"])
     sender = ADDRESSES[done.truth["scenario"]["ip_version"]]["sender"]
     read = [readings.of_vmtrace(path, sender) for path in (done.sender_pcap, done.receiver_pcap)]
     return demands.judge(done, *read)
 
 
-@pytest.mark.may_skip
 @pytest.mark.parametrize("demand", list(demands.DEMANDS))
 def test_a_demand_is_met(judged: Judged, demand: str) -> None:
     if demand not in demands.OF_COUNTS and judged.truth["late"]:
-        pytest.skip(f"the machine was too busy for honest times: {judged.truth['late']}")
+        too_busy(judged.truth["late"])
     assert list(demands.DEMANDS[demand](judged)) == []
 
 
-@pytest.mark.may_skip
 def test_the_cut_has_something_to_find(runs: dict[str, "Future[Run]"]) -> None:
     agreed: list[Run] = [done for done in (known.result(timeout=300) for known in runs.values()) if done.agreed]
     if not agreed:
-        pytest.skip("the machine was too busy for an honest run")
+        too_busy("no run was honest")
     assert any(done.truth["forward"]["retransmissions_sent"] > 0 for done in agreed)
     assert any(done.truth["forward"]["data_segments_lost"] == 0 for done in agreed)

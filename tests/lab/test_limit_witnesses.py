@@ -9,6 +9,7 @@ import pytest
 from lab import namespaces
 from lab.accuracy import gap_runs, verdict_runs, verdicts
 from lab.accuracy.verdicts import Judged, Tally
+from tests.busy_machine import too_busy
 
 # A limit of the receiver, of the application, of the path; their parameters are those of this seed.
 SEED, KINDS = 21, ("receiver_window-0", "pieces-0", "bottleneck-0")
@@ -24,12 +25,11 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder: Path = tmp_path_factory.mktemp("verdict") / labelled.name
     made = labelled.run(folder)
     if made is None:
-        pytest.skip("the machine was too busy for an honest run")
+        too_busy("no run was honest")
     gap_runs.save(made, folder)
     return verdicts.judge(labelled, folder)
 
 
-@pytest.mark.may_skip
 def test_the_verdict_at_the_sender_is_right_or_open_and_none_is_surely_wrong(judged: Judged) -> None:
     tally = Tally()
     for seen in judged.seen.values():
@@ -39,14 +39,12 @@ def test_the_verdict_at_the_sender_is_right_or_open_and_none_is_surely_wrong(jud
     assert told in {*judged.labelled.factors, verdicts.UNDETERMINED}
 
 
-@pytest.mark.may_skip
 def test_most_of_the_time_has_the_factor_that_kernel_and_emulator_saw(judged: Judged) -> None:
     time = judged.seen["sender"].time
     assert time.share is not None
     assert time.share >= LEAST_TIME_RIGHT, sorted(time.time_ns.items())
 
 
-@pytest.mark.may_skip
 def test_evidence_has_three_to_ten_frames(judged: Judged) -> None:
     for seen in judged.seen.values():
         assert seen.verdict is not None

@@ -17,6 +17,7 @@ import vmtrace
 from capture.recorder import Recorder
 from capture.settings import CaptureSettings
 from lab import namespaces
+from tests.busy_machine import where_it_ran
 
 SENDER, RECEIVER = "198.18.90.1", "198.18.90.2"
 PORT = 5000
@@ -82,11 +83,19 @@ def _take_all(listener: socket.socket) -> None:
             pass
 
 
+def check_factor(hosts: tuple[str, str], folder: Path, pause_s: float, expected: str) -> None:
+    def check() -> None:
+        factor = factor_at_the_receiver(hosts, folder, pause_s)
+        assert factor == expected
+
+    where_it_ran(check)
+
+
 @pytest.mark.root
 def test_a_full_queue_is_no_application_that_waits(nearby: tuple[str, str], tmp_path: Path) -> None:
-    assert factor_at_the_receiver(nearby, tmp_path, pause_s=0) == "bottleneck_bandwidth"
+    check_factor(nearby, tmp_path, 0, "bottleneck_bandwidth")
 
 
 @pytest.mark.root
 def test_an_application_that_waits_is_no_full_queue(nearby: tuple[str, str], tmp_path: Path) -> None:
-    assert factor_at_the_receiver(nearby, tmp_path, pause_s=0.08) == "application"
+    check_factor(nearby, tmp_path, 0.08, "application")
