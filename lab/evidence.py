@@ -46,7 +46,7 @@ def truth_document(known: Evidence) -> dict[str, Any]:
     flows = truth.flows(known.fates)
     timing = _timing(known)
     retransmits = _retransmits(known, flows)
-    late = _late(known, timing)
+    late = _late(timing)
     problems = late + _disagreements(known, retransmits) + _missing_from_captures(known)
     return {
         "schema": SCHEMA,
@@ -124,7 +124,7 @@ def _differences(earlier: list[int], later: list[int]) -> dict[str, float | int]
     return truth.distribution([(after - before) / 1e9 for before, after in zip(earlier, later, strict=True)])
 
 
-def _late(known: Evidence, timing: dict[str, Any]) -> list[str]:
+def _late(timing: dict[str, Any]) -> list[str]:
     """What a machine that others keep busy does to times: the log says what happened, but not when it should have."""
     late, turn_s, found = timing["lateness"], timing["longest_turn_s"], []
     if late and late["p99_s"] > LATENESS_P99_BOUND_S:
@@ -135,13 +135,13 @@ def _late(known: Evidence, timing: dict[str, Any]) -> list[str]:
     still_s = max(turn_s, late["max_s"] if late else 0.0)
     if still_s > LOOP_BOUND_S:
         found.append(f"emulator stood still {still_s:.6f} s, beyond {LOOP_BOUND_S} s")
-    if abs(known.emulator["clock_step_ns"]) > _CLOCK_STEP_BOUND_NS:
-        found.append(f"the clock stepped by {known.emulator['clock_step_ns']} ns")
     return found
 
 
 def _disagreements(known: Evidence, retransmits: dict[str, dict[str, int]]) -> list[str]:
     found = [] if any(not row.lost for row in known.fates) else ["no packet passed the emulator"]
+    if abs(known.emulator["clock_step_ns"]) > _CLOCK_STEP_BOUND_NS:
+        found.append(f"the clock stepped by {known.emulator['clock_step_ns']} ns")
     if known.device_drops or known.emulator["refused_writes"]:
         found.append(f"devices dropped {known.device_drops}, refused {known.emulator['refused_writes']} packets")
     found += [

@@ -62,7 +62,7 @@ def _without(dice: random.Random, name: str, kind: _Kind) -> Run:
     forward, reverse, transfer, congestion_control = kind
     host = HostSettings(congestion_control)
     description = Scenario(name, name, transfer, forward, reverse, host, host, seed=dice.randrange(1 << 31))
-    return lambda folder: gap_runs.run_path(description, folder)
+    return lambda folder: gap_runs.run_path(description, folder, good_enough=gap_runs.no_false_stall)
 
 
 def _path(rtt_s: float, rate_bps: float, queue_bytes: int = 4_000_000) -> tuple[Impairments, Impairments]:

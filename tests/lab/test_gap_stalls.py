@@ -16,6 +16,7 @@ from lab.accuracy.gap_runs import Made
 from lab.accuracy.gap_stall_runs import draw
 from lab.description import Scenario
 from lab.impairments import Hold, Impairments
+from lab.scenario import Run
 from lab.stalls import Stalls
 from lab.transfer import Transfer
 
@@ -64,6 +65,24 @@ def test_a_stall_that_is_counted_and_not_listed_stops_the_score(
     monkeypatch.setattr(gap_stalls, "analysis", lambda _: hidden)
     with pytest.raises(RuntimeError, match="2 stalls are counted and 1 listed"):
         gap_stalls.main(["--out", str(tmp_path), "--no-runs"])
+
+
+@pytest.mark.parametrize(
+    ("late_s", "entry_s", "problems", "enough"),
+    [
+        (0.011, 0.003, ["late"], True),
+        (0.013, 0.003, ["late"], False),
+        (0.003, 0.013, ["late"], False),
+        (0.003, None, ["late", "the clock stepped"], False),
+    ],
+)
+def test_a_path_that_stood_still_for_less_than_any_stall_lasts_is_good_enough(
+    late_s: float, entry_s: float | None, problems: list[str], *, enough: bool
+) -> None:
+    entry = None if entry_s is None else {"max_s": entry_s}
+    timing = {"longest_turn_s": 0.002, "lateness": {"max_s": late_s}, "entry_after_sender_capture": entry}
+    done = Run(Path(), {"good": False, "problems": problems, "late": ["late"], "timing": timing})
+    assert gap_runs.no_false_stall(done) == enough
 
 
 @pytest.mark.parametrize(("last_at_receiver_s", "whole"), [(1.08, True), (0.8, False)])
