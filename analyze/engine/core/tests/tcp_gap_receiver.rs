@@ -184,30 +184,71 @@ fn beside_the_receiver_a_path_that_draws_bursts_out_cannot_have_held_what_comes_
 #[test]
 fn beside_the_receiver_trains_that_come_later_tell_what_a_silence_before_them_was() {
     let later = |apart, drawn_out| in_bursts(held(beside_receiver_without_queue(), apart), 500, 200.0, drawn_out);
-    let stalled_ns = |talk: &Talk| {
-        let shares = talk.summary().limits(CLIENT).map(|limits| limits.shares);
-        shares.map_or(0, |shares| shares[Factor::HostStall as usize].time_ns / 1_000_000)
-    };
     let stall = later(0.06, 10);
-    assert_eq!((gaps(&stall)[0], stalled_ns(&stall)), ((Cause::LocalHostStall, 201), 201));
+    assert_eq!((gaps(&stall)[0], stalled_ms(&stall)), ((Cause::LocalHostStall, 201), 201));
     for talk in [later(1.0, 10), later(0.06, 1)] {
-        assert_eq!((gaps(&talk)[0], stalled_ns(&talk)), ((Cause::HostOrPath, 201), 0));
+        assert_eq!((gaps(&talk)[0], stalled_ms(&talk)), ((Cause::HostOrPath, 201), 0));
     }
+}
+
+/// Segment `n` comes on time and is acknowledged at once or after 40 ms; those after it come 200 ms later, all at once.
+fn held_after_one(talk: Talk, n: i32, shift: f64, delayed: bool) -> Talk {
+    let at = f64::from(n) + shift;
+    let last = segment(i64::from(n) - 50).tsval(999_990 + at as u32).tsecr(1_999_980 + at as u32);
+    let answer_ms = if delayed { 40.0 } else { 0.1 };
+    let talk = talk.client(at, last).server(at + answer_ms, ack((i64::from(n) - 49) * 1000));
+    (n + 1..n + 50).fold(talk, |talk, later| {
+        let due = f64::from(later) + shift;
+        arrives(talk, later, at + 200.0 + f64::from(later - n - 1) * 0.06, due - 10.0, due - 20.0)
+    })
 }
 
 #[test]
 fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
-    let waiting = |delayed: bool| {
-        let last = segment(400).tsval(1_000_440).tsecr(2_000_430);
-        let talk = beside_receiver().client(450.0, last);
-        let talk = if delayed { talk.server(490.0, ack(401_000)) } else { talk.server(450.1, ack(401_000)) };
-        (451..500).fold(talk, |talk, n| {
-            let due = f64::from(n);
-            arrives(talk, n, 650.0 + f64::from(n - 451) * 0.06, due - 10.0, due - 20.0)
-        })
+    assert_eq!(gaps(&held_after_one(beside_receiver(), 450, 0.0, true)), [(Cause::PathHold, 200)]);
+    assert_eq!(gaps(&held_after_one(beside_receiver(), 450, 0.0, false)), [(Cause::LocalHostStall, 200)]);
+}
+
+/// Time of stalls in the limits of the client's data, ms.
+fn stalled_ms(talk: &Talk) -> u64 {
+    let shares = talk.summary().limits(CLIENT).map(|limits| limits.shares);
+    shares.map_or(0, |shares| shares[Factor::HostStall as usize].time_ns / 1_000_000)
+}
+
+#[test]
+fn beside_the_receiver_a_path_that_is_seen_to_hold_packets_may_have_held_those_before_as_well() {
+    let twice = |delayed: bool| {
+        let talk = (500..600).fold(held(beside_receiver(), 0.06), |talk, n| {
+            let at = f64::from(n) + 160.0;
+            arrives(talk, n, at, at - 10.0, at - 20.0)
+        });
+        held_after_one(talk, 600, 160.0, delayed)
     };
-    assert_eq!(gaps(&waiting(true)), [(Cause::PathHold, 200)]);
-    assert_eq!(gaps(&waiting(false)), [(Cause::LocalHostStall, 200)]);
+    assert_eq!(gaps(&twice(false)), [(Cause::LocalHostStall, 201), (Cause::LocalHostStall, 200)]);
+    assert_eq!(stalled_ms(&twice(false)), 401);
+    assert_eq!(gaps(&twice(true)), [(Cause::HostOrPath, 201), (Cause::PathHold, 200)]);
+    assert_eq!(stalled_ms(&twice(true)), 0);
+}
+
+#[test]
+fn beside_the_receiver_one_hold_of_the_path_among_many_stalls_is_an_exception() {
+    let after = |stalls: i32| {
+        let talk = (0..stalls).fold(beside_receiver(), |talk, number| {
+            let (first, shift) = (450 + 150 * number, f64::from(number) * 160.0);
+            let held = (first..first + 50).fold(talk, |talk, n| {
+                let due = f64::from(n) + shift;
+                let at = f64::from(first) + shift + 200.0 + f64::from(n - first) * 0.06;
+                arrives(talk, n, at, due - 10.0, due - 20.0)
+            });
+            (first + 50..first + 150).fold(held, |talk, n| {
+                let at = f64::from(n) + shift + 160.0;
+                arrives(talk, n, at, at - 10.0, at - 20.0)
+            })
+        });
+        gaps(&held_after_one(talk, 450 + 150 * stalls, f64::from(stalls) * 160.0, true))[0].0
+    };
+    assert_eq!(after(4), Cause::HostOrPath);
+    assert_eq!(after(5), Cause::LocalHostStall);
 }
 
 #[test]

@@ -128,6 +128,21 @@ fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_
 }
 
 #[test]
+fn a_path_that_is_seen_to_hold_acknowledgements_may_have_held_the_data_before_as_well() {
+    let probed = running().client(498.0, segment(399));
+    let stalled = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
+    let went_on = (470..600).fold(stalled, |talk, n| {
+        let at = f64::from(n) + 201.0;
+        answer(talk, at - 0.1, n - 20, at - 10.0).client(at, segment(i64::from(n) - 50))
+    });
+    let held = (580..600).fold(went_on.client(848.0, segment(549)), |talk, n| {
+        answer(talk, 1000.0 + f64::from(n - 580) * 0.05, n, f64::from(n) + 211.0)
+    });
+    let causes: Vec<_> = gaps(&burst(held, 1001.1, 600)).iter().map(|gap| gap.0).collect();
+    assert_eq!(causes, [Cause::HostOrPath, Cause::HostOrPath, Cause::PathHold, Cause::PathHold]);
+}
+
+#[test]
 fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
     let probed = running_without_queue().client(498.0, segment(399));
     let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);

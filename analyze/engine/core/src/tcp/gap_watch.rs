@@ -24,7 +24,7 @@ use super::gap_backlog::{Path, rate_at_receiver};
 use super::gap_cause::cause;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
-use super::gap_unsettled::{Stalled, Unsettled};
+use super::gap_unsettled::{Settled, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
@@ -99,8 +99,11 @@ pub struct GapWatch {
     similar: u32,
     /// Gaps that what the path carries may make a host's stall, once that is known.
     pub(super) unsettled: Vec<Unsettled>,
-    /// Those that it did.
-    pub(super) settled_stalls: Vec<Stalled>,
+    /// Those of which it did, or did not, other than thought.
+    pub(super) settled: Vec<Settled>,
+    /// How often the path was seen to hold packets, and how many stalls only their rate tells.
+    pub(super) path_holds: u64,
+    pub(super) stalls_by_rate: u64,
 }
 
 /// The shortest gap that is judged; `limit_ns` is the user's limit.
@@ -439,10 +442,7 @@ impl Connection {
         let Gap { start_ns, frames, .. } = gap;
         let end_ns = pending.end_ns;
         if let Some(live) = self.halves[side].live.as_deref_mut() {
-            match Unsettled::of(pending, &gap) {
-                Some(unsettled) => live.keep_unsettled(unsettled, limit_ns),
-                None => live.gaps.add(gap, limit_ns),
-            }
+            live.take_gap(pending, gap, limit_ns);
         }
         let ended_by_timer = matches!(pending.evidence.ending, Ending::Timeout | Ending::TailProbe);
         let side = side as u8;

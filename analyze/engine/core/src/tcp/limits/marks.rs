@@ -27,6 +27,11 @@ impl Mark {
     pub fn add(&mut self, factor: Factor) {
         self.factors |= 1 << factor as u16;
     }
+
+    /// It was not this one.
+    pub fn remove(&mut self, factor: Factor) {
+        self.factors &= !(1 << factor as u16);
+    }
 }
 
 /// See the module.

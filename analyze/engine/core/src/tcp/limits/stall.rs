@@ -1,30 +1,38 @@
-//! A stall that was found to be one only when its rounds had been judged ([`crate::tcp::gap_unsettled`]): its time is moved.
+//! A gap that was found to be a stall, or none, only when its rounds had been judged ([`crate::tcp::gap_unsettled`]): its time is
+//! moved.
 
 use super::factor::Factor;
 use super::runs::{Run, Runs};
 use super::{LimitsSummary, Shares};
+use crate::tcp::gap_unsettled::Settled;
 
 impl LimitsSummary {
-    /// A host stood still meanwhile, whatever was taken for the cause.
-    pub fn take_stall(&mut self, start_ns: i64, end_ns: i64) {
+    /// Moves the time between two moments to the factor that it belongs to.
+    pub fn settle(&mut self, settled: &Settled) {
+        let &Settled { start_ns, end_ns, from, to } = settled;
         let mut runs = Runs::default();
         let mut taken = Shares::default();
         for run in std::mem::take(&mut self.runs) {
+            if from.is_some_and(|from| from != run.factor) {
+                runs.push(run);
+                continue;
+            }
             let [before, rest] = run.split(start_ns);
             let [within, after] = rest.split(end_ns);
             let share = &mut taken[run.factor as usize];
             share.time_ns += within.duration_ns();
             share.bytes += within.bytes;
-            [before, Run { factor: Factor::HostStall, ..within }, after].into_iter().for_each(|part| runs.push(part));
+            [before, Run { factor: to, ..within }, after].into_iter().for_each(|part| runs.push(part));
         }
         self.runs = runs.into_list();
         for mark in self.marks.iter_mut().filter(|mark| (start_ns..=end_ns).contains(&mark.time_ns)) {
-            mark.add(Factor::HostStall);
+            from.into_iter().for_each(|from| mark.remove(from));
+            mark.add(to);
         }
         for (factor, share) in Factor::ALL.into_iter().zip(taken) {
             for shares in [&mut self.shares, &mut self.underlying] {
                 let moved = shares[factor as usize].take(share);
-                shares[Factor::HostStall as usize].add(moved);
+                shares[to as usize].add(moved);
             }
         }
     }
@@ -35,9 +43,28 @@ mod tests {
     use super::super::Share;
     use super::*;
 
+    fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
+        Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }
+    }
+
+    #[test]
+    fn the_time_of_what_was_no_stall_is_moved_and_nobody_elses() {
+        let (stall, application, unknown) = (Factor::HostStall, Factor::Application, Factor::Unknown);
+        let mut summary = LimitsSummary {
+            runs: vec![run(0, 100, stall), run(100, 150, application), run(150, 200, stall)],
+            ..LimitsSummary::default()
+        };
+        summary.shares[stall as usize] = Share { time_ns: 150, bytes: 200 };
+        summary.settle(&Settled { start_ns: 90, end_ns: 160, from: Some(stall), to: unknown });
+        let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
+        let parts =
+            [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
+        assert_eq!(runs, parts);
+        assert_eq!([stall, unknown].map(|factor| summary.shares[factor as usize].time_ns), [130, 20]);
+    }
+
     #[test]
     fn the_time_of_a_stall_is_moved_and_none_is_lost() {
-        let run = |start_ns, end_ns, factor| Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] };
         let mut summary = LimitsSummary {
             runs: vec![run(0, 100, Factor::CongestionWindow), run(100, 200, Factor::TimeoutWait)],
             ..LimitsSummary::default()
@@ -46,7 +73,7 @@ mod tests {
             shares[Factor::CongestionWindow as usize] = Share { time_ns: 100, bytes: 100 };
             shares[Factor::TimeoutWait as usize] = Share { time_ns: 100, bytes: 0 };
         }
-        summary.take_stall(50, 180);
+        summary.settle(&Settled { start_ns: 50, end_ns: 180, from: None, to: Factor::HostStall });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let (window, stall, timeout) = (Factor::CongestionWindow, Factor::HostStall, Factor::TimeoutWait);
         assert_eq!(runs, [(0, 50, window), (50, 180, stall), (180, 200, timeout)]);

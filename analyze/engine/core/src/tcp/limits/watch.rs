@@ -90,8 +90,8 @@ impl Connection {
         half.close_round(last_ns, frame, &around);
         let live = half.live.as_deref_mut()?;
         let mut summary = live.limits.take()?.finish(opening);
-        let stalls = live.watch.as_deref().map_or(&[][..], |watch| &watch.settled_stalls);
-        stalls.iter().for_each(|&(start_ns, end_ns)| summary.take_stall(start_ns, end_ns));
+        let settled = live.watch.as_deref().map_or(&[][..], |watch| &watch.settled);
+        settled.iter().for_each(|settled| summary.settle(settled));
         Some(summary)
     }
 }
