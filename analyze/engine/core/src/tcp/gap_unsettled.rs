@@ -121,10 +121,6 @@ impl Live {
         watch.stalls_by_rate += u64::from(gap.cause.is_host_stall());
         match unsettled {
             Some(unsettled) if watch.unsettled.len() < MOST_UNSETTLED => watch.unsettled.push(unsettled),
-            Some(unsettled) if gap.cause.is_host_stall() && watch.path_holds() => {
-                watch.settled.extend(unsettled.settled(false));
-                self.gaps.add(unsettled.gap, limit_ns);
-            }
             _ => self.gaps.add(gap, limit_ns),
         }
     }
