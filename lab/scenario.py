@@ -62,7 +62,7 @@ class Run:
         """For how long at most the emulator did not do what was due."""
         timing = self.truth["timing"]
         parts = (timing["lateness"], timing.get("entry_after_sender_capture"))
-        return max(float(timing["longest_turn_s"]), *(float(part["max_s"]) for part in parts if part))
+        return max(float(timing["longest_turn_s"]), *(float(part["max_s"]) for part in parts if part), 0.0)
 
     @property
     def sender_pcap(self) -> Path:

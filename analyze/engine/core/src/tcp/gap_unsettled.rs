@@ -20,7 +20,7 @@ use super::limits::factor::Factor;
 
 /// Gaps of one direction that are kept so; those after them stay as they are.
 const MOST_UNSETTLED: usize = 256;
-/// A path that was seen to hold packets once for so many stalls that only their rate tells may have done so then as well.
+/// One hold of the path that is seen explains so many stalls that only their rate tells.
 const STALLS_FOR_A_HOLD: u64 = 4;
 
 /// A gap with and without what its rate tells.
@@ -33,7 +33,7 @@ pub struct Unsettled {
     ended_by_timer: bool,
 }
 
-/// From one time to another another factor limited than was thought.
+/// Time that another factor limited than was thought at first.
 #[derive(Debug, Clone, Copy)]
 pub struct Settled {
     /// From, to.

@@ -97,9 +97,9 @@ pub struct GapWatch {
     /// Highest position sent by then.
     last_gap_max: u64,
     similar: u32,
-    /// Gaps that what the path carries may make a host's stall, once that is known.
+    /// Gaps to which what the path does may give another cause, once that is known.
     pub(super) unsettled: Vec<Unsettled>,
-    /// Those of which it did, or did not, other than thought.
+    /// The time that it moved from one factor to another.
     pub(super) settled: Vec<Settled>,
     /// How often the path was seen to hold packets, and how many stalls only their rate tells.
     pub(super) path_holds: u64,
