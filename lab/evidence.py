@@ -103,6 +103,7 @@ def _timing(known: Evidence) -> dict[str, Any]:
         "lateness": truth.lateness(known.fates),
         "longest_turn_s": known.emulator["longest_turn_ns"] / 1e9,
         "real_time_priority": bool(known.emulator["real_time_priority"]),
+        "at_sender_s": _at_sender_s(known),
     }
     if known.scenario.topology is Topology.TUN:
         forward = [row for row in known.fates if row.source_port and row.direction == "forward"]
@@ -111,6 +112,29 @@ def _timing(known: Evidence) -> dict[str, Any]:
         timing["entry_after_sender_capture"] = _differences(_forward_times(known, "sender"), entered)
         timing["receiver_capture_after_exit"] = _differences(left, _forward_times(known, "receiver"))
     return timing
+
+
+def _at_sender_s(known: Evidence) -> float | None:
+    """What a round trip took on average between the sender's capture point and the emulator, there and back.
+
+    A superpacket is all in the path with its last segment. None where no data, or not every packet back, was captured.
+    """
+    entered: dict[tuple[int, int], int] = {}
+    for row in known.fates:
+        if row.direction == "forward" and row.payload_bytes:
+            entered.setdefault((row.source_port, (row.seq + row.payload_bytes) % 2**32), row.time_in_ns)
+    sent: dict[tuple[int, int], int] = {}
+    sender = ipaddress.ip_address(ADDRESSES[known.scenario.ip_version]["sender"]).packed
+    for packet in known.packets["sender"]:
+        if packet.source == sender and packet.payload_bytes:
+            sent.setdefault((packet.source_port, (packet.seq + packet.payload_bytes) % 2**32), packet.time_ns)
+    # What is repeated in another frame than the first time had entered before.
+    there_ns = [entered[key] - time_ns for key, time_ns in sent.items() if entered.get(key, -1) >= time_ns]
+    left = sorted(
+        row.time_out_ns for row in known.fates if row.direction == "reverse" and row.source_port and not row.lost
+    )
+    back = _differences(left, [packet.time_ns for packet in known.packets["sender"] if packet.source != sender])
+    return sum(there_ns) / len(there_ns) / 1e9 + back["mean_s"] if there_ns and back else None
 
 
 def _forward_times(known: Evidence, capture: str) -> list[int]:

@@ -1,10 +1,12 @@
 """The judge asks for no more than a capture can tell: repeats that look new at the receiver, on histories by hand."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from lab.accuracy.demands import HandshakeTruth, confused, handshakes, hidden_tails
+from lab.accuracy.demands import HandshakeTruth, Judged, confused, handshakes, hidden_tails, round_trips
 from lab.fate_log import PacketFate
 from lab.transfer import PORT
 from tests.lab.packets import fate
@@ -81,3 +83,24 @@ def test_a_handshake_with_a_lost_opening_is_not_judged() -> None:
 @pytest.mark.parametrize(("measured_s", "error_s"), [(0.020, -0.002), (0.022, 0), (0.0225, 0), (0.025, 0.002)])
 def test_within_what_is_known_a_handshake_has_no_error(measured_s: float, error_s: float) -> None:
     assert HandshakeTruth(0.022, 0.023).error_s(measured_s) == pytest.approx(error_s)
+
+
+@pytest.mark.parametrize(
+    ("mean_s", "at_sender_s", "right"),
+    [
+        (0.0202, 0.0, True),
+        (0.0203, 0.0, False),
+        (0.0203, 0.0003, True),
+        (0.0206, 0.0003, False),
+        (0.0197, 0.0003, False),
+        (None, 0.0003, False),
+        (0.0202, None, True),
+    ],
+)
+def test_a_round_trip_may_hold_what_the_sender_s_host_took(
+    mean_s: float | None, at_sender_s: float | None, *, right: bool
+) -> None:
+    sender = SimpleNamespace(rtt_mean_s=mean_s, rtt_min_s=0.02)
+    known = {"clean_samples": {"forward": {"mean_s": 0.02, "min_s": 0.02}}}
+    run = SimpleNamespace(truth={"rtt": known, "timing": {"at_sender_s": at_sender_s}}, sender=sender)
+    assert (list(round_trips(cast("Judged", run))) == []) == right

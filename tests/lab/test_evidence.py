@@ -44,6 +44,22 @@ def test_agreement_is_good_and_tells_the_numbers(tmp_path: Path) -> None:
     assert document["rtt"]["kernel_min_rtt_s"] == 0.019
 
 
+def test_what_a_round_trip_takes_in_the_sender_s_host_is_known_of_superpackets_too(tmp_path: Path) -> None:
+    known = agreeing(tmp_path)
+    answers = [replace(fate(number, 0, 0), direction="reverse", source_port=2000) for number in (5, 6)]
+    # Two segments in a frame 0.3 ms before the last enters the path, one 0.1 ms before, a repeat; answers 50 us after.
+    frames = [(1, 0, 200, 300_000), (2, 200, 100, 100_000), (3, 150, 50, 0)]
+    near = [
+        CapturedPacket(known.fates[number].time_in_ns - early_ns, SENDER, 1000, seq, 16, size + 40, size)
+        for number, seq, size, early_ns in frames
+    ]
+    near += [CapturedPacket(row.time_out_ns + 50_000, bytes(4), 2000, row.seq, 16, 40, 0) for row in answers]
+    seen = replace(known, fates=[*known.fates, *answers], packets={**known.packets, "sender": near})
+    assert truth_document(seen)["timing"]["at_sender_s"] == pytest.approx(0.00025)
+    one_missed = replace(seen, packets={**seen.packets, "sender": near[:-1]})
+    assert truth_document(one_missed)["timing"]["at_sender_s"] is None
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
