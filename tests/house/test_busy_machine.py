@@ -49,6 +49,14 @@ def test_a_failure_while_the_machine_ran_is_a_failure(monkeypatch: pytest.Monkey
     assert check.calls == 1
 
 
+def test_a_moment_explains_no_failure_of_a_long_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_still(monkeypatch, 0.02)
+    times_s = iter([100.0, 105.0])
+    monkeypatch.setattr("tests.busy_machine.time.monotonic", lambda: next(times_s))
+    with pytest.raises(AssertionError, match="failure 1"):
+        where_it_ran(Check(1))
+
+
 def test_a_failure_while_it_stood_still_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_still(monkeypatch, 0.006)
     check = Check(2)
