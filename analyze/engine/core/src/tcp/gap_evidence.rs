@@ -371,7 +371,8 @@ impl GapEvidence {
         self.timer_due_ns().is_some_and(|due| time_ns > due.saturating_add(TIMER_TICKS_NS))
     }
 
-    fn is_timer(&self) -> bool {
+    /// A timer of the sender ended the gap.
+    pub(super) fn is_timer(&self) -> bool {
         matches!(self.ending, Ending::Timeout | Ending::TailProbe)
     }
 

@@ -11,12 +11,13 @@
 
 use super::connection::Connection;
 use super::gap_cause::{Cause, cause};
-use super::gap_evidence::{Ending, GapEvidence, Place};
+use super::gap_evidence::{GapEvidence, Place};
 use super::gap_pending::Pending;
 use super::gap_watch::GapWatch;
 use super::gaps::Gap;
 use super::half::Live;
 use super::limits::factor::Factor;
+use super::limits::watch::factor_of;
 
 /// Gaps of one direction that are kept so; those after them stay as they are.
 const MOST_UNSETTLED: usize = 256;
@@ -49,7 +50,7 @@ pub struct Settled {
 impl Unsettled {
     /// None if what the path does can neither make a stall of it nor another cause.
     pub(super) fn of(pending: &Pending, gap: &Gap) -> Option<Self> {
-        let ended_by_timer = matches!(pending.evidence.ending, Ending::Timeout | Ending::TailProbe);
+        let ended_by_timer = pending.evidence.is_timer();
         if gap.cause.is_host_stall() {
             let (cause, confidence) = cause(&with_rate(pending.evidence, false));
             let unsure = Gap { cause, confidence, ..*gap };
@@ -74,18 +75,16 @@ impl Unsettled {
         cause.is_host_stall().then_some(Self { gap: *gap, stall, needed_bytes_per_s, ended_by_timer })
     }
 
-    /// Where its time goes if it is no stall.
-    fn factor(&self) -> Factor {
-        if self.ended_by_timer { Factor::TimeoutWait } else { Factor::Unknown }
-    }
-
     /// What has to be moved once it is known whether it is a stall.
     fn settled(&self, is_stall: bool) -> Option<Settled> {
         let start_ns = self.gap.start_ns;
         let end_ns = start_ns.saturating_add_unsigned(self.gap.gap_ns);
         match (self.needed_bytes_per_s, is_stall) {
             (Some(_), true) => Some(Settled { start_ns, end_ns, from: None, to: Factor::HostStall }),
-            (None, false) => Some(Settled { start_ns, end_ns, from: Some(Factor::HostStall), to: self.factor() }),
+            (None, false) => {
+                let to = factor_of(self.gap.cause, self.ended_by_timer, false).unwrap_or(Factor::Unknown);
+                Some(Settled { start_ns, end_ns, from: Some(Factor::HostStall), to })
+            }
             _ => None,
         }
     }
@@ -103,7 +102,7 @@ fn with_rate(mut evidence: GapEvidence, beyond_path: bool) -> GapEvidence {
 
 impl GapWatch {
     /// The path was seen to hold packets often enough to have done so where only the rate speaks against it.
-    fn path_holds(&self) -> bool {
+    fn path_may_have_held(&self) -> bool {
         self.path_holds > 0 && self.path_holds.saturating_mul(STALLS_FOR_A_HOLD) >= self.stalls_by_rate
     }
 }
@@ -138,10 +137,10 @@ impl Connection {
             Place::Receiver => arrivals,
             Place::Elsewhere => answers.or(arrivals),
         };
-        let path_holds = watch.path_holds();
+        let path_may_have_held = watch.path_may_have_held();
         for unsettled in std::mem::take(&mut watch.unsettled) {
             let carries_less = |needed: u64| path.is_some_and(|bytes_per_ns| bytes_per_ns * 1e9 < needed as f64);
-            let is_stall = !path_holds && unsettled.needed_bytes_per_s.is_none_or(carries_less);
+            let is_stall = !path_may_have_held && unsettled.needed_bytes_per_s.is_none_or(carries_less);
             live.gaps.add(if is_stall { unsettled.stall } else { unsettled.gap }, limit_ns);
             watch.settled.extend(unsettled.settled(is_stall));
         }

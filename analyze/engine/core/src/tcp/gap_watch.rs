@@ -365,8 +365,7 @@ impl Connection {
         let may_be_probe = evidence.ending == Ending::NewData
             && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
             && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
-        let by_timer = matches!(evidence.ending, Ending::Timeout | Ending::TailProbe)
-            || (may_be_probe && evidence.outstanding_bytes > 0);
+        let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
         let heard_tsval = self.newest_of_receiver(side);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
         // Of the burst that begins here nothing is in the bins that are over.
@@ -444,7 +443,7 @@ impl Connection {
         if let Some(live) = self.halves[side].live.as_deref_mut() {
             live.take_gap(pending, gap, limit_ns);
         }
-        let ended_by_timer = matches!(pending.evidence.ending, Ending::Timeout | Ending::TailProbe);
+        let ended_by_timer = pending.evidence.is_timer();
         let side = side as u8;
         self.gap_classified(&ClassifiedGap { side, start_ns, end_ns, cause, confidence, ended_by_timer, frames });
     }

@@ -21,7 +21,7 @@ pub mod round;
 pub mod rules;
 pub mod runs;
 mod stall;
-mod watch;
+pub(in crate::tcp) mod watch;
 
 pub use bucket::{full_shares, network_shares};
 pub use factor::Factor;

@@ -61,7 +61,7 @@ impl Connection {
         let silence = live.view.silence_within(gap.start_ns, gap.end_ns).unwrap_or_default();
         let &ClassifiedGap { start_ns, end_ns, frames, .. } = gap;
         let (limited, idle) = (silence.limited, silence.idle);
-        let Some(factor) = factor_of(gap, limited) else { return };
+        let Some(factor) = factor_of(gap.cause, gap.ended_by_timer, limited) else { return };
         let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data_ns, &around));
         limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
     }
@@ -104,11 +104,11 @@ impl Limits {
 }
 
 /// The factor of a gap's time; none where the rounds tell it better.
-fn factor_of(gap: &ClassifiedGap, limited: bool) -> Option<Factor> {
-    match gap.cause {
+pub(in crate::tcp) fn factor_of(cause: Cause, ended_by_timer: bool, limited: bool) -> Option<Factor> {
+    match cause {
         Cause::LocalHostStall | Cause::RemoteHostStall => Some(Factor::HostStall),
         Cause::ReceiverWindow => None,
-        _ if gap.ended_by_timer => Some(Factor::TimeoutWait),
+        _ if ended_by_timer => Some(Factor::TimeoutWait),
         Cause::Timeout | Cause::TailProbe => Some(Factor::TimeoutWait),
         Cause::PathHold | Cause::HostOrPath | Cause::CaptureArtifact if !limited => Some(Factor::Unknown),
         _ => None,
