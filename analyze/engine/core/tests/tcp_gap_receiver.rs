@@ -151,14 +151,112 @@ fn beside_the_receiver_data_that_was_held_and_comes_at_the_paths_rate_may_be_hel
     assert_eq!(gaps(&held(beside_receiver(), 1.0)), [(Cause::HostOrPath, 201)]);
 }
 
+/// So often from segment `n` on, `shift` milliseconds late: a hundred on time, and fifty that are held for 200 ms and then
+/// come faster than the path carries them.
+fn held_again(talk: Talk, n: i32, shift: f64, times: i32) -> Talk {
+    (0..times).fold(talk, |talk, number| {
+        let (first, shift) = (n + 150 * number, shift + 160.0 * f64::from(number));
+        let on_time = (first..first + 100).fold(talk, |talk, n| {
+            let at = f64::from(n) + shift;
+            arrives(talk, n, at, at - 10.0, at - 20.0)
+        });
+        (first + 100..first + 150).fold(on_time, |talk, n| {
+            let due = f64::from(n) + shift;
+            let at = f64::from(first + 100) + shift + 200.0 + f64::from(n - first - 100) * 0.06;
+            arrives(talk, n, at, due - 10.0, due - 20.0)
+        })
+    })
+}
+
+/// Goes on from segment `n`, and stands still for certain: it owes an acknowledgement for longer than any kernel delays one.
+fn then_stood(talk: Talk, n: i32, shift: f64) -> Talk {
+    let (at, last) = (f64::from(n + 60) + shift, n + 60);
+    let went_on = (n..last).fold(talk, |talk, n| {
+        let at = f64::from(n) + shift;
+        arrives(talk, n, at, at - 10.0, at - 20.0)
+    });
+    let unacknowledged = segment(i64::from(last) - 50).tsval(999_990 + at as u32).tsecr(1_999_980 + at as u32);
+    let owed = went_on.client(at, unacknowledged).server(at + 239.9, ack((i64::from(last) - 49) * 1000));
+    (last + 1..last + 50).fold(owed, |talk, n| {
+        let due = f64::from(n) + shift;
+        arrives(talk, n, at + 240.0 + f64::from(n - last - 1), due - 10.0, due - 20.0)
+    })
+}
+
+/// The causes of all gaps.
+fn causes(talk: &Talk) -> Vec<Cause> {
+    gaps(talk).iter().map(|gap| gap.0).collect()
+}
+
 #[test]
-fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries_it_waited_before_this_host() {
-    assert_eq!(gaps(&held(beside_receiver(), 0.06)), [(Cause::LocalHostStall, 201)]);
+fn beside_the_receiver_data_that_was_held_and_comes_faster_than_the_path_carries_it_waited_before_a_host_that_stands_still()
+ {
+    let talk = held(beside_receiver(), 0.06);
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 201)]);
+    assert_eq!(gaps(&then_stood(talk, 500, 160.0)), [(Cause::LocalHostStall, 201), (Cause::LocalHostStall, 240)]);
+}
+
+#[test]
+fn beside_the_receiver_a_host_of_which_only_the_rate_tells_stands_still_if_it_tells_so_three_times() {
+    let times = |times: i32| held_again(beside_receiver(), 450, 0.0, times);
+    assert_eq!((causes(&times(2)), stalled_ms(&times(2))), (vec![Cause::HostOrPath; 2], 0));
+    assert_eq!((causes(&times(3)), stalled_ms(&times(3))), (vec![Cause::LocalHostStall; 3], 603));
+}
+
+#[test]
+fn beside_the_receiver_what_may_be_the_paths_is_the_hosts_if_that_is_one_that_stands_still() {
+    let at_its_rate = held(beside_receiver(), 1.0);
+    assert_eq!(stalled_ms(&at_its_rate), 0);
+    assert_eq!(causes(&held_again(at_its_rate.clone(), 500, 200.0, 2)), [Cause::HostOrPath; 3]);
+    assert_eq!(causes(&held_again(at_its_rate.clone(), 500, 200.0, 3)), [Cause::LocalHostStall; 4]);
+    let certain = then_stood(at_its_rate, 500, 200.0);
+    assert_eq!((causes(&certain), stalled_ms(&certain)), (vec![Cause::LocalHostStall; 2], 441));
+}
+
+#[test]
+fn beside_the_receiver_where_the_senders_host_would_have_stood_as_well_one_path_is_likelier_than_two_hosts() {
+    // Sent before the sender had heard what came meanwhile, though no timer of its was due.
+    let both = |times: i32| {
+        let (first, shift) = (450 + 150 * times, 160.0 * f64::from(times));
+        let held = held_again(beside_receiver(), 450, 0.0, times);
+        (first..first + 150).fold(held, |talk, n| {
+            let late = if n < first + 100 { 0.0 } else { 44.0 };
+            let at = f64::from(n) + shift + late;
+            arrives(talk, n, at, at - 10.0, at - late - 20.0)
+        })
+    };
+    assert_eq!(causes(&both(4)), [Cause::HostOrPath; 5]);
+    assert_eq!(causes(&both(5))[..5], [Cause::LocalHostStall; 5]);
+    // Not if this host certainly stood.
+    let certain = then_stood(both(3), 1050, 524.0);
+    assert_eq!(
+        causes(&certain),
+        [[Cause::LocalHostStall; 3].as_slice(), &[Cause::HostOrPath, Cause::LocalHostStall]].concat()
+    );
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_stands_still_did_so_where_its_timer_was_only_just_due() {
+    let late = |talk, n: i32, shift: f64, late: f64| arriving(talk, n, n + 50, shift + late);
+    let just_due = late(beside_receiver(), 450, 0.0, 44.0);
+    assert_eq!(gaps(&just_due), [(Cause::HostOrPath, 45)]);
+    let again = |first_ms: f64| {
+        let went_on = (500..600).fold(late(beside_receiver(), 450, 0.0, first_ms), |talk, n| {
+            let at = f64::from(n) + first_ms;
+            arrives(talk, n, at, at - 10.0, at - 20.0)
+        });
+        causes(&(600..650).fold(went_on, |talk, n| {
+            let at = f64::from(n) + first_ms + 200.0;
+            arrives(talk, n, at, at - 10.0, at - 220.0)
+        }))
+    };
+    assert_eq!(again(44.0), [Cause::RemoteHostStall; 2]);
+    assert_eq!(again(34.0), [Cause::HostOrPath, Cause::RemoteHostStall]);
 }
 
 #[test]
 fn beside_the_receiver_where_no_queue_stands_before_the_path_it_may_have_held_what_comes_at_once() {
-    assert_eq!(gaps(&held(beside_receiver_without_queue(), 0.06)), [(Cause::HostOrPath, 201)]);
+    assert_eq!(causes(&held_again(beside_receiver_without_queue(), 450, 0.0, 4)), [Cause::HostOrPath; 4]);
 }
 
 /// Sent in bursts of forty from `from` on, of which the path draws out so many, all `shift` milliseconds late.
@@ -176,16 +274,23 @@ fn beside_receiver_in_bursts(drawn_out: i32) -> Talk {
 
 #[test]
 fn beside_the_receiver_a_path_that_draws_bursts_out_cannot_have_held_what_comes_at_once() {
-    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 0.06)).last().map(|gap| gap.0), Some(Cause::LocalHostStall));
-    assert_eq!(gaps(&held(beside_receiver_in_bursts(10), 1.0)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
-    assert_eq!(gaps(&held(beside_receiver_in_bursts(7), 0.06)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+    let last_after = |drawn_out: i32, apart: f64| {
+        let talk = held_again(held(beside_receiver_in_bursts(drawn_out), apart), 500, 50.0 * apart + 150.0, 2);
+        gaps(&talk).last().map(|gap| gap.0)
+    };
+    assert_eq!(last_after(10, 0.06), Some(Cause::LocalHostStall));
+    assert_eq!(last_after(10, 1.0), Some(Cause::HostOrPath));
+    assert_eq!(last_after(7, 0.06), Some(Cause::HostOrPath));
 }
 
 #[test]
 fn beside_the_receiver_trains_that_come_later_tell_what_a_silence_before_them_was() {
-    let later = |apart, drawn_out| in_bursts(held(beside_receiver_without_queue(), apart), 500, 200.0, drawn_out);
+    let later = |apart, drawn_out| {
+        let talk = in_bursts(held(beside_receiver_without_queue(), apart), 500, 200.0, drawn_out);
+        held_again(talk, 900, 200.0, 2)
+    };
     let stall = later(0.06, 10);
-    assert_eq!((gaps(&stall)[0], stalled_ms(&stall)), ((Cause::LocalHostStall, 201), 201));
+    assert_eq!((gaps(&stall)[0], stalled_ms(&stall)), ((Cause::LocalHostStall, 201), 603));
     for talk in [later(1.0, 10), later(0.06, 1)] {
         assert_eq!((gaps(&talk)[0], stalled_ms(&talk)), ((Cause::HostOrPath, 201), 0));
     }
@@ -205,8 +310,10 @@ fn held_after_one(talk: Talk, n: i32, shift: f64, delayed: bool) -> Talk {
 
 #[test]
 fn beside_the_receiver_one_that_spoke_when_the_data_was_due_already_did_not_hold_it() {
-    assert_eq!(gaps(&held_after_one(beside_receiver(), 450, 0.0, true)), [(Cause::PathHold, 200)]);
-    assert_eq!(gaps(&held_after_one(beside_receiver(), 450, 0.0, false)), [(Cause::LocalHostStall, 200)]);
+    let first =
+        |delayed: bool| gaps(&held_again(held_after_one(beside_receiver(), 450, 0.0, delayed), 500, 160.0, 2))[0];
+    assert_eq!(first(true), (Cause::PathHold, 200));
+    assert_eq!(first(false), (Cause::LocalHostStall, 200));
 }
 
 /// Time of stalls in the limits of the client's data, ms.
@@ -222,29 +329,17 @@ fn beside_the_receiver_a_path_that_is_seen_to_hold_packets_may_have_held_those_b
             let at = f64::from(n) + 160.0;
             arrives(talk, n, at, at - 10.0, at - 20.0)
         });
-        held_after_one(talk, 600, 160.0, delayed)
+        held_again(held_after_one(talk, 600, 160.0, delayed), 650, 320.0, 2)
     };
-    assert_eq!(gaps(&twice(false)), [(Cause::LocalHostStall, 201), (Cause::LocalHostStall, 200)]);
-    assert_eq!(stalled_ms(&twice(false)), 401);
-    assert_eq!(gaps(&twice(true)), [(Cause::HostOrPath, 201), (Cause::PathHold, 200)]);
-    assert_eq!(stalled_ms(&twice(true)), 0);
+    assert_eq!((causes(&twice(false)), stalled_ms(&twice(false))), (vec![Cause::LocalHostStall; 4], 803));
+    let held = [Cause::HostOrPath, Cause::PathHold, Cause::HostOrPath, Cause::HostOrPath];
+    assert_eq!((causes(&twice(true)), stalled_ms(&twice(true))), (held.to_vec(), 0));
 }
 
 #[test]
 fn beside_the_receiver_one_hold_of_the_path_among_many_stalls_is_an_exception() {
     let after = |stalls: i32| {
-        let talk = (0..stalls).fold(beside_receiver(), |talk, number| {
-            let (first, shift) = (450 + 150 * number, f64::from(number) * 160.0);
-            let held = (first..first + 50).fold(talk, |talk, n| {
-                let due = f64::from(n) + shift;
-                let at = f64::from(first) + shift + 200.0 + f64::from(n - first) * 0.06;
-                arrives(talk, n, at, due - 10.0, due - 20.0)
-            });
-            (first + 50..first + 150).fold(held, |talk, n| {
-                let at = f64::from(n) + shift + 160.0;
-                arrives(talk, n, at, at - 10.0, at - 20.0)
-            })
-        });
+        let talk = held_again(beside_receiver(), 450, 0.0, stalls);
         gaps(&held_after_one(talk, 450 + 150 * stalls, f64::from(stalls) * 160.0, true))[0].0
     };
     assert_eq!(after(4), Cause::HostOrPath);
@@ -255,7 +350,7 @@ fn beside_the_receiver_one_hold_of_the_path_among_many_stalls_is_an_exception() 
 fn it_may_take_this_host_a_while_until_it_is_at_its_backlog() {
     let first = arrives(beside_receiver(), 450, 650.0, 440.0, 430.0);
     let talk = held_until(first, 662.0, 0.06, 451..500);
-    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+    assert_eq!(causes(&held_again(talk, 500, 170.0, 2)), [Cause::LocalHostStall; 3]);
 }
 
 #[test]
@@ -266,13 +361,13 @@ fn so_it_may_if_more_than_one_segment_waits_at_the_path_before() {
         arrives(talk, n, due + 200.0, due - 10.0, due - 20.0)
     });
     let talk = held_until(first, 662.0, 0.06, 453..475);
-    assert_eq!(gaps(&talk), [(Cause::LocalHostStall, 201)]);
+    assert_eq!(causes(&held_again(talk, 475, 190.0, 2)), [Cause::LocalHostStall; 3]);
 }
 
 #[test]
 fn beside_the_receiver_a_backlog_that_came_before_a_probe_was_due_may_be_the_paths() {
     let talk = held_until(beside_receiver(), 485.0, 0.06, 450..500);
-    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 36)]);
+    assert_eq!(gaps(&held_again(talk, 500, 20.0, 3))[0], (Cause::HostOrPath, 36));
 }
 
 #[test]

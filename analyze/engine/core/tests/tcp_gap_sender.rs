@@ -68,6 +68,25 @@ fn burst(talk: Talk, at: f64, first: i32) -> Talk {
     (0..20).fold(talk, |talk, n| talk.client(at + f64::from(n) * 0.05, segment(i64::from(first + n - 50))))
 }
 
+/// Goes on with segment `next` at `at`, and twice more the receiver stands still for 150 ms after a probe: what it then
+/// acknowledges is more than the path carries.
+fn stands_twice_more(talk: Talk, next: i32, at: f64) -> Talk {
+    (0..2).fold(talk, |talk, number| {
+        let (first, shift) = (next + 100 * number, at - f64::from(next) + 200.0 * f64::from(number));
+        let running = (first..first + 100).fold(talk, |talk, n| {
+            let at = f64::from(n) + shift;
+            answer(talk, at - 0.1, n - 20, at - 10.0).client(at, segment(i64::from(n - 50)))
+        });
+        let end = f64::from(first + 100) + shift;
+        answer(running.client(end + 48.0, segment(i64::from(first + 49))), end + 199.0, first + 99, end + 188.0)
+    })
+}
+
+/// The causes of all gaps.
+fn causes(talk: &Talk) -> Vec<Cause> {
+    gaps(talk).iter().map(|gap| gap.0).collect()
+}
+
 #[test]
 fn the_words_of_the_contract_are_all_there() {
     let names: Vec<&str> = Cause::ALL.iter().map(|cause| cause.name()).collect();
@@ -121,10 +140,38 @@ fn a_probe_on_time_and_old_acknowledgements_later_are_a_path_that_held_packets()
 }
 
 #[test]
-fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_of_the_receiver() {
+fn new_acknowledgements_of_all_at_once_that_do_not_answer_the_probe_are_a_stall_of_a_receiver_that_stands_still() {
     let probed = running().client(498.0, segment(399));
     let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
-    assert_eq!(gaps(&talk), [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]);
+    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 49), (Cause::HostOrPath, 152)]);
+    let often = gaps(&stands_twice_more(talk, 470, 671.0));
+    assert_eq!(often[..2], [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]);
+    assert!(often.iter().all(|gap| gap.0 == Cause::RemoteHostStall), "{often:?}");
+}
+
+#[test]
+fn a_probe_within_a_silence_does_not_make_two_of_it() {
+    let once = running();
+    assert_eq!(causes(&stands_twice_more(once, 450, 450.0)), [Cause::HostOrPath; 3]);
+}
+
+#[test]
+fn what_ended_before_the_timer_was_overdue_is_a_stall_of_a_host_that_stands_still() {
+    let short = |end: f64| burst(backlog(running(), end, 0.0), end + 1.1, 450);
+    let again = |end: f64| {
+        let went_on = (470..600).fold(short(end), |talk, n| {
+            let at = f64::from(n) + end - 448.0;
+            answer(talk, at - 0.1, n - 20, at - 10.0).client(at, segment(i64::from(n - 50)))
+        });
+        let woke = (580..600).fold(went_on, |talk, n| {
+            answer(talk, end + 352.0 + f64::from(n - 580) * 0.05, n, f64::from(n) + end - 438.0)
+        });
+        causes(&burst(woke, end + 353.1, 600))
+    };
+    assert_eq!(causes(&short(496.0)), [Cause::HostOrPath]);
+    assert_eq!(again(496.0), [Cause::LocalHostStall; 2]);
+    // Shorter than the time of a probe it may be anything.
+    assert_eq!(again(486.0), [Cause::HostOrPath, Cause::LocalHostStall]);
 }
 
 #[test]
@@ -138,15 +185,16 @@ fn a_path_that_is_seen_to_hold_acknowledgements_may_have_held_the_data_before_as
     let held = (580..600).fold(went_on.client(848.0, segment(549)), |talk, n| {
         answer(talk, 1000.0 + f64::from(n - 580) * 0.05, n, f64::from(n) + 211.0)
     });
-    let causes: Vec<_> = gaps(&burst(held, 1001.1, 600)).iter().map(|gap| gap.0).collect();
-    assert_eq!(causes, [Cause::HostOrPath, Cause::HostOrPath, Cause::PathHold, Cause::PathHold]);
+    let causes = causes(&stands_twice_more(burst(held, 1001.1, 600), 620, 1022.0));
+    assert_eq!(causes[..4], [Cause::HostOrPath, Cause::HostOrPath, Cause::PathHold, Cause::PathHold]);
+    assert!(!causes.contains(&Cause::RemoteHostStall));
 }
 
 #[test]
 fn on_a_path_before_which_no_queue_stands_they_may_have_been_held_by_it() {
     let probed = running_without_queue().client(498.0, segment(399));
     let talk = burst(answer(probed, 650.0, 449, 639.0), 650.2, 450);
-    assert_eq!(gaps(&talk), [(Cause::HostOrPath, 49), (Cause::HostOrPath, 152)]);
+    assert!(!causes(&stands_twice_more(talk, 470, 671.0)).contains(&Cause::RemoteHostStall));
 }
 
 #[test]
@@ -157,22 +205,21 @@ fn what_such_a_path_carries_may_show_only_later() {
         let at = 671.0 + f64::from(n - 450);
         answer(talk, at, n, at - 10.0)
     });
-    assert_eq!(
-        gaps(&in_bursts(answered, 470, 230.0))[..2],
-        [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]
-    );
+    let talk = stands_twice_more(in_bursts(answered, 470, 230.0), 870, 1140.0);
+    assert_eq!(gaps(&talk)[..2], [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 152)]);
 }
 
 #[test]
 fn on_such_a_path_that_draws_bursts_out_it_cannot_have_held_what_is_acknowledged_at_once() {
     let probed = running_in_bursts().client(548.0, segment(399));
     let at_once = burst(answer(probed.clone(), 750.0, 449, 739.0), 750.2, 450);
-    assert_eq!(gaps(&at_once).last(), Some(&(Cause::RemoteHostStall, 202)));
+    assert!(gaps(&stands_twice_more(at_once, 470, 771.0)).contains(&(Cause::RemoteHostStall, 202)));
     let at_its_rate = (430..450).fold(probed, |talk, n| {
         let at = 320.0 + f64::from(n);
         answer(talk, at, n, at - 10.0)
     });
-    assert_eq!(gaps(&burst(at_its_rate, 769.2, 450)).last().map(|gap| gap.0), Some(Cause::HostOrPath));
+    let at_its_rate = stands_twice_more(burst(at_its_rate, 769.2, 450), 470, 790.0);
+    assert!(!causes(&at_its_rate).contains(&Cause::RemoteHostStall));
 }
 
 #[test]
@@ -188,20 +235,20 @@ fn so_are_part_of_them_if_that_is_more_than_the_path_carries() {
     // First the acknowledgement that was delayed when it stopped, a tick later, all at once, one for the rest.
     let probed = running().client(498.0, segment(399));
     let delayed = answer(probed, 650.0, 430, 639.0);
-    let talk = burst(answer(delayed, 660.0, 449, 649.0), 660.2, 450);
-    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::RemoteHostStall; 2]);
+    let talk = stands_twice_more(burst(answer(delayed, 660.0, 449, 649.0), 660.2, 450), 470, 681.0);
+    assert_eq!(causes(&talk)[..2], [Cause::RemoteHostStall; 2]);
     // A little now and a little then is what the path carries meanwhile.
     let probed = running().client(498.0, segment(399));
     let late = (0..4).fold(probed, |talk, n| {
         let at = 650.0 + f64::from(n) * 6.0;
         answer(talk, at, 434 + n * 5, at - 10.0)
     });
-    let talk = burst(late, 668.2, 450);
-    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::HostOrPath; 2]);
+    let talk = stands_twice_more(burst(late, 668.2, 450), 470, 689.0);
+    assert_eq!(causes(&talk)[..2], [Cause::HostOrPath; 2]);
     let probed = running().client(498.0, segment(399));
     let delayed = answer(probed, 650.0, 430, 639.0);
-    let talk = burst(answer(delayed, 651.0, 445, 640.0), 651.2, 450);
-    assert_eq!(gaps(&talk).iter().map(|gap| gap.0).collect::<Vec<_>>()[..2], [Cause::RemoteHostStall; 2]);
+    let talk = stands_twice_more(burst(answer(delayed, 651.0, 445, 640.0), 651.2, 450), 470, 672.0);
+    assert_eq!(causes(&talk)[..2], [Cause::RemoteHostStall; 2]);
 }
 
 /// Segment 430 was lost: what follows it is acknowledged selectively until 446 ms, and 447 repeats it.
@@ -227,10 +274,10 @@ fn in_loss_recovery_what_is_acknowledged_selectively_is_acknowledged() {
             talk.server(time, said.tsecr(1_000_429))
         });
         let end = at + 33.0 * apart;
-        burst(reported, end + 0.1, 480)
+        stands_twice_more(burst(reported, end + 0.1, 480), 500, end + 21.0)
     };
-    assert_eq!(gaps(&silent_until(670.0, 0.02)), [(Cause::RemoteHostStall, 203)]);
-    assert_ne!(gaps(&silent_until(670.0, 1.0)).last().map(|gap| gap.0), Some(Cause::RemoteHostStall));
+    assert_eq!(gaps(&silent_until(670.0, 0.02))[0], (Cause::RemoteHostStall, 203));
+    assert_ne!(gaps(&silent_until(670.0, 1.0))[0].0, Cause::RemoteHostStall);
 }
 
 #[test]
@@ -243,7 +290,7 @@ fn in_loss_recovery_only_what_a_timeout_sent_tells_whether_it_was_answered() {
             let said = ack(acknowledged).sack(381_000, (i64::from(n) - 49) * 1000);
             talk.server(time, said.tsval(2_000_000 + (time - 10.0) as u32).tsecr(echoed))
         });
-        gaps(&burst(all_at_once, 800.8, 480))[0]
+        gaps(&stands_twice_more(burst(all_at_once, 800.8, 480), 500, 822.0))[0]
     };
     assert_eq!(answered(380_000, 1_000_429), (Cause::RemoteHostStall, 223));
     assert_eq!(answered(381_000, 1_000_690), (Cause::Timeout, 223));
@@ -269,7 +316,8 @@ fn new_acknowledgements_at_the_paths_own_rate_could_be_either() {
         let at = 650.0 + f64::from(n - 430);
         answer(talk, at, n, at - 10.0)
     });
-    assert_eq!(gaps(&burst(late, 670.2, 450)).iter().map(|gap| gap.0).collect::<Vec<_>>(), [Cause::HostOrPath; 2]);
+    let talk = stands_twice_more(burst(late, 670.2, 450), 470, 691.0);
+    assert!(!causes(&talk).contains(&Cause::RemoteHostStall));
 }
 
 #[test]
@@ -395,7 +443,8 @@ fn an_acknowledgement_that_a_host_had_made_when_it_stopped_is_no_sign_of_a_path_
     let probed = || running().client(498.0, segment(400));
     let woke =
         |second: f64, made: f64| burst(answer(answer(probed(), 650.0, 431, 441.0), second, 449, made), 656.2, 451);
-    assert_eq!(gaps(&woke(656.0, 645.0)), [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 158)]);
+    let often = stands_twice_more(woke(656.0, 645.0), 471, 677.0);
+    assert_eq!(gaps(&often)[..2], [(Cause::RemoteHostStall, 49), (Cause::RemoteHostStall, 158)]);
     // Two that are old, and then new ones, were held on the way.
     let two = answer(answer(answer(probed(), 650.0, 431, 441.0), 650.1, 433, 443.0), 656.0, 449, 645.0);
     assert_eq!(gaps(&burst(two, 656.2, 451)), [(Cause::PathHold, 49), (Cause::PathHold, 158)]);
@@ -420,14 +469,16 @@ fn a_probe_waits_no_longer_than_the_timeout_of_the_oldest_segment() {
     // That was sent 169 ms before the last: of 370 ms about 200 are left, of the probe's own time 340.
     let probed = running_far().client(1203.0, segment(950));
     let all_at_once = answer(probed.clone(), 1450.0, 999, 1440.0);
-    assert_eq!(gaps(&burst(all_at_once, 1450.2, 1001)), [(Cause::RemoteHostStall, 204), (Cause::RemoteHostStall, 247)]);
+    let often = stands_twice_more(burst(all_at_once, 1450.2, 1001), 1021, 1471.0);
+    assert_eq!(gaps(&often)[..2], [(Cause::RemoteHostStall, 204), (Cause::RemoteHostStall, 247)]);
     // It shows that this host ran: old acknowledgements were held on the way.
     let held = (830..1000)
         .fold(probed, |talk, n| answer(talk, 1450.0 + f64::from(n - 830) * 0.005, n, f64::from(n + LONG_RTTS.1 - 10)));
     assert_eq!(gaps(&burst(held, 1451.2, 1001)), [(Cause::PathHold, 204), (Cause::PathHold, 248)]);
     // Long before that, a single segment is no probe.
     let early = answer(running_far().client(1120.0, segment(950)), 1180.0, 999, 1170.0);
-    assert_ne!(gaps(&burst(early, 1180.2, 1001))[0].0, Cause::RemoteHostStall);
+    let early = stands_twice_more(burst(early, 1180.2, 1001), 1021, 1201.0);
+    assert_ne!(gaps(&early)[0].0, Cause::RemoteHostStall);
 }
 
 #[test]

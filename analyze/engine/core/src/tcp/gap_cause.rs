@@ -81,6 +81,26 @@ impl Cause {
     }
 }
 
+/// The hosts of a direction's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// It sends the data.
+    Sender,
+    /// It receives it.
+    Receiver,
+}
+
+/// Which host it was if the path was not, of [`Cause::HostOrPath`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Suspicion {
+    /// Whose host.
+    pub host: Host,
+    /// What its stall is called where the capture was made.
+    pub stall: Cause,
+    /// The silence was longer than the time of a probe.
+    pub past_probe: bool,
+}
+
 /// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
 /// frame with it.
 const BULK_BYTES: u64 = 65_536;
@@ -113,6 +133,23 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         late_data,
     ];
     RULES.iter().find_map(|rule| rule(evidence)).unwrap_or((Cause::Unknown, 0.2))
+}
+
+/// Whom a gap that a host or the path has made speaks against: what waited did so before the host that was to take it in.
+pub fn suspicion(evidence: &GapEvidence) -> Option<Suspicion> {
+    let past_probe = evidence.outlasts_two_round_trips();
+    let local = |host| Some(Suspicion { host, stall: Cause::LocalHostStall, past_probe });
+    let remote = |host| Some(Suspicion { host, stall: Cause::RemoteHostStall, past_probe });
+    match evidence.place {
+        Place::Receiver if evidence.data_was_held() => local(Host::Receiver),
+        Place::Receiver if evidence.echo_is_stale() == Some(true) => remote(Host::Sender),
+        Place::Sender => match evidence.answer?.was_held()? {
+            true => local(Host::Sender),
+            false if evidence.answer?.after_delayed || evidence.answer?.echoes_unseen => None,
+            false => remote(Host::Receiver),
+        },
+        _ => None,
+    }
 }
 
 fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
@@ -153,8 +190,8 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         return Some((Cause::HostOrPath, 0.6));
     }
     // A shorter one no timer of either side would have shown.
-    let past_probe = evidence.round_trip_ns.is_some_and(|round_trip| evidence.silence_ns > 2 * round_trip);
-    Some(match (evidence.owes_acknowledgement(), evidence.data_beyond_path && past_probe) {
+    let beyond_path = evidence.data_beyond_path && evidence.outlasts_two_round_trips();
+    Some(match (evidence.owes_acknowledgement(), beyond_path) {
         _ if evidence.receiver_ran_meanwhile() => (Cause::PathHold, 0.8),
         (true, true) => (Cause::LocalHostStall, 0.9),
         // Only if new data waited: a host that sleeps beside the capture owes an answer, too. At the end of a transfer that may be

@@ -288,6 +288,13 @@ impl GapEvidence {
         self.round_trip_ns.is_some_and(|round_trip| self.silence_ns > self.probe_after_ns(round_trip))
     }
 
+    /// The silence lasted longer than two round trips, the least time of a probe: the sender's by its own clock, which
+    /// what was still under way when it stopped does not make shorter.
+    pub(super) fn outlasts_two_round_trips(&self) -> bool {
+        let senders_ns = self.sender_clock_ns.filter(|_| !self.beside_sender()).unwrap_or(0);
+        self.round_trip_ns.is_some_and(|round_trip| self.silence_ns.max(senders_ns) > 2 * round_trip)
+    }
+
     /// How long a segment takes at the usual rate: the kernel measures its round trip from the first segment that an
     /// acknowledgement covers, we from the last.
     fn segment_time_ns(&self) -> i64 {

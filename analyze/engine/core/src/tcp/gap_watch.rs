@@ -24,7 +24,7 @@ use super::gap_backlog::{Path, rate_at_receiver};
 use super::gap_cause::cause;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
-use super::gap_unsettled::{Settled, Unsettled};
+use super::gap_unsettled::{Settled, Told, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live};
 use super::loss::Trigger;
@@ -97,13 +97,12 @@ pub struct GapWatch {
     /// Highest position sent by then.
     last_gap_max: u64,
     similar: u32,
-    /// Gaps to which what the path does may give another cause, once that is known.
+    /// Gaps to which the rest of the connection may give another cause.
     pub(super) unsettled: Vec<Unsettled>,
     /// The time that it moved from one factor to another.
     pub(super) settled: Vec<Settled>,
-    /// How often the path was seen to hold packets, and how many stalls only their rate tells.
-    pub(super) path_holds: u64,
-    pub(super) stalls_by_rate: u64,
+    /// What all gaps told.
+    pub(super) told: Told,
 }
 
 /// The shortest gap that is judged; `limit_ns` is the user's limit.
