@@ -453,6 +453,33 @@ fn beside_the_receiver_a_sender_in_recovery_that_lets_its_timeout_pass_stood_sti
     assert_ne!(gaps(&goes_on(509.0, 450))[0].0, Cause::RemoteHostStall);
 }
 
+/// Segment `n` is lost, nineteen after it are acknowledged selectively; `pause` milliseconds later comes one that echoes what the
+/// receiver sent `heard` milliseconds after the loss.
+fn lost_and_went_on(talk: Talk, n: i32, shift: f64, pause: f64, heard: f64) -> Talk {
+    let hole = (i64::from(n) - 50) * 1000;
+    let sent = |n: i32, at: f64, echo: f64| {
+        segment(i64::from(n) - 50).tsval(1_000_000 + at as u32 - 10).tsecr(2_000_000 + echo as u32)
+    };
+    let recovering = (n + 1..n + 20).fold(talk, |talk, each| {
+        let at = f64::from(each) + shift;
+        let selective = ack(hole).sack(hole + 1000, (i64::from(each) - 49) * 1000);
+        talk.client(at, sent(each, at, at - 20.0)).server(at + 0.05, selective)
+    });
+    let at = f64::from(n + 19) + shift + pause;
+    recovering.client(at, sent(n + 20, at, f64::from(n) + shift + heard))
+}
+
+#[test]
+fn beside_the_receiver_a_sender_that_has_not_heard_of_a_loss_for_two_round_trips_does_not_wait_for_acknowledgements() {
+    let cause = |pause: f64, heard: f64| causes(&lost_and_went_on(beside_receiver(), 450, 0.0, pause, heard));
+    assert_eq!(cause(60.0, 0.0), [Cause::HostOrPath]);
+    assert_eq!(cause(60.0, 2.0), [Cause::AckClock]);
+    assert_eq!(cause(36.0, 0.0), [Cause::AckClock]);
+    // It stood still before.
+    let stood = arriving(beside_receiver(), 450, 550, 200.0);
+    assert_eq!(causes(&lost_and_went_on(stood, 550, 200.0, 60.0, 0.0)), [Cause::RemoteHostStall; 2]);
+}
+
 #[test]
 fn beside_the_receiver_a_probe_later_than_due_that_ignores_all_acknowledgements_is_one_of_a_sender_that_stood_still() {
     let probed = |at: f64, heard: u32| {

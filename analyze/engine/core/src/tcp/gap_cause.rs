@@ -112,7 +112,7 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 18] = [
+    const RULES: [Rule; 19] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
@@ -126,6 +126,7 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         timer,
         window_full,
         ack_clock,
+        unaware_of_loss,
         loss_signs,
         idle_sender,
         habit,
@@ -345,6 +346,18 @@ fn ack_clock(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let round_trip = evidence.round_trip_ns?;
     (evidence.last_full && evidence.gap_ns <= round_trip + round_trip / 4 + 2 * JITTER_NS)
         .then_some((Cause::AckClock, 0.7))
+}
+
+/// Away from the sender: a loss is reported, of which it has not heard when it goes on, nor of anything else for longer than two
+/// round trips. That is no wait for acknowledgements: they were on the way, or there.
+fn unaware_of_loss(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let unaware = !evidence.beside_sender()
+        && evidence.recovering
+        && evidence.unaware
+        && evidence.ending == Ending::NewData
+        && evidence.echo_is_stale() == Some(true)
+        && evidence.outlasts_two_round_trips();
+    unaware.then_some((Cause::HostOrPath, 0.4))
 }
 
 fn loss_signs(evidence: &GapEvidence) -> Option<(Cause, f64)> {
