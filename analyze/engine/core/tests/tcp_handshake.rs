@@ -166,6 +166,46 @@ fn without_a_handshake_the_answers_tell_where_the_capture_stands() {
     assert!(vantage.confidence < with_handshake.confidence, "applications may delay answers");
 }
 
+/// Where a capture stands that begins with the tenth packet of a transfer of one way: full segments each millisecond, or after the
+/// pauses of an application. They are seen `to_server` milliseconds before they arrive; `to_client` ago the client sent them.
+fn vantage_of_one_way(to_client: f64, to_server: f64, application_ms: f64) -> Side {
+    let loop_ms = 2.0 * (to_client + to_server);
+    let mut packets: Vec<(f64, bool, i64, f64)> = Vec::new();
+    for n in 0..400_i64 {
+        let sent = 100.0 + n as f64 + (n / 10) as f64 * application_ms;
+        packets.push((sent + to_client, true, n, sent));
+        packets.push((sent + loop_ms - to_client, false, n, sent + to_client + to_server));
+    }
+    packets.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let heard = |sent: f64| {
+        let made = packets.iter().filter(|packet| !packet.1 && packet.0 + to_client <= sent).map(|packet| packet.3);
+        made.fold(0.0, f64::max)
+    };
+    let talk = packets.iter().fold(Talk::new().with_timestamps(), |talk, &(time, data_packet, n, made)| {
+        if data_packet {
+            talk.client(time, data(n * 1000, 1000).tsval(1_000_000 + made as u32).tsecr(2_000_000 + heard(made) as u32))
+        } else {
+            talk.server(time, ack((n + 1) * 1000).tsval(2_000_000 + made as u32).tsecr(1_000_000 + made as u32))
+        }
+    });
+    talk.starting_at(10).summary().vantage.side
+}
+
+#[test]
+fn without_a_handshake_echoes_tell_where_the_capture_of_data_of_one_way_stands() {
+    assert_eq!(vantage_of_one_way(0.02, 20.0, 0.0), Side::Client);
+    assert_eq!(vantage_of_one_way(20.0, 0.02, 0.0), Side::Server);
+    assert_eq!(vantage_of_one_way(10.0, 10.0, 0.0), Side::Middle);
+}
+
+#[test]
+fn an_application_that_pauses_is_no_long_way_to_its_host() {
+    for pause_ms in [30.0, 60.0, 200.0] {
+        let side = vantage_of_one_way(0.02, 20.0, pause_ms);
+        assert!(matches!(side, Side::Client | Side::Unknown), "{pause_ms} ms: {side:?}");
+    }
+}
+
 #[test]
 fn without_any_answer_only_an_initial_ttl_tells() {
     let talk = |client: u8, server: u8| {

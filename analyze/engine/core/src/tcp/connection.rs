@@ -6,12 +6,13 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
+use super::echo_loop::EchoLoops;
 use super::half::{Half, Live};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
-use super::vantage::BESIDE_SHARE;
+use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::TlsTracker;
@@ -67,6 +68,8 @@ pub struct Connection {
     pub dns: Option<Box<DnsStreams>>,
     /// Shortest round trip between the capture point and client, server.
     pub loops_ns: [Option<i64>; 2],
+    /// Where the handshake was not captured: what echoes tell of them, until that is known.
+    pub(super) echo_loops: Option<Box<EchoLoops>>,
     /// The capture point is beside client, server; follows from the loops.
     pub(super) beside: [bool; 2],
     /// Shifts of the windows that client, server advertise; follow from the offers.
@@ -132,6 +135,8 @@ impl Connection {
             tls_settled: false,
             dns: None,
             loops_ns: [None; 2],
+            echo_loops: (!packet.has(tcp_flags::SYN) && packet.options & option_bits::TIMESTAMPS != 0)
+                .then(Box::default),
             beside: [false; 2],
             shifts: [None; 2],
             sack: false,
@@ -193,7 +198,12 @@ impl Connection {
     #[inline]
     pub fn is_steady(&self) -> bool {
         let opened = self.handshake.complete || !self.halves[1].offer.seen;
-        opened && self.first_fin_ns.is_none() && self.reset.is_none() && self.over_since.is_none() && !self.detailed
+        opened
+            && self.first_fin_ns.is_none()
+            && self.reset.is_none()
+            && self.over_since.is_none()
+            && !self.detailed
+            && self.echo_loops.is_none()
     }
 
     /// Takes a packet without SYN, FIN and RST while the connection [`Self::is_steady`]. The two kinds that bulk transfers
@@ -308,6 +318,9 @@ impl Connection {
         }
         if self.is_copy(packet, bytes, side) {
             return;
+        }
+        if self.echo_loops.is_some() {
+            self.seek_loops(packet, side);
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
         let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
@@ -549,7 +562,9 @@ impl Connection {
     fn is_beside(&self, side: usize) -> bool {
         match (self.loops_ns[side], self.loops_ns[1 - side]) {
             (Some(near), Some(far)) => {
-                near < far && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64
+                (near <= LONGEST_BESIDE_NS || self.handshake.complete)
+                    && near < far
+                    && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64
             }
             _ => false,
         }

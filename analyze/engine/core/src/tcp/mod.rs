@@ -20,6 +20,7 @@ pub mod arrival;
 pub mod capture_faults;
 pub mod connection;
 pub mod duplicates;
+mod echo_loop;
 mod ending;
 mod gap_answer;
 mod gap_backlog;

@@ -28,6 +28,7 @@ impl Connection {
             return;
         }
         self.handshake.completed(packet);
+        self.echo_loops = None;
         let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
         for (side, measured) in loops.into_iter().enumerate() {
             if let Some(loop_ns) = measured {

@@ -53,6 +53,9 @@ pub struct Clues {
 
 /// Share of the round trip up to which the capture is taken to be beside a host.
 pub const BESIDE_SHARE: f64 = 0.15;
+/// A host beside the capture answers some packet sooner than this. Without a handshake, a queue on the other side may make an answer
+/// seem near that comes from farther.
+pub const LONGEST_BESIDE_NS: i64 = 1_000_000;
 /// Host processing alone makes loops of this length: shorter round trips tell nothing.
 const SHORTEST_TELLING_NS: i64 = 150_000;
 
@@ -80,6 +83,9 @@ impl Clues {
             share if share >= 1.0 - border => Side::Server,
             _ => Side::Middle,
         };
+        if side != Side::Middle && !self.from_handshake && client.min(server) > LONGEST_BESIDE_NS {
+            return Vantage { side: Side::Unknown, confidence: 0.0 };
+        }
         let sharpness = if side == Side::Middle { 0.8 } else { 1.0 - share.min(1.0 - share) };
         Vantage { side, confidence: base * sharpness }
     }
@@ -115,6 +121,14 @@ mod tests {
         assert_eq!(handshake(60_000, 40_000_000).side, Side::Client);
         assert_eq!(handshake(40_000_000, 60_000).side, Side::Server);
         assert_eq!(handshake(20_000_000, 20_000_000).side, Side::Middle);
+    }
+
+    #[test]
+    fn without_a_handshake_an_answer_must_be_near_itself() {
+        let answers =
+            |near_ns| Clues { loops_ns: [Some(40_000_000), Some(near_ns)], ..Clues::default() }.vantage().side;
+        assert_eq!((answers(900_000), answers(3_000_000)), (Side::Server, Side::Unknown));
+        assert_eq!(handshake(40_000_000, 3_000_000).side, Side::Server);
     }
 
     #[test]
