@@ -351,6 +351,30 @@ fn acknowledgements_go_on_and_the_last_segment_ends_a_write_then_the_sender_had_
     assert_eq!(gaps(&talk), [(Cause::SenderApplication, 450)]);
 }
 
+/// Three full segments each forty milliseconds, acknowledged after ninety; every fourth time with a short one.
+fn pieces() -> Talk {
+    let full = i64::from(FULL) - 12; // without the timestamps
+    let start = |number: i64| 3 * full * number + 400 * (number + 3).div_euclid(4);
+    (0..12).fold(Talk::seen_at_client(90.0).with_timestamps(), |talk, number| {
+        let at = 100.0 + 40.0 * number as f64;
+        let talk = talk.each(0..3, |talk, n| {
+            let segment = data(start(number) + full * n, full as u32);
+            talk.client(at + 0.1 * n as f64, Segment { flags: segment.flags & !8, ..segment })
+        });
+        let tail = data(start(number) + 3 * full, 400);
+        let talk = if number % 4 == 0 { talk.client(at + 0.3, tail) } else { talk };
+        if number < 2 { talk } else { talk.server(at + 10.0, ack(start(number - 1))) }
+    })
+}
+
+#[test]
+fn while_a_short_segment_is_not_acknowledged_the_end_of_the_next_piece_may_wait() {
+    let causes = causes(&pieces());
+    // Once it is, what was left would go out.
+    let expected = [Cause::SenderApplication, Cause::SenderApplication, Cause::HostOrPath, Cause::HostOrPath];
+    assert_eq!(causes[..8], [expected, expected].concat());
+}
+
 #[test]
 fn a_closed_window_that_an_update_opens_is_the_receivers() {
     let closed = (430..450).fold(running(), |talk, n| {

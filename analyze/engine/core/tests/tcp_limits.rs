@@ -9,7 +9,7 @@ use playbook::*;
 use vmtrace_core::tcp::limits::Factor;
 use vmtrace_core::tcp::limits::known::KnownRound;
 use vmtrace_core::tcp::limits::round::Round;
-use vmtrace_core::tcp::limits::rules::{Background, is_bottleneck_limited};
+use vmtrace_core::tcp::limits::rules::{Background, is_application_limited, is_bottleneck_limited};
 use vmtrace_core::tcp::summary::ConnectionSummary;
 
 const SEGMENT: u32 = FULL;
@@ -533,6 +533,30 @@ fn an_application_that_writes_pieces_is_the_limit() {
         assert!(transfer.share(Factor::Application) > 0.9, "{}", transfer.share(Factor::Application));
         assert_eq!(transfer.verdict().0, Factor::Application);
     }
+}
+
+/// Pieces of a third of a round each, of which some end with a full segment, or wait for the next one.
+fn rounds_of_pieces(longest_gap_ms: u64) -> Vec<KnownRound> {
+    let round = |number: i64| Round {
+        start_ns: number * 68_000_000,
+        end_ns: (number + 1) * 68_000_000,
+        delivered_bytes: 28_000,
+        mean_flight: 25_000.0,
+        max_flight: 35_000,
+        longest_gap_ns: longest_gap_ms * 1_000_000,
+        data_packets: 20,
+        short_packets: u32::from(number % 4 != 0),
+        segment_size: 1428,
+        ..Round::default()
+    };
+    (0..24).map(|number| KnownRound::from(round(number))).collect()
+}
+
+#[test]
+fn between_rounds_with_the_end_of_a_piece_one_that_pauses_is_the_applications_too() {
+    let background = Background { min_rtt_ns: Some(68_000_000), no_loss_yet: true };
+    assert!((8..16).all(|index| is_application_limited(&rounds_of_pieces(23), index, &background)));
+    assert!(!is_application_limited(&rounds_of_pieces(4), 12, &background));
 }
 
 #[test]

@@ -106,6 +106,14 @@ fn a_rate_that_lasts_less_than_ten_round_trips_is_none() {
 }
 
 #[test]
+fn a_rate_that_lasts_eleven_round_trips_is_one_though_its_own_queue_doubles_them() {
+    let mut series = transfer(&[Part(0.57, 60.0, 115.0), Part(3.0, 12.0, 300.0)]);
+    series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = bin.receiver_loop_us.max(50_000));
+    let bucket = find(&series, &[], &Terms { min_rtt_ns: Some(50e6), ..TERMS }).unwrap();
+    assert!(close_to(bucket.rate_before_bps, 60e6, 0.01) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
+}
+
+#[test]
 fn bins_that_something_else_limits_are_left_out() {
     let mut series = transfer(&SHAPED);
     let mut usable = vec![1.0; series.bins.len()];

@@ -186,7 +186,8 @@ impl Half {
         };
         let live = Live::of(&mut self.live);
         live.segment_size = segment_size;
-        live.short_packets += u32::from(is_short(packet.payload_length, segment_size));
+        let is_short = is_short(packet.payload_length, segment_size);
+        live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             if end < self.max && start <= self.una && !recovering {
                 live.note_unseen_tail(&placed, self.max);
@@ -198,7 +199,7 @@ impl Half {
             }
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
-        live.last_data.set(packet, self.max);
+        live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);

@@ -373,6 +373,8 @@ fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
         (true, true) if !evidence.beside_sender() => None,
         (true, true) if evidence.answers_inside > 0 && drained => Some((Cause::SenderApplication, 0.8)),
         (true, true) => Some((Cause::SenderApplication, 0.5)),
+        // What is left of the last piece is less than a segment, and waits for the end of the one before to be acknowledged.
+        (true, false) if evidence.tail_may_wait() => Some((Cause::SenderApplication, 0.5)),
         // It went on answering acknowledgements with nothing: it ran.
         (true, false) => {
             (drained && evidence.answers_inside >= BACKLOG_PACKETS).then_some((Cause::SenderApplication, 0.6))

@@ -112,6 +112,9 @@ pub struct GapEvidence {
     pub last_full: bool,
     /// See above.
     pub last_push: bool,
+    /// A segment that was sent short is not acknowledged: the next short one waits for that (Nagle; RFC 9293 section 3.7.4, in
+    /// Minshall's form, Linux `tcp_minshall_check`).
+    pub short_outstanding: bool,
     /// Time in the gap for which the receiver's window left no room.
     pub window_full_ns: i64,
     /// The sender's round trip and its deviation, as well as they are known from here.
@@ -238,6 +241,11 @@ impl GapEvidence {
     /// The sender had sent ten full segments without a pause: it was in the middle of something.
     pub(super) fn is_in_a_flow(&self) -> bool {
         self.last_full && self.bytes_since_gap >= FLOW_SEGMENTS * self.segment_bytes
+    }
+
+    /// Beside the sender: the end of what was written may wait, so that its PSH has not passed.
+    pub(super) fn tail_may_wait(&self) -> bool {
+        self.beside_sender() && self.short_outstanding && self.ending == Ending::NewData
     }
 
     pub(super) fn two_segments_outstanding(&self) -> bool {

@@ -52,13 +52,16 @@ pub struct LastData {
     flags: u16,
     /// Position after the highest data seen.
     max: u64,
+    /// Position after the last segment that was sent short (Linux `snd_sml`).
+    short_end: u64,
 }
 
 impl LastData {
-    /// Takes a data packet.
+    /// Takes a data packet; `short_end` is where it ends if its last segment is short.
     #[inline(always)]
-    pub fn set(&mut self, packet: &Packet, max: u64) {
-        *self = Self { length: packet.payload_length, flags: packet.flags, max };
+    pub fn set(&mut self, packet: &Packet, max: u64, short_end: Option<u64>) {
+        let short_end = short_end.unwrap_or(self.short_end);
+        *self = Self { length: packet.payload_length, flags: packet.flags, max, short_end };
     }
 }
 
@@ -307,6 +310,7 @@ impl Connection {
             unaware,
             last_full: u64::from(last.length) >= full.max(1) && !(ends_short && segments_are_known),
             last_push: last.flags & tcp_flags::PSH != 0,
+            short_outstanding: segments_are_known && last.short_end > una,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
             deviation_ns,

@@ -53,7 +53,7 @@ impl Half {
             live.peer_max_then = peer_max;
         }
         live.spacing.add(packet.time_ns, packet.frame);
-        live.last_data.set(packet, end);
+        live.last_data.set(packet, end, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {

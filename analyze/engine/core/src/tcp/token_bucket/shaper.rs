@@ -112,10 +112,13 @@ fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize, most_va
     let rtt: Vec<f64> = stretch.rtt_ns.get(start..end)?.iter().flatten().copied().collect();
     let by_rtt = (median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize;
     let by_length = ((end - start) / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
-    let window = shortest.max(by_length).max(by_rtt.min((end - start) / FEWEST_WINDOWS));
+    let least = shortest.max(by_length).max(by_rtt.min((end - start) / FEWEST_WINDOWS));
+    // They share it without a rest: a plateau that lasts just long enough must not seem shorter.
+    let window = (end - start) / ((end - start) / least.max(1)).max(1);
     let windows = stretch.windows(start, end, window);
     let variation = variation(&windows)?;
-    let lasts = stretch.round_trips(windows.len() * window) >= LEAST_ROUND_TRIPS && windows.len() >= FEWEST_WINDOWS;
+    let usable_bins = (end - start) * windows.len() / ((end - start) / window.max(1)).max(1);
+    let lasts = stretch.round_trips(usable_bins) >= LEAST_ROUND_TRIPS && windows.len() >= FEWEST_WINDOWS;
     let rate = median(&windows)?;
     let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
     (lasts && variation < most_variation && mostly_there >= windows.len() * 9).then_some(Plateau {
