@@ -122,7 +122,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "build/accuracy", help="folder of the runs")
     parser.add_argument("--no-runs", action="store_true", help="judge only what is there (all but numbers)")
     parser.add_argument("--keep", action="store_true", help="judge good runs that are there already, run the others")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.names if name not in SCENARIOS]:
+        parser.error(f"no such scenario: {', '.join(unknown)}; `vmtrace lab scenario --list` has them all")
+    return arguments
 
 
 def _rows(arguments: argparse.Namespace) -> tuple[list[Row], list[str]]:

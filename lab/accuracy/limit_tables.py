@@ -23,7 +23,7 @@ TRIGGERS_STORY = (
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A transfer's token bucket (none if there was none) and what was told of one, by place."""
+    """A transfer's token bucket, its burst what passed (none if there was none), and what was told of one, by place."""
 
     name: str
     true: TokenBucket | None
@@ -34,7 +34,7 @@ def buckets(found: Iterable[Bucket]) -> list[str]:
     """A line for each bucket: how far the told rate and burst are from the true ones; and those told of none."""
     rows = list(found)
     places = list(rows[0].told) if rows else []
-    lines = [f"| bucket | rate, Mbit/s | burst, kB | {' | '.join(f'at the {place}' for place in places)} |"]
+    lines = [f"| bucket | rate, Mbit/s | burst that passed, kB | {' | '.join(f'at the {place}' for place in places)} |"]
     lines.append(f"|---|---:|---:|{'---:|' * len(places)}")
     for row in rows:
         if row.true is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.accuracy.gap_truth import Event
 from lab.fate_log import FLAG_SYN, PacketFate
@@ -192,6 +192,21 @@ def _bucket_at_work(rows: Iterable[PacketFate], bucket: TokenBucket) -> list[tup
             begins_ns = max(tokens_ns - row.ip_bytes / rate, served[-1][1] if served else 0)
             served.append((round(begins_ns), round(tokens_ns)))
     return served
+
+
+def bucket_seen_behind_it(witnesses: Witnesses) -> TokenBucket | None:
+    """The path's bucket with the burst that passed the whole path; none without a bucket.
+
+    What the bottleneck behind it dropped before it ran empty had taken its tokens, and no capture can tell.
+    """
+    bucket = witnesses.path.token_bucket
+    if bucket is None:
+        return None
+    rows = [row for row in witnesses.data if row.fate != "duplicate"]
+    served = _bucket_at_work(rows, bucket)
+    empty_ns = served[0][0] if served else max((row.time_in_ns for row in rows), default=0)
+    dropped = sum(row.ip_bytes for row in rows if row.fate == "lost_queue" and row.time_in_ns <= empty_ns)
+    return replace(bucket, burst_bytes=bucket.burst_bytes - dropped)
 
 
 def _timer_waits(witnesses: Witnesses, sent: Sequence[PacketFate]) -> Iterator[tuple[int, int]]:

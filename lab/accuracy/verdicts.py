@@ -30,7 +30,7 @@ from lab.accuracy import (
 from lab.accuracy.gap_causes import analysis
 from lab.accuracy.gap_runs import Made
 from lab.accuracy.limit_score import TimeScore
-from lab.accuracy.limit_truth import Known, Witnesses
+from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it
 from lab.accuracy.verdict_runs import Labelled
 
 UNDETERMINED, NONE = "undetermined", "none"
@@ -227,7 +227,7 @@ def sections(measured: Measured) -> list[str]:
     found = [
         limit_tables.Bucket(
             one.labelled.name,
-            one.witnesses.path.token_bucket,
+            bucket_seen_behind_it(one.witnesses),
             {place: one.seen[place].bucket if place in one.seen else None for place in PLACES},
         )
         for one in measured.judged

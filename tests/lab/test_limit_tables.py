@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from lab.accuracy.__main__ import main
 from lab.accuracy.limit_tables import Bucket, Triggers, buckets, triggers
 from lab.impairments import TokenBucket
 
@@ -27,3 +30,13 @@ def test_causes_are_confused_transfer_by_transfer() -> None:
     assert "| timeout, by vmtrace | 2 | 8 | 0 | 0 |" in lines
     assert lines[-1] == "Right: vmtrace 98.0%, tshark 20.0%."
     assert triggers([]) == []
+
+
+def test_a_scenario_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["accuracy", "clean-cubic-rtt20", "policer-0"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "no such scenario: policer-0;" in capsys.readouterr().err

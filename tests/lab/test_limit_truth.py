@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from lab.accuracy.gap_truth import Event, Truth
-from lab.accuracy.limit_truth import Known, Witnesses, known
+from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it, known
 from lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
 from lab.impairments import Impairments, TokenBucket
 
@@ -113,3 +113,13 @@ def test_the_time_before_the_first_data_is_setup() -> None:
     opening = packet(-40, 0, flags=FLAG_SYN)
     found = known(Witnesses([sample(0), sample(500)], [opening, *data], answers, Impairments(), 0.02))
     assert found[0] == Known(-40 * MS, 0, ("setup",))
+
+
+def test_what_is_dropped_behind_a_full_bucket_has_taken_its_tokens() -> None:
+    # A segment each millisecond is 12 Mbit/s: at 8 Mbit/s each takes 500 bytes of the burst: 200 segments.
+    bucket = TokenBucket(8e6, 100_000, 300_000)
+    fates = {100: "lost_queue", 110: "lost_queue", 120: "lost_random", 400: "lost_queue"}
+    data = [packet(number, number * SEGMENT_BYTES, fates.get(number, "delivered")) for number in range(500)]
+    seen = bucket_seen_behind_it(Witnesses([], data, [], Impairments(token_bucket=bucket), 0.02))
+    assert seen == TokenBucket(8e6, 100_000 - 2 * IP_BYTES, 300_000)
+    assert bucket_seen_behind_it(Witnesses([], data, [], Impairments(), 0.02)) is None
