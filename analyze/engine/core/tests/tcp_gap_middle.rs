@@ -3,7 +3,7 @@
 
 mod playbook;
 
-use playbook::gaps::gaps;
+use playbook::gaps::{gaps, segment};
 use playbook::*;
 use vmtrace_core::tcp::gap_cause::Cause;
 
@@ -27,8 +27,7 @@ fn causes(talk: &Talk) -> Vec<Cause> {
 
 /// Segment `n` (from 50 on) at `at`, when the sender had heard what passed here at `heard`.
 fn passes(talk: Talk, n: i32, at: f64, heard: f64) -> Talk {
-    let data = data(i64::from(n - 50) * 1000, 1000);
-    let sent = Segment { flags: data.flags & !8, ..data };
+    let sent = segment(i64::from(n - 50));
     talk.client(at, sent.tsval(1_000_000 + (at - 5.0) as u32).tsecr(2_000_000 + heard as u32))
 }
 

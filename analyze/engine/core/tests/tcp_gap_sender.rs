@@ -358,8 +358,7 @@ fn pieces() -> Talk {
     (0..12).fold(Talk::seen_at_client(90.0).with_timestamps(), |talk, number| {
         let at = 100.0 + 40.0 * number as f64;
         let talk = talk.each(0..3, |talk, n| {
-            let segment = data(start(number) + full * n, full as u32);
-            talk.client(at + 0.1 * n as f64, Segment { flags: segment.flags & !8, ..segment })
+            talk.client(at + 0.1 * n as f64, data(start(number) + full * n, full as u32).without_push())
         });
         let tail = data(start(number) + 3 * full, 400);
         let talk = if number % 4 == 0 { talk.client(at + 0.3, tail) } else { talk };

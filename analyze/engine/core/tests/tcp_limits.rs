@@ -7,9 +7,6 @@ use std::collections::VecDeque;
 
 use playbook::*;
 use vmtrace_core::tcp::limits::Factor;
-use vmtrace_core::tcp::limits::known::KnownRound;
-use vmtrace_core::tcp::limits::round::Round;
-use vmtrace_core::tcp::limits::rules::{Background, is_application_limited, is_bottleneck_limited};
 use vmtrace_core::tcp::summary::ConnectionSummary;
 
 const SEGMENT: u32 = FULL;
@@ -360,70 +357,6 @@ fn a_probe_that_only_lengthens_the_round_trip_shows_the_path_wherever_the_captur
     }
 }
 
-/// Rounds away from the sender without timestamps: a buffer of 500 kB that is filled in bursts, with silences of 85 ms that lie in
-/// two rounds of three; or the same flights and rates where data comes all the time.
-fn rounds_of_bursts(silence_ms: u64) -> Vec<KnownRound> {
-    let kinds =
-        [(160, 520_000, 300_000.0, silence_ms), (72, 450_000, 225_000.0, silence_ms), (93, 520_000, 370_000.0, 1)];
-    let mut start_ns = 0;
-    (0..24)
-        .map(|number| {
-            let (duration_ms, max_flight, mean_flight, gap_ms) = kinds[number % 3];
-            let end_ns = start_ns + duration_ms * 1_000_000;
-            let delivered_bytes = duration_ms as u64 * 3300;
-            let longest_gap_ns = gap_ms.min(duration_ms as u64) * 1_000_000;
-            let data_packets = (delivered_bytes / 1460) as u32;
-            let round = Round {
-                start_ns,
-                end_ns,
-                delivered_bytes,
-                mean_flight,
-                max_flight,
-                longest_gap_ns,
-                data_packets,
-                segment_size: 1460,
-                ..Round::default()
-            };
-            start_ns = end_ns;
-            round.into()
-        })
-        .collect()
-}
-
-#[test]
-fn where_data_comes_with_pauses_no_flight_that_varies_makes_it_a_full_path() {
-    let background = Background { min_rtt_ns: Some(90_000_000), no_loss_yet: true };
-    assert!(!is_bottleneck_limited(&rounds_of_bursts(85), 12, &background));
-    assert!(is_bottleneck_limited(&rounds_of_bursts(2), 12, &background));
-}
-
-/// At the receiver: bursts behind other traffic, each round trip twice the shortest.
-fn rounds_behind_others() -> Vec<KnownRound> {
-    let round = |number: i64| Round {
-        start_ns: number * 60_000_000,
-        end_ns: (number + 1) * 60_000_000,
-        delivered_bytes: 50_000,
-        max_flight: 52_000,
-        mean_flight: 50_000.0,
-        rtt_ns: Some(61_000_000),
-        least_rtt_ns: Some(60_000_000),
-        longest_gap_ns: 40_000_000,
-        data_packets: 35,
-        segment_size: 1448,
-        ..Round::default()
-    };
-    (0..24).map(|number| round(number).into()).collect()
-}
-
-#[test]
-fn a_queue_that_stands_shows_a_path_that_others_fill_between_the_bursts_of_a_sender_that_has_lost_packets() {
-    let among = |no_loss_yet| Background { min_rtt_ns: Some(30_000_000), no_loss_yet };
-    assert!(is_bottleneck_limited(&rounds_behind_others(), 12, &among(false)));
-    assert!(!is_bottleneck_limited(&rounds_behind_others(), 12, &among(true)));
-    let without_queue = Background { min_rtt_ns: Some(58_000_000), no_loss_yet: false };
-    assert!(!is_bottleneck_limited(&rounds_behind_others(), 12, &without_queue));
-}
-
 #[test]
 fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_its_packets() {
     let transfer = Transfer { beside_sender: false, timestamps: false, ..path_limited() };
@@ -431,32 +364,6 @@ fn without_timestamps_a_full_path_shows_at_the_receiver_by_the_even_spacing_of_i
     assert_eq!(transfer.share(Factor::SendBuffer), 0.0);
     let (factor, confidence) = transfer.verdict();
     assert!(factor == Factor::BottleneckBandwidth && confidence <= 0.75, "{factor:?} {confidence}");
-}
-
-/// Rounds away from the sender without timestamps, 40 packets each in 20 ms, whose acknowledgements fall unevenly into them. In
-/// so many of five a packet comes 2 ms late.
-fn rounds_with_late_packets(of_five: usize) -> Vec<KnownRound> {
-    let round = |number: usize| Round {
-        start_ns: number as i64 * 20_000_000,
-        end_ns: (number as i64 + 1) * 20_000_000,
-        delivered_bytes: if number.is_multiple_of(2) { 56_000 } else { 60_000 },
-        mean_flight: 50_000.0,
-        max_flight: 58_000 + (number as u64 % 3) * 2000,
-        longest_gap_ns: if number % 5 < of_five { 2_500_000 } else { 600_000 },
-        data_packets: 40,
-        segment_size: 1460,
-        ..Round::default()
-    };
-    (0..24).map(round).map(KnownRound::from).collect()
-}
-
-#[test]
-fn without_timestamps_one_late_packet_is_no_pause_and_one_in_every_other_round_is() {
-    let background = Background { min_rtt_ns: Some(15_000_000), no_loss_yet: true };
-    for (of_five, full) in [(0, true), (1, true), (2, false), (5, false)] {
-        let rounds = rounds_with_late_packets(of_five);
-        assert_eq!(is_bottleneck_limited(&rounds, 12, &background), full, "{of_five} of five");
-    }
 }
 
 #[test]
@@ -533,30 +440,6 @@ fn an_application_that_writes_pieces_is_the_limit() {
         assert!(transfer.share(Factor::Application) > 0.9, "{}", transfer.share(Factor::Application));
         assert_eq!(transfer.verdict().0, Factor::Application);
     }
-}
-
-/// Pieces of a third of a round each, of which some end with a full segment, or wait for the next one.
-fn rounds_of_pieces(longest_gap_ms: u64) -> Vec<KnownRound> {
-    let round = |number: i64| Round {
-        start_ns: number * 68_000_000,
-        end_ns: (number + 1) * 68_000_000,
-        delivered_bytes: 28_000,
-        mean_flight: 25_000.0,
-        max_flight: 35_000,
-        longest_gap_ns: longest_gap_ms * 1_000_000,
-        data_packets: 20,
-        short_packets: u32::from(number % 4 != 0),
-        segment_size: 1428,
-        ..Round::default()
-    };
-    (0..24).map(|number| KnownRound::from(round(number))).collect()
-}
-
-#[test]
-fn between_rounds_with_the_end_of_a_piece_one_that_pauses_is_the_applications_too() {
-    let background = Background { min_rtt_ns: Some(68_000_000), no_loss_yet: true };
-    assert!((8..16).all(|index| is_application_limited(&rounds_of_pieces(23), index, &background)));
-    assert!(!is_application_limited(&rounds_of_pieces(4), 12, &background));
 }
 
 #[test]

@@ -30,8 +30,7 @@ pub const RTT: f64 = 20.0;
 
 /// The client's segment `n`, full and without PSH.
 pub fn segment(n: i64) -> Segment {
-    let data = data(n * 1000, 1000);
-    Segment { flags: data.flags & !8, ..data }
+    data(n * 1000, 1000).without_push()
 }
 
 /// Round trip while no queue stands, ms: it takes until 100 ms for one to stand before the path.

@@ -84,6 +84,11 @@ pub fn empty(start: i64) -> Segment {
 }
 
 impl Segment {
+    /// As in the middle of what was written.
+    pub fn without_push(self) -> Self {
+        Self { flags: self.flags & !PSH, ..self }
+    }
+
     pub fn acking(self, position: i64) -> Self {
         Self { acknowledges: Some(position), flags: self.flags | ACK, ..self }
     }
