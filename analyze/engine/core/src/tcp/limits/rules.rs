@@ -109,14 +109,15 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
     };
     let Some(round) = rounds.get(index) else { return false };
     let idle_most = round.idle_ns * 2 > round.duration_ns();
-    let beside = |other: Option<usize>| other.and_then(|other| rounds.get(other)).is_some_and(writes);
-    let again_and_again = || round.short_packets > 1 || beside(index.checked_sub(1)) || beside(Some(index + 1));
-    // The end of a piece may fill a segment, or wait for the next one (Nagle).
-    let between_pieces = || round.pauses() && beside(index.checked_sub(1)) && beside(Some(index + 1));
+    let beside =
+        || [index.checked_sub(1), Some(index + 1)].map(|at| at.and_then(|at| rounds.get(at)).is_some_and(writes));
+    let in_pieces = || match writes(round) {
+        true => round.short_packets > 1 || beside().contains(&true),
+        // The end of a piece may fill a segment, or wait for the next one (Nagle).
+        false => round.pauses() && beside() == [true, true],
+    };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
-    idle_most
-        || (!round.slow_start && if writes(round) { again_and_again() } else { between_pieces() })
-        || writes_and_waits(rounds, index, background)
+    idle_most || (!round.slow_start && in_pieces()) || writes_and_waits(rounds, index, background)
 }
 
 /// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away

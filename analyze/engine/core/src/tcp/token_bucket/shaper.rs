@@ -113,12 +113,12 @@ fn plateau(stretch: &Stretch, start: usize, end: usize, shortest: usize, most_va
     let by_rtt = (median(&rtt).unwrap_or(0.0) / stretch.bin_ns).ceil() as usize;
     let by_length = ((end - start) / WINDOW_SHARE).min((LONGEST_WINDOW_NS / stretch.bin_ns) as usize);
     let least = shortest.max(by_length).max(by_rtt.min((end - start) / FEWEST_WINDOWS));
-    // They share it without a rest: a plateau that lasts just long enough must not seem shorter.
-    let window = (end - start) / ((end - start) / least.max(1)).max(1);
-    let windows = stretch.windows(start, end, window);
+    // They share it all, or a plateau that lasts just long enough would seem shorter.
+    let count = ((end - start) / least.max(1)).max(1);
+    let windows = stretch.windows(start, end, (end - start) / count);
     let variation = variation(&windows)?;
-    let usable_bins = (end - start) * windows.len() / ((end - start) / window.max(1)).max(1);
-    let lasts = stretch.round_trips(usable_bins) >= LEAST_ROUND_TRIPS && windows.len() >= FEWEST_WINDOWS;
+    let lasts = stretch.round_trips((end - start) * windows.len() / count) >= LEAST_ROUND_TRIPS
+        && windows.len() >= FEWEST_WINDOWS;
     let rate = median(&windows)?;
     let mostly_there = windows.iter().filter(|&&one| (one / rate - 1.0).abs() < 3.0 * most_variation).count() * 10;
     (lasts && variation < most_variation && mostly_there >= windows.len() * 9).then_some(Plateau {
