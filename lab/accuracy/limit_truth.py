@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,11 @@ class Witnesses:
     always_more_to_send: bool = True
     bbr: bool = False
 
+    @property
+    def sent(self) -> list[PacketFate]:
+        """Of `data`, what the sender sent: without the copies that the path made."""
+        return [row for row in self.data if row.fate != "duplicate"]
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -54,7 +60,7 @@ class Known:
 
 def known(witnesses: Witnesses) -> list[Known]:
     """Intervals in time order, from the SYN to the last data sent. What no witness saw is left out."""
-    sent = [row for row in witnesses.data if row.payload_bytes and row.fate != "duplicate"]
+    sent = [row for row in witnesses.sent if row.payload_bytes]
     if not sent or len(witnesses.samples) < 2:
         return []
     first_ns, last_ns = sent[0].time_in_ns, max(row.time_in_ns for row in sent)
@@ -75,9 +81,8 @@ class _Judge:
         self._witnesses = witnesses
         self._waits = list(_timer_waits(witnesses, sent))
         rate_bps, bucket = witnesses.path.rate_bps, witnesses.path.token_bucket
-        rows = [row for row in witnesses.data if row.fate != "duplicate"]
-        self._link = _Server(_link_at_work(rows, rate_bps)) if rate_bps else None
-        self._bucket = _Server(_bucket_at_work(rows, bucket)) if bucket else None
+        self._link = _Server(_link_at_work(witnesses.sent, rate_bps)) if rate_bps else None
+        self._bucket = _Server(_bucket_at_work(witnesses.sent, bucket)) if bucket else None
         window_ns = max(round(2 * witnesses.round_trip_s * _NS), _SHORTEST_WINDOW_NS)
         self._half_window_ns = window_ns // 2
 
@@ -202,10 +207,9 @@ def bucket_seen_behind_it(witnesses: Witnesses) -> TokenBucket | None:
     bucket = witnesses.path.token_bucket
     if bucket is None:
         return None
-    rows = [row for row in witnesses.data if row.fate != "duplicate"]
-    served = _bucket_at_work(rows, bucket)
-    empty_ns = served[0][0] if served else max((row.time_in_ns for row in rows), default=0)
-    dropped = sum(row.ip_bytes for row in rows if row.fate == "lost_queue" and row.time_in_ns <= empty_ns)
+    served = _bucket_at_work(witnesses.sent, bucket)
+    empty_ns = served[0][0] if served else math.inf
+    dropped = sum(row.ip_bytes for row in witnesses.sent if row.fate == "lost_queue" and row.time_in_ns <= empty_ns)
     return replace(bucket, burst_bytes=bucket.burst_bytes - dropped)
 
 
