@@ -94,7 +94,7 @@ def _peers(capture: Capture, walker: Path, prefix_packets: int) -> Iterator[peer
         yield peers.walk(walker)
         yield from peers.others(prefix_packets)
     if capture.name == "full":
-        yield peers.read(walker)
+        yield from peers.readers(walker)
 
 
 def _row(capture: Capture, peer: peers.Peer, arguments: argparse.Namespace) -> Row | None:

@@ -10,6 +10,9 @@ use std::fs::File;
 use std::io::Read;
 
 const BUFFER_BYTES: usize = 1 << 20;
+/// Where a read puts its bytes: an allocation begins 16 bytes behind a page's start, and to there AMD's Zen copies
+/// page-aligned bytes at a third of the speed.
+const READ_AT: usize = 128;
 const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
 
@@ -28,10 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn read_only(mut file: File) -> std::io::Result<u64> {
-    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut buffer = vec![0; READ_AT + BUFFER_BYTES];
     let mut bytes = 0;
     loop {
-        match file.read(&mut buffer)? {
+        match file.read(&mut buffer[READ_AT..])? {
             0 => return Ok(bytes),
             count => bytes += count as u64,
         }
