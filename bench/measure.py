@@ -48,16 +48,6 @@ def cost_of(command: Sequence[str | Path], *, cpus: int | None = None, timeout_s
     return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def best_cost_of(command: Sequence[str | Path], *, repeat: int, cpus: int | None = None) -> Cost:
-    """The least of several runs, for each of the three by itself: what disturbs a run only ever adds."""
-    costs = [cost_of(command, cpus=cpus) for _ in range(repeat)]
-    return Cost(
-        wall_s=min(cost.wall_s for cost in costs),
-        cpu_s=min(cost.cpu_s for cost in costs),
-        peak_bytes=min(cost.peak_bytes for cost in costs),
-    )
-
-
 def _environment() -> dict[str, str]:
     """This one's, but that Python may keep the modules it compiles, as pip does when it installs them."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

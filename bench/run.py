@@ -11,8 +11,9 @@ from typing import Any
 
 from bench import captures, document, peers, results
 from bench.captures import Capture
-from bench.measure import Cost, ProgramError, best_cost_of, cost_of
+from bench.measure import Cost, cost_of
 from bench.results import Row
+from bench.trials import Trial, run_in_turns
 
 ROOT = Path(__file__).parent.parent
 # The captures on which all peers run; on the others only vmtrace, and what a promise compares it with.
@@ -47,7 +48,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small files, one run each: for CI")
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each quick program, the best counts (3)")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="runs of each quick program, in turns; the best counts (5)"
+    )
     parser.add_argument("--prefix", type=int, default=500_000, help="packets given to slow peers (500,000)")
     parser.add_argument("--only", action="append", choices=[r.name for r in captures.RECIPES], help="these captures")
     parser.add_argument("--binaries", type=Path, help="folder of the built examples bench_generate and bench_walk")
@@ -75,44 +78,43 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
             continue
         _say(f"{recipe.title}: making the capture")
         capture = captures.make(recipe, generator, folder, quick=arguments.quick)
-        for peer in _peers(capture, walker, arguments.prefix):
-            row = _row(capture, peer, arguments)
-            if row is not None:
-                rows.append(row)
+        trials = [trial for peer in _peers(capture, walker, arguments) if (trial := _trial(capture, peer, arguments))]
+        run_in_turns(trials, say=_say)
+        for trial in trials:
+            if trial.costs and trial.cpus is None:
+                rows.append(_row(capture, trial))
+            elif trial.costs:
+                single[capture.name] = trial.least
         cost_of(peers.vmtrace(out).call(capture.path))
         wrong += _check(capture, out)
-        if recipe.name in WITH_ONE_PROCESSOR:
-            _say(f"{recipe.name}: vmtrace on one processor")
-            own = peers.vmtrace().call(capture.path)
-            single[recipe.name] = best_cost_of(own, repeat=arguments.repeat, cpus=1)
     return rows, single, wrong
 
 
-def _peers(capture: Capture, walker: Path, prefix_packets: int) -> Iterator[peers.Peer]:
-    yield peers.vmtrace()
+def _peers(capture: Capture, walker: Path, arguments: argparse.Namespace) -> Iterator[tuple[peers.Peer, int | None]]:
+    """Programs, each with the number of processors it may have."""
+    yield peers.vmtrace(), None
+    if capture.name in WITH_ONE_PROCESSOR:
+        yield peers.vmtrace(), 1
     if capture.name in WITH_ALL_PEERS:
-        yield peers.walk(walker)
-        yield from peers.others(prefix_packets)
+        yield peers.walk(walker), None
+        yield from ((peer, None) for peer in peers.others(arguments.prefix))
     if capture.name == "full":
-        yield from peers.readers(walker)
+        yield from ((peer, None) for peer in peers.readers(walker))
 
 
-def _row(capture: Capture, peer: peers.Peer, arguments: argparse.Namespace) -> Row | None:
+def _trial(capture: Capture, of: tuple[peers.Peer, int | None], arguments: argparse.Namespace) -> Trial | None:
+    peer, cpus = of
     if not peer.installed:
         _say(f"{capture.name}: {peer.name} is not installed, its row is left out")
         return None
-    _say(f"{capture.name}: {peer.name}")
-    path, packets = capture.path, capture.packets
-    if peer.prefix_packets is not None:
-        path, packets = captures.prefix(capture, peer.prefix_packets)
-    try:
-        cost = best_cost_of(peer.call(path), repeat=1 if peer.prefix_packets else arguments.repeat)
-    except ProgramError as failure:
-        if peer.name == "vmtrace":
-            raise
-        _say(f"{capture.name}: {failure}: its row is left out")
-        return None
-    return Row(capture.name, peer.name, packets, packets == capture.packets, cost)
+    if peer.prefix_packets is None:
+        return Trial(peer.name, peer.call(capture.path), capture.packets, arguments.repeat, cpus)
+    path, packets = captures.prefix(capture, peer.prefix_packets)
+    return Trial(peer.name, peer.call(path), packets, 1, cpus)
+
+
+def _row(capture: Capture, trial: Trial) -> Row:
+    return Row(capture.name, trial.name, trial.packets, trial.packets == capture.packets, trial.least)
 
 
 def _check(capture: Capture, answer: Path) -> list[str]:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bench.measure import ProgramError, best_cost_of, cost_of
+from bench.measure import ProgramError, cost_of
 
 
 def python(code: str) -> list[str]:
@@ -40,7 +40,3 @@ def test_a_program_that_fails_is_an_error_with_its_last_words() -> None:
 def test_a_program_that_hangs_is_ended() -> None:
     with pytest.raises(ProgramError, match="status -9"):
         cost_of(python("import time; time.sleep(60)"), timeout_s=0.2)
-
-
-def test_the_best_of_several_runs_counts() -> None:
-    assert best_cost_of(python("pass"), repeat=2).wall_s < 60
