@@ -8,12 +8,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A program to measure. `prefix_packets`: it is so slow that only the first packets are given to it."""
+    """A program to measure, on at most `cpus` processors. A slow one gets only the first `prefix_packets`."""
 
     name: str
     command: tuple[str, ...]
     prefix_packets: int | None = None
     needs: str | None = None
+    cpus: int | None = None
 
     @property
     def installed(self) -> bool:

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,39 +78,36 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
             continue
         _say(f"{recipe.title}: making the capture")
         capture = captures.make(recipe, generator, folder, quick=arguments.quick)
-        trials = [trial for peer in _peers(capture, walker, arguments) if (trial := _trial(capture, peer, arguments))]
+        asked = (_trial(capture, peer, arguments.repeat) for peer in _peers(capture, walker, arguments.prefix))
+        trials = [trial for trial in asked if trial is not None]
         run_in_turns(trials, say=_say)
-        for trial in trials:
-            if trial.costs and trial.cpus is None:
-                rows.append(_row(capture, trial))
-            elif trial.costs:
-                single[capture.name] = trial.least
+        measured = [trial for trial in trials if trial.costs]
+        rows += [_row(capture, trial) for trial in measured if trial.cpus is None]
+        single |= [(capture.name, trial.least) for trial in measured if trial.cpus is not None]
         cost_of(peers.vmtrace(out).call(capture.path))
         wrong += _check(capture, out)
     return rows, single, wrong
 
 
-def _peers(capture: Capture, walker: Path, arguments: argparse.Namespace) -> Iterator[tuple[peers.Peer, int | None]]:
-    """Programs, each with the number of processors it may have."""
-    yield peers.vmtrace(), None
+def _peers(capture: Capture, walker: Path, prefix_packets: int) -> Iterator[peers.Peer]:
+    yield peers.vmtrace()
     if capture.name in WITH_ONE_PROCESSOR:
-        yield peers.vmtrace(), 1
+        yield replace(peers.vmtrace(), cpus=1)
     if capture.name in WITH_ALL_PEERS:
-        yield peers.walk(walker), None
-        yield from ((peer, None) for peer in peers.others(arguments.prefix))
+        yield peers.walk(walker)
+        yield from peers.others(prefix_packets)
     if capture.name == "full":
-        yield from ((peer, None) for peer in peers.readers(walker))
+        yield from peers.readers(walker)
 
 
-def _trial(capture: Capture, of: tuple[peers.Peer, int | None], arguments: argparse.Namespace) -> Trial | None:
-    peer, cpus = of
+def _trial(capture: Capture, peer: peers.Peer, repeat: int) -> Trial | None:
     if not peer.installed:
         _say(f"{capture.name}: {peer.name} is not installed, its row is left out")
         return None
     if peer.prefix_packets is None:
-        return Trial(peer.name, peer.call(capture.path), capture.packets, arguments.repeat, cpus)
+        return Trial(peer.name, peer.call(capture.path), capture.packets, repeat, peer.cpus)
     path, packets = captures.prefix(capture, peer.prefix_packets)
-    return Trial(peer.name, peer.call(path), packets, 1, cpus)
+    return Trial(peer.name, peer.call(path), packets, 1, peer.cpus)
 
 
 def _row(capture: Capture, trial: Trial) -> Row:

@@ -37,9 +37,7 @@ def run_in_turns(trials: Sequence[Trial], *, say: Callable[[str], None]) -> None
         ProgramError: it is vmtrace that failed.
     """
     for turn in range(max((trial.repeat for trial in trials), default=0)):
-        for trial in trials:
-            if turn >= trial.repeat:
-                continue
+        for trial in [trial for trial in trials if turn < trial.repeat]:
             say(f"turn {turn + 1}: {trial.name}" + (f" on {trial.cpus} processor" if trial.cpus else ""))
             try:
                 trial.costs.append(cost_of(trial.command, cpus=trial.cpus))
