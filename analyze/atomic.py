@@ -3,19 +3,25 @@
 Captures hold other people's traffic, so what is derived from them is created with mode 0600.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from analyze.capture_files import is_capture
+
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """Open `path` for writing; it appears, whole, when the block ends well, and is left as it was if not.
 
-    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename.
+    A device or a pipe (`/dev/stdout`, a named pipe) is written directly: there is nothing to rename. A capture is never
+    replaced, it may be the only one of its traffic: `FileExistsError`.
     """
+    if is_capture(path):
+        raise FileExistsError(errno.EEXIST, "this is a capture, which is not overwritten", str(path))
     if path.exists() and not path.is_file():
         try:
             with path.open("wb") as out:

@@ -37,6 +37,17 @@ def test_a_full_disk_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["a.pcap", "out.json", "a.pcap.gz"])
+def test_a_capture_is_never_overwritten(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = (b"\x1f\x8b" if name.endswith(".gz") else b"\xd4\xc3\xb2\xa1") + bytes(20)
+    path.write_bytes(content)
+    with pytest.raises(FileExistsError, match="is a capture") as caught, writing(path):
+        pass
+    assert caught.value.filename == str(path)
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (content, [path])
+
+
 def test_a_missing_folder_is_told_of_with_the_name_that_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "no" / "out.json"
     with pytest.raises(FileNotFoundError) as caught, writing(path):

@@ -65,3 +65,31 @@ def test_one_output_that_fails_keeps_no_other_from_being_made(vmtrace: Any, tmp_
         "vmtrace: cannot write /dev/null/figures",
     ]
     assert (tmp_path / "csv/gaps.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_a_capture_in_place_of_a_forgotten_value_is_not_overwritten(vmtrace: Any, tmp_path: Path, option: str) -> None:
+    """`vmtrace analyze --json *.pcap` names the first capture as the output."""
+    captures = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
+    before = (SAMPLES / "lossy-sender.pcap").read_bytes()
+    for capture in captures:
+        capture.write_bytes(before)
+    done = vmtrace("analyze", option, *map(str, captures))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"vmtrace: {option} {captures[0]}: this is a capture and stays as it is; name another file to write\n"
+    )
+    assert [capture.read_bytes() for capture in captures] == [before, before]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_subcommand_overwrites_a_capture(small_run: Any, command: str) -> None:
+    folder = small_run.folder.parent
+    capture = folder / "only.pcap"
+    before = (SAMPLES / "lossy-sender.pcap").read_bytes()
+    capture.write_bytes(before)
+    with Path(os.devnull).open("wb") as nowhere:
+        done = run_into(nowhere, folder, command, ["--json", "only.pcap"])
+    assert done.returncode != 0
+    assert "is a capture" in done.stderr
+    assert capture.read_bytes() == before

@@ -37,6 +37,7 @@ _DRAWN_SHARE = 0.05
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
+    _keep_captures(request)
     expression = parsed_threshold(request.fail_if)
     allowance = _allowance(request)
     ranges = _address_ranges(request)
@@ -66,6 +67,13 @@ def run(request: Request) -> int:
     if failures:
         return Exit.FAILED
     return Exit.CROSSED if crossed else Exit.DONE
+
+
+def _keep_captures(request: Request) -> None:
+    """An option that takes a file takes a capture, too, where its own value was forgotten: `--json *.pcap`."""
+    for option, place in (("--json", request.json), ("--report", request.report)):
+        if place is not None and capture_files.is_capture(Path(place)):
+            raise UsageError(f"{option} {place}: this is a capture and stays as it is; name another file to write")
 
 
 def _allowance(request: Request) -> "Allowance | None":
