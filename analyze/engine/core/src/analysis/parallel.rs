@@ -18,8 +18,8 @@ use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
 use crate::dns::Lookups;
-use crate::packet::Packet;
 use crate::read::Chunk;
+use crate::tcp::lines::Lines;
 use crate::tcp::shard::Shard;
 
 /// Shards for each thread: enough for a thread to follow closely behind another.
@@ -36,41 +36,19 @@ struct Work {
     chunk: Chunk,
     batch: Batch,
     filtered: Vec<u16>,
-    /// Packet indices by shard; unused with a single shard.
-    by_shard: Vec<Vec<u32>>,
+    lines: Lines,
     /// The thread that decoded it, if it suits all tasks.
     decoder: Option<usize>,
     first_order: u64,
 }
 
-/// About how many connections the packets belong to, by every eighth: exact for few, too low for many.
-fn count_connections(packets: &[Packet]) -> u32 {
-    let mut seen = [0u64; 16];
-    for packet in packets.iter().step_by(8) {
-        let place = packet.flow_hash % 1024;
-        seen[place as usize / 64] |= 1 << (place % 64);
-    }
-    seen.iter().map(|word| word.count_ones()).sum()
-}
-
 impl Work {
     fn sort_out(&mut self, shards: usize, decoder: usize) {
-        self.decoder = None;
-        self.by_shard.resize_with(shards, Vec::new);
-        self.by_shard.iter_mut().for_each(Vec::clear);
-        if shards == 1 {
-            return;
-        }
         let packets = self.batch.packets();
-        let connections = count_connections(packets) as usize;
-        if connections >= shards / SHARDS_PER_THREAD && connections * MANY_PACKETS <= packets.len() {
-            self.decoder = Some(decoder);
-        }
-        for (index, packet) in packets.iter().enumerate() {
-            // The shard takes the middle bits of the hash; the tables within use the others.
-            let shard = (u64::from(packet.flow_hash.rotate_left(16)) * shards as u64) >> 32;
-            self.by_shard[shard as usize].push(index as u32);
-        }
+        self.lines.line_up(packets, &self.chunk.bytes, shards);
+        let connections = self.lines.count();
+        let few = connections >= shards / SHARDS_PER_THREAD && connections * MANY_PACKETS <= packets.len();
+        self.decoder = (shards > 1 && few).then_some(decoder);
     }
 
     /// The thread that suits the shard's part.
@@ -79,7 +57,7 @@ impl Work {
     }
 
     fn is_empty_for(&self, shard: usize) -> bool {
-        if self.by_shard.len() == 1 { self.batch.packets().is_empty() } else { self.by_shard[shard].is_empty() }
+        self.lines.of_shard(shard).is_empty()
     }
 }
 
@@ -213,8 +191,7 @@ impl Hall<'_, '_> {
 
     fn analyse(&self, shard: usize, work: Arc<Work>) {
         let mut own = lock(&self.shards[shard]);
-        let chosen = (work.by_shard.len() > 1).then(|| work.by_shard[shard].as_slice());
-        own.batch(work.batch.packets(), chosen, &work.chunk.bytes, work.first_order);
+        own.batch(work.batch.packets(), &work.lines, shard, &work.chunk.bytes, work.first_order);
         drop(own);
         drop(work);
         let mut board = lock(&self.board);

@@ -6,6 +6,7 @@ use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
 use crate::dns::Lookups;
 use crate::read::Chunk;
+use crate::tcp::lines::Lines;
 use crate::tcp::shard::Shard;
 
 /// Runs to the end of the input.
@@ -15,6 +16,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
     let mut lookups = Lookups::default();
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
+    let mut lines = Lines::default();
     let mut order = 0;
     while intake.next(&mut chunk, &mut filtered) {
         batch.clear();
@@ -24,7 +26,8 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
         lookups.chunk(&chunk, &batch);
         tallies.add_filtered(&filtered);
         filtered.clear();
-        shard.batch(batch.packets(), None, &chunk.bytes, order);
+        lines.line_up(batch.packets(), &chunk.bytes, 1);
+        shard.batch(batch.packets(), &lines, 0, &chunk.bytes, order);
         order += batch.packets().len() as u64;
     }
     let mut counts = Counts::default();

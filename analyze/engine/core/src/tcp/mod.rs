@@ -1,7 +1,7 @@
 //! TCP analysis: packets of one connection in capture order to measurements.
 //!
 //! ```text
-//! shard ── finds the connection ──> connection ── copies left out, halves told apart
+//! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── copies left out, halves told apart
 //!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
 //!   half        one direction's state
 //!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
@@ -39,6 +39,7 @@ pub mod ip_id;
 mod late;
 pub mod ledger;
 pub mod limits;
+pub mod lines;
 pub mod loss;
 pub mod microbursts;
 pub mod moments;

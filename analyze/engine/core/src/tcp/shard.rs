@@ -12,6 +12,7 @@ use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
 use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
+use super::lines::{Lines, Link};
 use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::spares::Spares;
@@ -106,89 +107,31 @@ fn sent_by_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bo
     (by_client | by_server).then_some(by_client)
 }
 
-/// The packets of one connection within a chunk.
-#[derive(Debug, Clone, Copy)]
-struct Line {
-    slot: u32,
-    first: Link,
-}
-
-/// A packet in a line: its index in the chunk, and the side that sent it in the lowest bit.
-#[derive(Debug, Clone, Copy)]
-struct Link(u32);
-
-impl Link {
-    /// The index lies behind any chunk's last packet.
-    const END: Self = Self(NONE);
-
-    #[inline]
-    fn new(index: u32, from_client: bool) -> Self {
-        Self(index << 1 | u32::from(!from_client))
-    }
-
-    #[inline]
-    fn index(self) -> usize {
-        (self.0 >> 1) as usize
-    }
-
-    #[inline]
-    fn is_from_client(self) -> bool {
-        self.0 & 1 == 0
-    }
-}
-
-/// The packets of a chunk, connection by connection.
-#[derive(Debug, Default)]
-struct Order {
-    lines: Vec<Line>,
-    /// For each packet that is in a line the next one of that; nothing of others.
-    followers: Vec<Link>,
-    /// Number of the chunk, from 1.
-    chunk: u64,
-}
-
-impl Order {
-    fn clear(&mut self, packets: usize) {
-        self.lines.clear();
-        // What is left of the chunk before is written over as packets come into lines.
-        if self.followers.len() < packets {
-            self.followers.resize(packets, Link::END);
-        }
-        self.chunk += 1;
-    }
-}
-
-/// A connection met lately: found again without asking the table.
-#[derive(Debug, Clone, Copy)]
-struct Recent {
-    /// As in [`Slot`].
-    address_key: u64,
-    ports: u32,
-    slot: u32,
-    /// 4 if that is enough to know its packets by, else 0.
-    ip_version: u8,
-    /// The chunk its last line is of, and the last packet there.
-    chunk: u64,
-    tail: u32,
-}
-
-/// Recent connections by the low bits of their hash. A connection that loses its place to another gets a further line
-/// in the same chunk, whose packets all come after those of the line before.
-struct Nearby([Recent; Nearby::PLACES]);
+/// Slots of the connections seen last, by the low bits of their hash: found again without asking the table.
+struct Nearby([u32; Nearby::PLACES]);
 
 impl Nearby {
     const PLACES: usize = 128;
 
     #[inline]
-    fn place(&mut self, hash: u32) -> &mut Recent {
+    fn place(&mut self, hash: u32) -> &mut u32 {
         &mut self.0[hash as usize % Self::PLACES]
     }
 }
 
 impl Default for Nearby {
     fn default() -> Self {
-        Self([Recent { address_key: 0, ports: 0, slot: NONE, ip_version: 0, chunk: 0, tail: 0 }; Self::PLACES])
+        Self([NONE; Self::PLACES])
     }
+}
+
+/// A line of packets whose connection is known.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    slot: u32,
+    first: u32,
+    /// The client sent the first packet.
+    from_client: bool,
 }
 
 /// See the module.
@@ -198,9 +141,9 @@ pub struct Shard {
     slots: Vec<Slot>,
     /// Connections reset while data passed, by number of the packet that did it, and slot.
     reset: VecDeque<(u64, u32)>,
-    /// Slots of the connections seen last, by the low bits of their hash.
     nearby: Nearby,
-    order: Order,
+    /// The lines of the chunk in hand.
+    found: Vec<Found>,
     detail: Vec<u32>,
     /// Shared by its connections.
     pub environment: Environment,
@@ -219,29 +162,19 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// Takes a chunk's packets in order; `bytes` are those of the chunk, `first_order` the number of its first packet among
-    /// all. `chosen` are the packets of this shard, all of them if none.
+    /// Takes those of a chunk's packets that stand in lines of shard number `shard`; `bytes` are those of the chunk,
+    /// `first_order` the number of its first packet among all.
     ///
     /// Connections are taken one after the other, each with all its packets of the chunk: its records then stay in the
     /// processor's first cache (a quarter faster where few connections alternate, a third where many do).
-    pub fn batch(&mut self, packets: &[Packet], chosen: Option<&[u32]>, bytes: &[u8], first_order: u64) {
+    pub fn batch(&mut self, packets: &[Packet], lines: &Lines, shard: usize, bytes: &[u8], first_order: u64) {
         if self.detail.is_empty() {
-            let mut order = std::mem::take(&mut self.order);
-            order.clear(packets.len());
-            match chosen {
-                Some(chosen) => {
-                    for &index in chosen {
-                        if let Some(packet) = packets.get(index as usize) {
-                            self.line_up(&mut order, packet, index, bytes, first_order);
-                        }
-                    }
-                }
-                None => packets.iter().zip(0..).for_each(|(packet, index)| {
-                    self.line_up(&mut order, packet, index, bytes, first_order);
-                }),
-            }
-            order.lines.iter().for_each(|line| self.take_line(line, &order.followers, packets, bytes, first_order));
-            self.order = order;
+            // All are found before any is taken: connections are numbered in order of their first packet.
+            let mut found = std::mem::take(&mut self.found);
+            let firsts = lines.of_shard(shard).iter();
+            found.extend(firsts.filter_map(|&first| self.find_line(packets, first, bytes, first_order)));
+            found.drain(..).for_each(|line| self.take_line(line, lines, packets, bytes, first_order));
+            self.found = found;
         } else {
             // Rows of single packets are wanted in capture order.
             for (packet, number) in packets.iter().zip(first_order..) {
@@ -252,55 +185,28 @@ impl Shard {
         self.put_away(first_order + packets.len() as u64);
     }
 
-    /// Puts a packet at the end of its connection's line.
-    #[inline(always)]
-    fn line_up(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
-        if let Some(follower) = order.followers.get_mut(index as usize) {
-            *follower = Link::END;
-        }
-        let recent = self.nearby.place(packet.flow_hash);
-        if recent.chunk == order.chunk
-            && recent.ip_version == packet.ip_version
-            && let Some(from_client) = sent_by_client_v4(recent.address_key, recent.ports, packet)
-            && let Some(follower) = order.followers.get_mut(recent.tail as usize)
-        {
-            *follower = Link::new(index, from_client);
-            recent.tail = index;
-        } else {
-            self.begin_line(order, packet, index, bytes, first_order);
-        }
-    }
-
-    fn begin_line(&mut self, order: &mut Order, packet: &Packet, index: u32, bytes: &[u8], first_order: u64) {
+    /// The connection of the line that begins with packet `first`.
+    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8], first_order: u64) -> Option<Found> {
+        let packet = packets.get(first as usize)?;
         let recent = *self.nearby.place(packet.flow_hash);
-        let known = self.slots.get(recent.slot as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
+        let known = self.slots.get(recent as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
         let (slot, from_client) = match known {
-            Some(from_client) => (recent.slot, from_client),
-            None => self.find_or_begin(packet, bytes, first_order + u64::from(index)),
+            Some(from_client) => (recent, from_client),
+            None => self.find_or_begin(packet, bytes, first_order + u64::from(first)),
         };
-        let link = Link::new(index, from_client);
-        let place = self.nearby.place(packet.flow_hash);
-        match order.followers.get_mut(recent.tail as usize) {
-            Some(follower) if known.is_some() && recent.chunk == order.chunk => *follower = link,
-            _ => order.lines.push(Line { slot, first: link }),
-        }
-        if let Some(Slot { address_key, ports, addresses_v6, .. }) = self.slots.get(slot as usize) {
-            let ip_version = if addresses_v6.is_none() { 4 } else { 0 };
-            *place =
-                Recent { address_key: *address_key, ports: *ports, slot, ip_version, chunk: order.chunk, tail: index };
-        }
+        *self.nearby.place(packet.flow_hash) = slot;
+        Some(Found { slot, first, from_client })
     }
 
     /// Takes the packets of a line. What a steady connection carries needs no look at its slot.
-    fn take_line(&mut self, line: &Line, followers: &[Link], packets: &[Packet], bytes: &[u8], first_order: u64) {
+    fn take_line(&mut self, line: Found, lines: &Lines, packets: &[Packet], bytes: &[u8], first_order: u64) {
         let mut slot = line.slot;
         while let Some(Slot { successor, .. }) = self.slots.get(slot as usize)
             && *successor != NONE
         {
             slot = *successor;
         }
-        let next = |link: Link| followers.get(link.index()).copied().unwrap_or(Link::END);
-        let mut link = line.first;
+        let mut link = Link::new(line.first, false);
         loop {
             if let Some(Slot { state: State::Live(connection), .. }) = self.slots.get_mut(slot as usize)
                 && slot == line.slot
@@ -310,19 +216,20 @@ impl Shard {
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
                 {
-                    match link.is_from_client() {
+                    match link.is_reverse() != line.from_client {
                         true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
                         false => connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.environment),
                     }
-                    link = next(link);
+                    link = lines.after(link);
                 }
             }
             let Some(packet) = packets.get(link.index()) else { return };
             // The client of a connection that took over the addresses may be the other side.
             let own = self.slots.get(slot as usize).filter(|_| slot != line.slot);
-            let from_client = own.and_then(|own| own.sent_by_client(packet, bytes)).unwrap_or(link.is_from_client());
+            let by_line = link.is_reverse() != line.from_client;
+            let from_client = own.and_then(|own| own.sent_by_client(packet, bytes)).unwrap_or(by_line);
             slot = self.take(slot, packet, bytes, from_client, first_order + link.index() as u64);
-            link = next(link);
+            link = lines.after(link);
         }
     }
 
@@ -427,8 +334,8 @@ impl Shard {
         finish(&mut self.slots, old, &mut self.environment);
         self.slots[old as usize].successor = index;
         let recent = self.nearby.place(packet.flow_hash);
-        if recent.slot == old {
-            recent.slot = index;
+        if *recent == old {
+            *recent = index;
         }
         self.take(index, packet, bytes, from_client, order)
     }
