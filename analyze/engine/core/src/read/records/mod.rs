@@ -116,33 +116,24 @@ impl<L: Layout> RecordWalk<L> {
     /// Hops along the chain from `at`, as far as it is sound.
     fn run(&mut self, window: Window<'_>, mut at: usize, records: &mut Vec<Record>) -> (usize, Stop) {
         let bytes = window.bytes;
-        let Declared { link_type, fcs_length, units_per_second, .. } = self.declared;
-        let (unit_ns, input) = (self.unit_ns, self.input);
-        let mut frame = self.frame;
         let mut last_s = match (self.last_s, self.layout.header_at(bytes, at)) {
             (Some(last_s), _) => last_s,
             (None, Some(first)) => first.seconds,
             (None, None) => return (at, Stop::Short(L::HEADER_BYTES)),
         };
         let stop = loop {
+            at = self.hop(bytes, at, &mut last_s, records);
+            // What stopped it: the end of the bytes, or a header to look at.
             let Some(header) = self.layout.header_at(bytes, at) else {
                 break Stop::Short(L::HEADER_BYTES);
             };
             let mut original_length = header.original;
-            let ordinary = header.captured.wrapping_sub(1) < self.snap
-                && header.captured <= header.original
-                && header.original <= MAX_FRAME_BYTES
-                && header.fraction < units_per_second
-                && header.seconds.wrapping_sub(last_s).wrapping_add(JUMP_S) <= 2 * JUMP_S
-                && L::padding(&header) <= MAX_PADDING_BYTES;
-            if !ordinary {
-                // What is lent lies in memory: this copy keeps the header itself in registers.
-                let odd = header;
-                match self.look_closer(window, at, &odd, last_s) {
+            if !self.is_ordinary(&header, last_s) {
+                match self.look_closer(window, at, &header, last_s) {
                     Closer::Fine => {
                         original_length = header.original.max(header.captured);
                         if !near(header.seconds, last_s, JUMP_S) {
-                            self.jump = Some((frame.wrapping_add(1), last_s));
+                            self.jump = Some((self.frame.wrapping_add(1), last_s));
                         }
                     }
                     Closer::Short(needed) => break Stop::Short(needed),
@@ -153,26 +144,61 @@ impl<L: Layout> RecordWalk<L> {
             if end > bytes.len() {
                 break Stop::Short(header.record_bytes);
             }
-            frame = frame.wrapping_add(1);
-            records.push(Record {
-                time_ns: i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * unit_ns,
-                offset: (at + L::HEADER_BYTES) as u32,
-                captured_length: header.captured,
-                original_length,
-                frame,
-                link_type,
-                input,
-                interface: 0,
-                fcs_length,
-            });
+            self.frame = self.frame.wrapping_add(1);
+            records.push(Record { original_length, ..self.record(&header, at, self.frame) });
             last_s = header.seconds;
             at = end;
         };
-        self.frame = frame;
         if !records.is_empty() {
             self.last_s = Some(last_s);
         }
         (at, stop)
+    }
+
+    /// Takes ordinary records from `at` on; returns where the first that is not, or is not all there, begins.
+    // Apart from what is asked of the others, which would want the registers of this loop.
+    #[inline(never)]
+    fn hop(&mut self, bytes: &[u8], mut at: usize, last_s: &mut u32, records: &mut Vec<Record>) -> usize {
+        let (mut seconds, mut frame) = (*last_s, self.frame);
+        while let Some(header) = self.layout.header_at(bytes, at)
+            && self.is_ordinary(&header, seconds)
+            && header.record_bytes <= bytes.len() - at
+        {
+            frame = frame.wrapping_add(1);
+            records.push(self.record(&header, at, frame));
+            seconds = header.seconds;
+            at += header.record_bytes;
+        }
+        (*last_s, self.frame) = (seconds, frame);
+        at
+    }
+
+    /// Nothing about the header is odd; `last_s` are the seconds of the record before.
+    #[inline(always)]
+    fn is_ordinary(&self, header: &Header, last_s: u32) -> bool {
+        header.captured.wrapping_sub(1) < self.snap
+            && header.captured <= header.original
+            && header.original <= MAX_FRAME_BYTES
+            && header.fraction < self.declared.units_per_second
+            && header.seconds.wrapping_sub(last_s).wrapping_add(JUMP_S) <= 2 * JUMP_S
+            && L::padding(header) <= MAX_PADDING_BYTES
+    }
+
+    /// The record with a header that begins at `at`.
+    #[inline(always)]
+    fn record(&self, header: &Header, at: usize, frame: u32) -> Record {
+        let Declared { link_type, fcs_length, .. } = self.declared;
+        Record {
+            time_ns: i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * self.unit_ns,
+            offset: (at + L::HEADER_BYTES) as u32,
+            captured_length: header.captured,
+            original_length: header.original,
+            frame,
+            link_type,
+            input: self.input,
+            interface: 0,
+            fcs_length,
+        }
     }
 
     /// Seconds around which the next record is expected: those of the last one, or, if that one alone jumped, those
