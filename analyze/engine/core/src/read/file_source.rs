@@ -24,6 +24,12 @@ const KEPT_BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
 
 const LEAST_ASK_BYTES: usize = 4 << 10;
 
+/// Kernels copy a file's page several times slower to where, within a page, it comes to lie a little behind its own place:
+/// processors take each load for one of what was just stored, as both have the same low address bits (measured: up to
+/// 31 bytes).
+const PAGE_BYTES: usize = 4 << 10;
+const QUICK_DISTANCE_BYTES: usize = 64;
+
 /// Where the bytes come from.
 enum Stream {
     Plain { reader: Input, consumed: u64 },
@@ -52,6 +58,17 @@ impl Stream {
         match self {
             Self::Plain { consumed, .. } => *consumed,
             Self::Packed(unpacker) => unpacker.consumed_bytes(),
+        }
+    }
+
+    /// By how many bytes the next read must go further back than to `address` to be copied quickly.
+    fn slow_copy_avoided_by(&self, address: usize) -> usize {
+        match self {
+            Self::Plain { consumed, .. } => {
+                let behind = address.wrapping_sub(*consumed as usize) % PAGE_BYTES;
+                if (1..QUICK_DISTANCE_BYTES).contains(&behind) { QUICK_DISTANCE_BYTES } else { 0 }
+            }
+            Self::Packed(_) => 0,
         }
     }
 }
@@ -138,9 +155,11 @@ impl FileSource {
         if bytes.capacity() > KEPT_BUFFER_BYTES && self.tail.len() < KEPT_BUFFER_BYTES / 2 {
             *bytes = Vec::new();
         }
-        let mut filled = self.tail.len();
-        make_room(bytes, filled);
-        if let Some(front) = bytes.get_mut(..filled) {
+        let tail_bytes = self.tail.len();
+        make_room(bytes, QUICK_DISTANCE_BYTES + tail_bytes + self.ask_bytes.min(read_bytes));
+        let start = self.stream.slow_copy_avoided_by(bytes.as_ptr().addr() + tail_bytes);
+        let mut filled = start + tail_bytes;
+        if let Some(front) = bytes.get_mut(start..filled) {
             front.copy_from_slice(&self.tail);
         }
         let mut needed = filled + 1;
@@ -151,19 +170,23 @@ impl FileSource {
                 self.ask_bytes = (2 * count).clamp(LEAST_ASK_BYTES, self.chunk_bytes);
                 filled += count;
             }
-            let window = Window { bytes: bytes.get(..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
+            let window =
+                Window { bytes: bytes.get(start..filled).unwrap_or(&[]), base: self.offset, at_end: self.at_end };
             let walked = walk.walk(window, &mut chunk.records, &mut self.ledger);
-            let consumed = walked.consumed.min(filled);
+            let consumed = walked.consumed.min(filled - start);
             self.offset += consumed as u64;
             if !chunk.records.is_empty() || self.at_end {
                 let record_bytes = consumed / chunk.records.len().max(1);
                 self.chunk_bytes = CHUNK_RECORDS.saturating_mul(record_bytes).clamp(CHUNK_BYTES, LARGEST_CHUNK_BYTES);
-                self.keep_tail(bytes, consumed, filled);
+                self.keep_tail(bytes, start + consumed, filled);
                 break;
             }
-            bytes.copy_within(consumed..filled, 0);
+            bytes.copy_within(start + consumed..filled, start);
             filled -= consumed;
-            needed = walked.needed.max(filled + 1);
+            needed = (start + walked.needed).max(filled + 1);
+        }
+        if start > 0 {
+            chunk.records.iter_mut().for_each(|record| record.offset += start as u32);
         }
         self.ledger.count(&chunk.records);
         if self.at_end {
@@ -314,5 +337,31 @@ impl ChunkSource for FileSource {
 
     fn consumed_bytes(&self) -> u64 {
         self.stream.consumed_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn avoided_by(consumed: u64, address: usize) -> usize {
+        Stream::Plain { reader: Box::new(std::io::empty()), consumed }.slow_copy_avoided_by(address)
+    }
+
+    #[test]
+    fn no_read_goes_a_little_behind_its_place_in_the_page() {
+        for consumed in [0, 24, 262_168, u64::MAX] {
+            for address in 0..3 * PAGE_BYTES {
+                let moved = address + avoided_by(consumed, address);
+                let behind = moved.wrapping_sub(consumed as usize) % PAGE_BYTES;
+                assert!(behind == 0 || behind >= QUICK_DISTANCE_BYTES, "{consumed} to {address}: {behind} behind");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_copied_quickly_stays_where_it_was_to_go() {
+        assert_eq!([24, 24 + 64, 24 + 100, 4096 + 24, 23].map(|address| avoided_by(24, address)), [0; 5]);
+        assert_eq!([25, 24 + 63, 4096 + 30].map(|address| avoided_by(24, address)), [64; 3]);
     }
 }
