@@ -12,8 +12,6 @@
 //! Other traffic may draw out packets as well, less evenly: several trains must agree with one another, and with the fastest that
 //! ever passed.
 
-use std::collections::VecDeque;
-
 use super::ticks::TimestampClock;
 use crate::packet::{Packet, option_bits};
 
@@ -28,7 +26,7 @@ const LONGEST_WAIT_NS: i64 = 15_000_000;
 /// What passed so often does so as a rule, be it in trains or not.
 const TIMES: usize = 2;
 const SAME_RATE: f64 = 0.85;
-/// Pairs of packets kept: more than the shortest train has steps.
+/// Pairs of packets kept: more than the shortest train has steps. A power of two.
 const KEPT: usize = 8;
 /// A connection that is over after so many steps has none.
 const FEWEST_STEPS: u32 = 4;
@@ -45,7 +43,7 @@ pub struct Passed {
 }
 
 /// The end of a step, between its last packet and the one after it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Border {
     last: Passed,
     pause_ns: i64,
@@ -65,24 +63,37 @@ impl Border {
     }
 }
 
+/// The latest borders. A ring: a packet that ends a step must not move them all.
+#[derive(Debug, Default)]
+struct Borders {
+    ring: [Border; KEPT],
+    newest: usize,
+    count: usize,
+}
+
+impl Borders {
+    fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    fn push(&mut self, border: Border) {
+        self.newest = self.newest.wrapping_sub(1) % KEPT;
+        self.ring[self.newest] = border;
+        self.count = (self.count + 1).min(KEPT);
+    }
+
+    /// The newest first.
+    fn iter(&self) -> impl Iterator<Item = &Border> {
+        (self.newest..self.newest + self.count).map(|place| &self.ring[place % KEPT])
+    }
+}
+
 /// What passed from a time on.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     start_ns: i64,
-    bytes: f64,
-    /// Over which it was sent or came, whichever took longer.
-    time_ns: f64,
-}
-
-impl Stretch {
-    /// Bytes in a nanosecond.
-    fn rate(&self) -> f64 {
-        self.bytes / self.time_ns
-    }
-
-    fn is_faster_than(&self, other: &Self) -> bool {
-        self.bytes * other.time_ns > other.bytes * self.time_ns
-    }
+    /// Bytes in a nanosecond, over the time in which it was sent or came, whichever took longer.
+    rate: f64,
 }
 
 /// The fastest stretches, none of which overlaps another.
@@ -97,7 +108,7 @@ struct Fastest {
 
 impl Fastest {
     fn add(&mut self, stretch: &Stretch, end_ns: i64) {
-        let rate = stretch.rate();
+        let rate = stretch.rate;
         let is_same = self.ended_ns.is_some_and(|ended_ns| stretch.start_ns < ended_ns);
         if is_same && rate <= self.running {
             return;
@@ -136,8 +147,7 @@ pub struct Trains {
 
 #[derive(Debug, Default)]
 struct Making {
-    /// The latest borders, the newest first.
-    borders: VecDeque<Border>,
+    borders: Borders,
     /// Bytes in a nanosecond of whatever passed, and of trains.
     all: Fastest,
     trains: Fastest,
@@ -235,14 +245,14 @@ impl Making {
             self.borders.clear();
             return;
         }
-        self.borders.truncate(KEPT - 1);
-        self.borders.push_front(border);
+        self.borders.push(border);
     }
 
     /// What passed until `end`.
     fn measure(&mut self, end: &Passed) {
-        let (mut goes_on, mut fastest, mut train) = (true, None::<Stretch>, None);
-        for border in &self.borders {
+        // Which border begins the fastest stretch nobody can predict: it must not become a branch.
+        let (mut goes_on, mut fastest, mut train) = (true, Stretch { start_ns: 0, rate: -1.0 }, None);
+        for border in self.borders.iter() {
             goes_on &= border.pause_ns < STEP_NS;
             let idle_ns = if goes_on { 0 } else { border.idle_ns };
             // Of times near the ends of what can be told no rate is right: saturating would cost as much as all else here.
@@ -251,16 +261,16 @@ impl Making {
             // What was held for moments catches up: it was sent over a longer time than it comes in.
             let sent_in_ns = end.sent_ns.wrapping_sub(border.last.sent_ns).wrapping_sub(idle_ns);
             let bytes = f64::from(end.bytes.wrapping_sub(border.last.bytes));
-            let stretch = Stretch { start_ns, bytes, time_ns: span_ns.max(sent_in_ns).max(SHORTEST_NS) as f64 };
-            if fastest.is_none_or(|fastest| stretch.is_faster_than(&fastest)) {
-                fastest = Some(stretch);
-            }
+            let rate = bytes / span_ns.max(sent_in_ns).max(SHORTEST_NS) as f64;
+            let is_faster = rate > fastest.rate;
+            fastest.start_ns = if is_faster { start_ns } else { fastest.start_ns };
+            fastest.rate = if is_faster { rate } else { fastest.rate };
             if goes_on && train.is_none() && span_ns >= SHORTEST_NS {
-                train = Some((stretch, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
+                train = Some((Stretch { start_ns, rate }, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
             }
         }
-        if let Some(stretch) = fastest {
-            self.all.add(&stretch, end.time_ns);
+        if self.borders.count > 0 {
+            self.all.add(&fastest, end.time_ns);
         }
         if let Some((stretch, true)) = train {
             self.trains.add(&stretch, end.time_ns);
