@@ -5,7 +5,7 @@ mod captures;
 
 use captures::*;
 use proptest::prelude::*;
-use vmtrace_core::read::{Chunk, ChunkSource, FileSource, ReadError, Record};
+use vmtrace_core::read::{CHUNK_BYTES, Chunk, ChunkSource, FileSource, ReadError, Record};
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 /// A time that microseconds can hold.
@@ -40,8 +40,8 @@ fn chunks(frames: usize, captured_bytes: usize) -> Vec<usize> {
 fn a_chunk_of_long_records_holds_more_bytes() {
     let (short, long) = (chunks(20_000, 96), chunks(5_000, 1514));
     assert_eq!((short.iter().sum::<usize>(), long.iter().sum::<usize>()), (20_000, 5_000));
-    assert!(short.iter().all(|records| *records <= (256 << 10) / 112 + 1), "{short:?}");
-    assert!(long[0] <= (256 << 10) / 1530 && long.iter().max() == Some(&((1 << 20) / 1530 + 1)), "{long:?}");
+    assert!(short.iter().all(|records| *records <= CHUNK_BYTES / 112 + 1), "{short:?}");
+    assert!(long[0] <= CHUNK_BYTES / 1530 && long.iter().max() == Some(&((1 << 20) / 1530 + 1)), "{long:?}");
 }
 
 #[test]

@@ -11,8 +11,9 @@ use super::walk::{Walk, Window};
 use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, pcapng};
 use std::io::ErrorKind;
 
-/// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache.
-pub const CHUNK_BYTES: usize = 256 << 10;
+/// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache, and
+/// what connections know goes from one thread to another once for thousands of packets.
+pub const CHUNK_BYTES: usize = 512 << 10;
 
 /// Of long records, of which little more than the headers is looked at, a chunk holds so many, if they are no more bytes than
 /// this: threads wait for one another at every chunk.
@@ -20,7 +21,7 @@ const CHUNK_RECORDS: usize = 1000;
 const LARGEST_CHUNK_BYTES: usize = 1 << 20;
 
 /// Buffers larger than this are given back once the large record that needed them has passed.
-const KEPT_BUFFER_BYTES: usize = 16 * CHUNK_BYTES;
+const KEPT_BUFFER_BYTES: usize = 8 * CHUNK_BYTES;
 
 const LEAST_ASK_BYTES: usize = 4 << 10;
 
