@@ -89,10 +89,13 @@ impl Unsettled {
             Some(answer) => answer.needed_bytes_per_s,
             None => 0,
         };
-        let (cause, confidence) = cause(&with_rate(*evidence, needed_bytes_per_s > 0));
-        if cause.is_host_stall() {
-            let stall = Gap { cause, confidence, ..*gap };
-            return Some(Self { gap: *gap, stall, by: By::RateAbove(needed_bytes_per_s), ended_by_timer });
+        // Most gaps have been judged like this already, and are none.
+        if (needed_bytes_per_s > 0) != is_beyond_path(evidence) {
+            let (cause, confidence) = cause(&with_rate(*evidence, needed_bytes_per_s > 0));
+            if cause.is_host_stall() {
+                let stall = Gap { cause, confidence, ..*gap };
+                return Some(Self { gap: *gap, stall, by: By::RateAbove(needed_bytes_per_s), ended_by_timer });
+            }
         }
         let Suspicion { host, stall, .. } = suspicion.filter(|suspicion| suspicion.past_probe)?;
         let stall = Gap { cause: stall, confidence: BY_OTHERS, ..*gap };
@@ -113,6 +116,15 @@ impl Unsettled {
             }
             _ => None,
         }
+    }
+}
+
+/// What waited came faster than the path can carry.
+fn is_beyond_path(evidence: &GapEvidence) -> bool {
+    match &evidence.answer {
+        _ if evidence.place == Place::Receiver => evidence.data_beyond_path,
+        Some(answer) => answer.beyond_path,
+        None => false,
     }
 }
 
