@@ -49,7 +49,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small files, one run each: for CI")
     parser.add_argument(
-        "--repeat", type=int, default=5, help="runs of each quick program, in turns; the best counts (5)"
+        "--repeat", type=int, default=9, help="runs of each quick program, in turns of three; the best counts (9)"
     )
     parser.add_argument("--prefix", type=int, default=500_000, help="packets given to slow peers (500,000)")
     parser.add_argument("--only", action="append", choices=[r.name for r in captures.RECIPES], help="these captures")

@@ -16,17 +16,17 @@ def noting(name: str, place: Path, *, repeat: int, then: str = "") -> Trial:
 
 def test_programs_take_turns_and_slow_ones_run_less_often(tmp_path: Path) -> None:
     order = tmp_path / "order"
-    trials = [noting("a", order, repeat=3), noting("b", order, repeat=1), noting("c", order, repeat=3)]
+    trials = [noting("a", order, repeat=7), noting("b", order, repeat=1), noting("c", order, repeat=4)]
     run_in_turns(trials, say=print)
-    assert order.read_text() == "abcacac"
-    assert [len(trial.costs) for trial in trials] == [3, 1, 3]
+    assert order.read_text() == "aaabcccaaaca"
+    assert [len(trial.costs) for trial in trials] == [7, 1, 4]
 
 
 def test_a_peer_that_fails_is_told_of_and_runs_no_more(tmp_path: Path) -> None:
     order, said = tmp_path / "order", list[str]()
-    trials = [noting("a", order, repeat=2), noting("b", order, repeat=2, then="raise SystemExit(3)")]
+    trials = [noting("a", order, repeat=4), noting("b", order, repeat=4, then="raise SystemExit(3)")]
     run_in_turns(trials, say=said.append)
-    assert order.read_text() == "aba"
+    assert order.read_text() == "aaaba"
     assert trials[1].costs == []
     assert [line for line in said if "status 3" in line]
 
