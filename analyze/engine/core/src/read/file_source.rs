@@ -157,6 +157,7 @@ impl FileSource {
             *bytes = Vec::new();
         }
         let tail_bytes = self.tail.len();
+        // All of it now: growing would move it.
         make_room(bytes, QUICK_DISTANCE_BYTES + tail_bytes + self.ask_bytes.min(read_bytes));
         let start = self.stream.slow_copy_avoided_by(bytes.as_ptr().addr() + tail_bytes);
         let mut filled = start + tail_bytes;

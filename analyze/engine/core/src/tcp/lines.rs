@@ -56,35 +56,30 @@ struct Place {
     ip_version: u8,
 }
 
-impl Place {
-    /// Whether an IPv4 packet is of this flow, and then whether it goes the other way than the first.
-    ///
-    /// Which way it goes nobody can predict where flows take turns: it must not become a branch.
-    #[inline(always)]
-    fn direction_v4(&self, packet: &Packet) -> Option<bool> {
-        let differs =
-            |address_key: u64, ports: u32| (packet.address_key ^ address_key) | u64::from(packet.ports ^ ports);
-        let same_way = differs(self.address_key, self.ports);
-        let reverse = differs(self.address_key.rotate_left(32), self.ports.rotate_left(16));
-        (same_way.min(reverse) == 0).then_some(same_way != 0)
-    }
+/// Whether an IPv4 packet is of the flow with this [`Packet::address_key`] and these ports, and then whether it goes the other way.
+///
+/// Which way it goes nobody can predict where flows take turns: it must not become a branch.
+#[inline(always)]
+pub(super) fn is_reverse_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
+    let differs = |address_key: u64, ports: u32| (packet.address_key ^ address_key) | u64::from(packet.ports ^ ports);
+    let same_way = differs(address_key, ports);
+    let reverse = differs(address_key.rotate_left(32), ports.rotate_left(16));
+    (same_way.min(reverse) == 0).then_some(same_way != 0)
+}
 
-    /// The same for packets of any version.
-    #[inline(never)]
-    fn direction(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
-        if self.ip_version != packet.ip_version {
-            return None;
-        }
-        if packet.ip_version == 4 {
-            return self.direction_v4(packet);
-        }
-        let pair_at = |offset: u32| bytes.get(offset as usize..)?.first_chunk::<32>()?.split_at_checked(16);
-        let ((source, destination), own) = (pair_at(self.address_offset)?, pair_at(packet.address_offset)?);
-        if packet.ports == self.ports && own == (source, destination) {
-            return Some(false);
-        }
-        (packet.ports == self.ports.rotate_left(16) && own == (destination, source)).then_some(true)
+/// The same of an IPv6 packet and a flow with this pair of addresses; `bytes` are those of the packet's chunk.
+pub(super) fn is_reverse_v6(pair: &[u8; 32], ports: u32, packet: &Packet, bytes: &[u8]) -> Option<bool> {
+    let own = pair_at(bytes, packet.address_offset)?;
+    if packet.ports == ports && own == pair {
+        return Some(false);
     }
+    let swapped = own[..16] == pair[16..] && own[16..] == pair[..16];
+    (packet.ports == ports.rotate_left(16) && swapped).then_some(true)
+}
+
+/// The two IPv6 addresses at a place, if all of them are there.
+fn pair_at(bytes: &[u8], offset: u32) -> Option<&[u8; 32]> {
+    bytes.get(offset as usize..)?.first_chunk()
 }
 
 /// See the module.
@@ -99,7 +94,6 @@ pub struct Lines {
     taken: Vec<u16>,
     /// Number of the chunk, from 1.
     chunk: u64,
-    count: usize,
 }
 
 impl Default for Lines {
@@ -110,7 +104,6 @@ impl Default for Lines {
             places: Box::new([Place::default(); PLACES]),
             taken: Vec::new(),
             chunk: 0,
-            count: 0,
         }
     }
 }
@@ -124,7 +117,6 @@ impl Lines {
             self.followers.resize(packets.len(), Link::END);
         }
         self.chunk += 1;
-        self.count = 0;
         self.taken.clear();
         for (packet, index) in packets.iter().zip(0..) {
             self.add(packet, index, bytes);
@@ -141,7 +133,7 @@ impl Lines {
         if place.chunk == self.chunk
             && place.ip_version == packet.ip_version
             && packet.ip_version == 4
-            && let Some(is_reverse) = place.direction_v4(packet)
+            && let Some(is_reverse) = is_reverse_v4(place.address_key, place.ports, packet)
         {
             follow(&mut self.followers, place.tail, Link::new(index, is_reverse));
             place.tail = index;
@@ -150,16 +142,19 @@ impl Lines {
         }
     }
 
+    /// A packet of a flow that has no place, or not of IPv4.
     #[inline(never)]
     fn add_any(&mut self, packet: &Packet, index: u32, bytes: &[u8]) {
         let &Packet { address_key, ports, flow_hash, address_offset, ip_version, .. } = packet;
         let place = &mut self.places[flow_hash as usize % PLACES];
         let tail = std::mem::replace(&mut place.tail, index);
         if place.chunk == self.chunk {
-            if let Some(is_reverse) = place.direction(packet, bytes) {
-                return follow(&mut self.followers, tail, Link::new(index, is_reverse));
+            let pair = pair_at(bytes, place.address_offset).filter(|_| place.ip_version == 6 && ip_version == 6);
+            let is_reverse = pair.and_then(|pair| is_reverse_v6(pair, place.ports, packet, bytes));
+            follow(&mut self.followers, tail, is_reverse.map_or(Link::END, |reverse| Link::new(index, reverse)));
+            if is_reverse.is_some() {
+                return;
             }
-            follow(&mut self.followers, tail, Link::END);
         } else {
             self.taken.push((flow_hash as usize % PLACES) as u16);
         }
@@ -168,13 +163,12 @@ impl Lines {
         let shard = (u64::from(flow_hash.rotate_left(16)) * self.by_shard.len() as u64) >> 32;
         if let Some(lines) = self.by_shard.get_mut(shard as usize) {
             lines.push(index);
-            self.count += 1;
         }
     }
 
     /// How many lines there are.
     pub fn count(&self) -> usize {
-        self.count
+        self.by_shard.iter().map(Vec::len).sum()
     }
 
     /// The first packets of a shard's lines, in order.

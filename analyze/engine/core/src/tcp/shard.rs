@@ -12,7 +12,7 @@ use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
 use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
-use super::lines::{Lines, Link};
+use super::lines::{Lines, Link, is_reverse_v4, is_reverse_v6};
 use super::openings::OpeningSeries;
 use super::rows::Rows;
 use super::spares::Spares;
@@ -81,30 +81,13 @@ impl Slot {
     /// Whether the packet has these addresses and ports, and then whether the client sent it.
     #[inline]
     fn sent_by_client(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
-        let swapped_ports = self.ports.rotate_left(16);
-        match &self.addresses_v6 {
-            None if packet.ip_version == 4 => sent_by_client_v4(self.address_key, self.ports, packet),
-            Some(own) if packet.ip_version == 6 => {
-                let offset = packet.address_offset as usize;
-                let pair = bytes.get(offset..offset + 32)?;
-                if packet.ports == self.ports && pair == own.as_slice() {
-                    Some(true)
-                } else {
-                    (packet.ports == swapped_ports && pair[..16] == own[16..] && pair[16..] == own[..16])
-                        .then_some(false)
-                }
-            }
+        let is_reverse = match &self.addresses_v6 {
+            None if packet.ip_version == 4 => is_reverse_v4(self.address_key, self.ports, packet),
+            Some(pair) if packet.ip_version == 6 => is_reverse_v6(pair, self.ports, packet, bytes),
             _ => None,
-        }
+        };
+        is_reverse.map(|is_reverse| !is_reverse)
     }
-}
-
-/// Without a branch on the side, which nobody can predict where connections take turns.
-#[inline]
-fn sent_by_client_v4(address_key: u64, ports: u32, packet: &Packet) -> Option<bool> {
-    let by_client = (packet.address_key == address_key) & (packet.ports == ports);
-    let by_server = (packet.address_key == address_key.rotate_left(32)) & (packet.ports == ports.rotate_left(16));
-    (by_client | by_server).then_some(by_client)
 }
 
 /// Slots of the connections seen last, by the low bits of their hash: found again without asking the table.
