@@ -44,8 +44,8 @@ def run_in_turns(trials: Sequence[Trial], *, say: Callable[[str], None]) -> None
         for trial in [trial for trial in trials if first < trial.repeat]:
             say(f"turn {turn}: {trial.name}" + (f" on {trial.cpus} processor" if trial.cpus else ""))
             try:
-                for _ in range(first, min(first + RUNS_AT_A_TIME, trial.repeat)):
-                    trial.costs.append(cost_of(trial.command, cpus=trial.cpus))
+                runs = min(RUNS_AT_A_TIME, trial.repeat - first)
+                trial.costs += [cost_of(trial.command, cpus=trial.cpus) for _ in range(runs)]
             except ProgramError as failure:
                 if trial.name == "vmtrace":
                     raise
