@@ -45,6 +45,26 @@ fn assert_same(frames: &[Frame]) {
     }
 }
 
+fn refused(number: u32) -> Talk {
+    let (host, port) = ((number % 100) as u8, 10_000 + (number / 100) as u16);
+    Talk::new().between(host, port, 202, 443).client(1.0, syn()).server(2.0, rst())
+}
+
+#[test]
+fn many_refused_connections_are_tried_again() {
+    let frames = many(refused, |talk| talk.client(502.0, syn()).server(503.0, syn_ack()).client(503.1, ack(0)));
+    assert_same(&frames);
+    let analysis = run(&frames, 1);
+    assert_eq!(analysis.connections.len(), 300);
+    assert!(analysis.connections.iter().all(|connection| connection.directions[CLIENT].loss.syn == 1));
+    let [opened, repeated, established]: [u32; 3] = [
+        analysis.openings.iter().map(|(_, counts)| counts.syn).sum(),
+        analysis.openings.iter().map(|(_, counts)| counts.syn_retransmissions).sum(),
+        analysis.openings.iter().map(|(_, counts)| counts.established).sum(),
+    ];
+    assert_eq!((opened, repeated, established), (600, 300, 300));
+}
+
 #[test]
 fn resets_after_the_close_of_many_connections() {
     let frames = many(closed, |talk| talk.client(1_000.0, rst()));

@@ -3,6 +3,7 @@
 mod playbook;
 
 use playbook::*;
+use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::connection::Close;
 
 /// A whole connection: opened, 1000 bytes, closed by both sides at 200 ms.
@@ -127,6 +128,80 @@ fn the_same_syn_again_is_a_repeat() {
 fn the_same_syn_after_the_longest_wait_is_another_attempt() {
     let talk = Talk::new().client(0.0, syn()).client(131_000.0, syn());
     assert_eq!(connections(&talk), 2);
+}
+
+/// Refused twice, and then not (so Windows tries).
+fn tried_three_times() -> Talk {
+    Talk::new()
+        .client(0.0, syn())
+        .server(40.0, rst())
+        .client(540.0, syn())
+        .server(580.0, rst())
+        .client(1080.0, syn())
+        .server(1120.0, syn_ack())
+        .client(1120.1, ack(0))
+        .client(1121.0, data(0, 100))
+        .server(1161.0, ack(100))
+}
+
+#[test]
+fn the_same_syn_after_a_refusal_is_the_same_attempt() {
+    let talk = tried_three_times();
+    assert_eq!(connections(&talk), 1);
+    let summary = talk.summary();
+    let [client, server] = &summary.directions;
+    assert_eq!((summary.start_ns, summary.first_frame, summary.close), (START_NS, 1, Close::Open));
+    assert_eq!((client.loss.syn, client.packets, server.packets), (2, 5, 4));
+    assert_eq!(client.wire_bytes + server.wire_bytes, summary.wire_bytes());
+    assert!(summary.handshake_complete);
+    assert_eq!(summary.handshake_rtt_ns(), Some(ms(40.1)), "nothing but the last SYN can have been answered");
+}
+
+#[test]
+fn refused_three_times_is_one_connection_that_was_reset() {
+    let talk = tried_three_times().until(5).server(1120.0, rst()).again(1120.2);
+    assert_eq!(connections(&talk), 1);
+    let summary = talk.summary();
+    assert_eq!((summary.close, summary.reset_by, summary.handshake_complete), (Close::Reset, Some(1), false));
+    assert_eq!((summary.directions[CLIENT].loss.syn, summary.directions[SERVER].packets), (2, 3));
+    assert_eq!(summary.end_ns, START_NS + ms(1120.0));
+}
+
+#[test]
+fn a_connection_of_former_times_is_reset_before_the_same_syn_opens_another() {
+    // The server still has it, and acknowledges what this client knows nothing of (RFC 9293 section 3.5.1).
+    let talk = Talk::new()
+        .client(0.0, syn())
+        .server(40.0, ack(860_000_000))
+        .client(40.1, rst())
+        .client(3000.0, syn())
+        .server(3040.0, syn_ack().acking(0))
+        .client(3040.1, ack(0))
+        .client(3041.0, data(0, 100));
+    assert_eq!(connections(&talk), 1);
+    let summary = talk.summary();
+    let client = &summary.directions[CLIENT];
+    assert_eq!((client.loss.syn, client.unseen_acknowledged_bytes, client.unique_payload_bytes), (1, 0, 100));
+    assert_eq!((summary.handshake_complete, summary.handshake_rtt_ns()), (true, Some(ms(40.1))));
+}
+
+#[test]
+fn another_sequence_number_after_a_refusal_is_another_connection() {
+    let talk = tried_three_times().until(2).with_isn(555_000, 777_000).client(540.0, syn()).server(580.0, rst());
+    assert_eq!(connections(&talk), 2);
+}
+
+#[test]
+fn connections_keep_their_numbers_where_one_was_tried_again() {
+    let later = Talk::new().between(3, 1234, 4, 80).client(2_000.0, syn()).server(2_001.0, syn_ack());
+    let frames = merged(&[tried_three_times(), later]);
+    for wanted in [1, 2] {
+        let options = Options { detail_connections: vec![wanted], ..Options::default() };
+        let analysis = analysis_of(&frames, &options);
+        check_consistency(&analysis);
+        assert_eq!(analysis.connections.iter().map(|connection| connection.id).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(analysis.rows.connection, vec![u64::from(wanted); if wanted == 1 { 9 } else { 2 }]);
+    }
 }
 
 #[test]

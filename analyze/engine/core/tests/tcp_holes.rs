@@ -204,6 +204,39 @@ fn a_lost_tail_shows_only_by_missing_identifications() {
 }
 
 #[test]
+fn numbers_that_connections_share_prove_no_loss() {
+    let talk = |ttl: u8| {
+        Talk::new()
+            .with_ttl(ttl, 57)
+            .open(0.1, 40.0)
+            .each(0..30, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+            .server(80.0, ack(30_000))
+            .lost_before_capture(CLIENT, 3)
+            .client(380.0, data(30_000, 1000))
+    };
+    let of_windows = talk(121);
+    assert_eq!((client(&of_windows), missing(&of_windows.summary().directions[CLIENT])), ((0, 0, 0), None));
+    let of_linux = talk(57);
+    assert_eq!((client(&of_linux), missing(&of_linux.summary().directions[CLIENT])), ((1, 0, 0), Some(3)));
+}
+
+#[test]
+fn a_sender_that_rests_though_everything_has_arrived_has_nothing_left_to_send_again() {
+    let after_timeout = at_server()
+        .each(0..30, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(80.0, ack(30_000))
+        .lost_before_capture(CLIENT, 12)
+        .client(380.0, data(30_000, 1000))
+        .server(380.1, ack(31_000));
+    assert_eq!(
+        client(&after_timeout.clone().client(420.2, data(31_000, 1000))),
+        (2, 0, 0),
+        "at once: the tail goes on"
+    );
+    assert_eq!(client(&after_timeout.client(900.0, data(31_000, 1000))), (1, 0, 0), "after a rest: something new");
+}
+
+#[test]
 fn a_pause_without_missing_identifications_is_no_loss() {
     let talk = at_server()
         .each(0..10, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))

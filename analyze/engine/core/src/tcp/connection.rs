@@ -8,10 +8,12 @@ use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
 use super::echo_loop::EchoLoops;
 use super::half::{Half, Live};
-use super::handshake::Handshake;
+use super::handshake::{Handshake, Openings};
 use super::holes::{Exposure, Hole};
+use super::loss::LossCounters;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
+use super::summary::ConnectionSummary;
 use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -29,7 +31,7 @@ pub enum Close {
 }
 
 /// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
-const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
+pub(super) const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 
 /// A connection in progress.
 pub struct Connection {
@@ -59,8 +61,6 @@ pub struct Connection {
     pub first_fin_ns: Option<i64>,
     /// Reset by client or server, and when.
     pub reset: Option<(u8, i64)>,
-    /// Resets seen.
-    pub resets: u32,
     /// TLS facts in the making.
     pub tls: Option<Box<TlsTracker>>,
     pub(super) tls_settled: bool,
@@ -130,7 +130,6 @@ impl Connection {
             handshake: Handshake::default(),
             first_fin_ns: None,
             reset: None,
-            resets: 0,
             tls: None,
             tls_settled: false,
             dns: None,
@@ -146,6 +145,18 @@ impl Connection {
             detailed: false,
             looking: false,
         }
+    }
+
+    /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
+    pub fn go_on_from(&mut self, attempt: &ConnectionSummary) {
+        (self.id, self.order) = (attempt.id, attempt.order);
+        (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
+        for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
+            (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
+            // Copies were counted when the attempt was over.
+            half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
+        }
+        self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
     }
 
     /// How it ended so far.
@@ -365,7 +376,7 @@ impl Connection {
     #[inline]
     pub(super) fn count(&mut self, packet: &Packet, side: usize) {
         let half = &mut self.halves[side];
-        if half.packets == 0 {
+        if half.ttl == 0 {
             half.ttl = packet.ttl;
         }
         half.packets += 1;

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::half::{Half, Live, Offer};
+use super::ip_id::numbers_connections_apart;
 use super::limits::{LimitsSummary, Run, full_shares, network_shares};
 use super::rate_series::Series;
 use super::seldom::Measured;
@@ -59,6 +60,7 @@ impl ConnectionSummary {
                 start_ns: connection.start_ns,
                 end_ns,
                 openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
+                client_isn: (connection.halves[0].base as u32).wrapping_sub(1),
                 handshake_complete: connection.handshake.complete,
                 handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
                 close: connection.close(),
@@ -74,7 +76,8 @@ impl ConnectionSummary {
                 judgement,
                 tls: facts.map(Box::new),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-                ended_by: (0, i64::MIN),
+                ended_by: 0,
+                ended_by_ns: i64::MIN,
                 recent,
             },
         );
@@ -199,7 +202,8 @@ fn summarise(
             summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
         }
         if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
-            summary.lost_by_identification = live.identifications.missing().into();
+            let missing = live.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
+            summary.lost_by_identification = missing.into();
         }
     }
 }

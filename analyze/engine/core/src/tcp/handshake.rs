@@ -17,9 +17,17 @@ pub struct Openings {
     first_tsval: Option<u32>,
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
+    /// The first of them, which were refused: nothing that comes later answers those.
+    refused: u32,
 }
 
 impl Openings {
+    /// So many SYNs, the first of them at `first_ns`, that were refused with a reset.
+    pub fn refused(count: u32, first_ns: i64) -> Self {
+        // Whatever comes next is no copy of the last one.
+        Self { count, refused: count, first_ns, last_ns: i64::MIN / 2, ..Self::default() }
+    }
+
     /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again.
     pub fn add(&mut self, packet: &Packet) -> bool {
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
@@ -39,8 +47,8 @@ impl Openings {
 
     /// When the one passed that `answer` answers; none if that cannot be told.
     fn answered_by(&self, answer: &Packet) -> Option<i64> {
-        if self.count == 1 {
-            return Some(self.first_ns);
+        if self.count == self.refused + 1 {
+            return Some(self.last_ns);
         }
         let echo = (answer.options & option_bits::TIMESTAMPS != 0).then_some(answer.tsecr)?;
         if self.first_tsval == self.last_tsval {

@@ -2,7 +2,8 @@
 //!
 //! A connected Linux TCP socket numbers its packets one after another; each wire segment of a superpacket takes one
 //! number. The count is offered only if the sender proves to number that way: at least 95 % of the packets that follow
-//! one another in the stream must also do so in their identification.
+//! one another in the stream must also do so in their identification, and only if it is a host that numbers each connection by
+//! itself: what is missing in numbers that connections share was sent to somebody else.
 
 use super::sequence::serial_difference_16;
 
@@ -10,6 +11,15 @@ use super::sequence::serial_difference_16;
 const WINDOW: u64 = 256;
 /// Packets that must have been compared before the count is believed.
 const FEWEST_COMPARED: u32 = 8;
+/// Initial time to live of the stacks that number each connection by itself (Linux and what is built on it).
+const TTL_OF_NUMBERS_APART: u8 = 64;
+
+/// Whether the host that sent a packet with this time to live numbers each connection by itself. Windows (128) numbers all that
+/// goes to the same host together, older stacks (255) all that they send.
+#[inline]
+pub fn numbers_connections_apart(ttl: u8) -> bool {
+    ttl <= TTL_OF_NUMBERS_APART
+}
 
 /// Identifications of the packets of one direction.
 #[derive(Debug, Default)]

@@ -72,7 +72,6 @@ impl Connection {
             }
             environment.openings.syn(packet, self.repeats(side) > 0);
         } else {
-            self.resets += 1;
             self.reset.get_or_insert((side as u8, packet.time_ns));
             environment.openings.reset(packet);
         }

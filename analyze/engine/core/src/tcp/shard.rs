@@ -54,6 +54,8 @@ pub struct Environment {
 enum State {
     Live(Box<Connection>),
     Done(Box<ConnectionSummary>),
+    /// Its successor has gone on with it.
+    GoneOn,
 }
 
 struct Slot {
@@ -74,7 +76,7 @@ impl Slot {
     /// The packet that ended the connection may be captured once more.
     fn remember_last(&mut self, packet: &Packet, bytes: &[u8]) {
         if let State::Done(summary) = &mut self.state {
-            summary.ended_by = (signature(packet, bytes), packet.time_ns);
+            (summary.ended_by, summary.ended_by_ns) = (signature(packet, bytes), packet.time_ns);
         }
     }
 
@@ -124,6 +126,8 @@ pub struct Shard {
     slots: Vec<Slot>,
     /// Connections reset while data passed, by number of the packet that did it, and slot.
     reset: VecDeque<(u64, u32)>,
+    /// Slots that another one has gone on with.
+    gone_on: u32,
     nearby: Nearby,
     /// The lines of the chunk in hand.
     found: Vec<Found>,
@@ -243,6 +247,7 @@ impl Shard {
                     }
                 }
             }
+            State::GoneOn => {}
             State::Done(summary) => {
                 if packet.has(tcp_flags::SYN) {
                     return self.replace(index, packet, bytes, order);
@@ -286,7 +291,7 @@ impl Shard {
 
     /// A slot that begins with `packet`, and whether the client sent that.
     fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = self.environment.spares.place(|| Connection::new(index + 1, packet, bytes));
+        let mut connection = self.environment.spares.place(|| Connection::new(index + 1 - self.gone_on, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
@@ -308,19 +313,38 @@ impl Shard {
     /// The addresses and ports of slot `old` are used for another connection, which begins with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+        finish(&mut self.slots, old, &mut self.environment);
         let index = self.slots.len() as u32;
-        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
+        let (mut slot, from_client) = self.new_slot(index, packet, bytes, order);
+        if let (Some(attempt), State::Live(connection)) = (self.take_attempt(old, packet, bytes), &mut slot.state) {
+            connection.go_on_from(&attempt);
+            connection.detailed = self.detail.contains(&connection.id);
+        }
         self.slots.push(slot);
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
         }
-        finish(&mut self.slots, old, &mut self.environment);
         self.slots[old as usize].successor = index;
         let recent = self.nearby.place(packet.flow_hash);
         if *recent == old {
             *recent = index;
         }
         self.take(index, packet, bytes, from_client, order)
+    }
+
+    /// The attempt to connect in slot `old`, if `packet` tries the same again.
+    fn take_attempt(&mut self, old: u32, packet: &Packet, bytes: &[u8]) -> Option<Box<ConnectionSummary>> {
+        let slot = self.slots.get_mut(old as usize)?;
+        let from_client = slot.sent_by_client(packet, bytes)?;
+        match &slot.state {
+            State::Done(summary) if from_client && summary.is_tried_again_by(packet) => {}
+            _ => return None,
+        }
+        self.gone_on += 1;
+        match std::mem::replace(&mut slot.state, State::GoneOn) {
+            State::Done(summary) => Some(summary),
+            State::Live(_) | State::GoneOn => None,
+        }
     }
 
     #[inline]
@@ -339,7 +363,7 @@ impl Shard {
         (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
         let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
             State::Done(summary) => Some(summary),
-            State::Live(_) => None,
+            State::Live(_) | State::GoneOn => None,
         });
         (summaries.collect(), self.environment)
     }

@@ -2,7 +2,7 @@
 //!
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
-use super::connection::Close;
+use super::connection::{Close, LONGEST_SYN_WAIT_NS};
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
@@ -316,6 +316,8 @@ pub struct ConnectionSummary {
     pub end_ns: i64,
     /// A SYN of the client, a SYN-ACK of the server was seen.
     pub openings_seen: [bool; 2],
+    /// Sequence number of that SYN.
+    pub client_isn: u32,
     /// SYN, SYN-ACK and the client's acknowledgement were seen.
     pub handshake_complete: bool,
     /// Handshake round trips between the capture point and client, server.
@@ -336,8 +338,10 @@ pub struct ConnectionSummary {
     pub tls: Option<Box<TlsFacts>>,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
-    /// Signature and time of the last packet since only this summary is kept.
-    pub ended_by: (u32, i64),
+    /// Signature of the last packet since only this summary is kept, and its time.
+    pub ended_by: u32,
+    /// See above.
+    pub ended_by_ns: i64,
     /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
     pub recent: Option<Box<[RecentPackets; 2]>>,
 }
@@ -362,13 +366,26 @@ impl ConnectionSummary {
         Some(client? + server?)
     }
 
+    /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
+    /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
+    /// RFC 9293 section 3.5.1).
+    pub fn is_tried_again_by(&self, packet: &Packet) -> bool {
+        packet.has(tcp_flags::SYN)
+            && !packet.has(tcp_flags::ACK)
+            && self.close == Close::Reset
+            && !self.handshake_complete
+            && self.openings_seen[0]
+            && self.client_isn == packet.sequence
+            && self.directions.iter().all(|direction| direction.payload_bytes == 0)
+            && packet.time_ns.saturating_sub(self.end_ns) <= LONGEST_SYN_WAIT_NS
+    }
+
     /// A packet that came after the connection had been put away. True if it was captured twice.
     pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
         let direction = &mut self.directions[side];
         let signature = signature(packet, bytes);
-        let (known, time_ns) = self.ended_by;
-        let repeats_the_last =
-            known == signature && packet.time_ns.saturating_sub(time_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
+        let repeats_the_last = self.ended_by == signature
+            && packet.time_ns.saturating_sub(self.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
         let repeats_another = self
             .recent
             .as_ref()
@@ -377,7 +394,7 @@ impl ConnectionSummary {
             direction.loss.capture_duplicates += 1;
             return true;
         }
-        self.ended_by = (signature, packet.time_ns);
+        (self.ended_by, self.ended_by_ns) = (signature, packet.time_ns);
         if let Some(recent) = &mut self.recent {
             recent[side].remember(packet, bytes);
         }

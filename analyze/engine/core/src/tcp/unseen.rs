@@ -4,12 +4,16 @@
 use super::arrival::{Arrived, Delivered, FASTEST_ANSWER, Kind, Placed, RECORDING_DISORDER_NS, Surroundings};
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
+use super::ip_id::numbers_connections_apart;
 use super::segments::state;
 use super::sequence::serial_difference;
 use crate::packet::option_bits;
 
 /// The least a retransmission timeout waits beyond the round trip in common stacks.
 const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
+
+/// By so much timers of common stacks may be early, in ticks of theirs.
+const TIMER_SLACK_NS: i64 = 20_000_000;
 
 /// Where the loop between capture point and sender is not known, it is not longer than this.
 const LONGEST_LOOP_NS: i64 = 1_000_000_000;
@@ -20,13 +24,22 @@ impl Half {
     /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
     #[inline]
     pub(super) fn was_sent_unseen(&mut self, placed: &Placed<'_>) -> bool {
-        if placed.around.beside_sender || placed.packet.ip_version != 4 {
+        if placed.around.beside_sender || placed.packet.ip_version != 4 || !numbers_connections_apart(placed.packet.ttl)
+        {
             return false;
         }
         let &Placed { packet, start, end, segment_size, around, .. } = placed;
         let Some(live) = self.live.as_deref_mut() else { return false };
         // A number that was passed over before is the original's own, overtaken by what was sent after it.
         let Some(missing) = live.identifications.missing_before(packet.ip_id) else { return false };
+        if missing == 0 {
+            // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once.
+            let heard_ns = live.last_advance_ns.filter(|_| self.una >= self.max);
+            let longest_ns = loop_or_longest(around) + SMALLEST_TIMEOUT_NS;
+            if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
+                live.sent_unseen = 0;
+            }
+        }
         if end <= live.sent_unseen {
             return true;
         }
@@ -43,10 +56,8 @@ impl Half {
         {
             return false;
         }
-        // Nothing is sent again sooner than a round trip after what was lost, and that came after the highest data.
-        let silence_ns = placed.silence_ns();
         let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
-        if (silence_ns as f64) < (FASTEST_ANSWER * round_trip_ns as f64).max(RECORDING_DISORDER_NS as f64) {
+        if placed.silence_ns() < shortest_silence_ns(start > self.max, round_trip_ns) {
             live.shares_numbers = true;
             return false;
         }
@@ -80,8 +91,7 @@ impl Live {
     /// other side sent more, nor can what it sent before have reached the sender after that data went out.
     fn highest_is_newest(&self, placed: &Placed<'_>) -> bool {
         let around = placed.around;
-        let loop_ns = if around.sender_loop_ns > 0 { around.sender_loop_ns } else { LONGEST_LOOP_NS };
-        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_ns));
+        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_or_longest(around)));
         self.highest_identification == self.identifications.next_position()
             && self.peer_max_then == around.peer_max
             && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
@@ -92,6 +102,7 @@ impl Live {
     pub(super) fn note_unseen_tail(&mut self, placed: &Placed<'_>, max: u64) {
         let &Placed { packet, segment_size, around, .. } = placed;
         if !around.beside_sender
+            && numbers_connections_apart(packet.ttl)
             && self.highest_is_newest(placed)
             && self.identifications.missing().is_some()
             && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
@@ -100,6 +111,20 @@ impl Live {
             self.sent_unseen = self.sent_unseen.max(max + above * u64::from(segment_size));
         }
     }
+}
+
+/// How long no data passes before the first of a lost tail is sent again, at least. What passed last has to be acknowledged before, and the
+/// timeout, a round trip and [`SMALLEST_TIMEOUT_NS`], begins anew with that acknowledgement (RFC 6298 rule 5.3). Only a tail
+/// loss probe comes sooner, and of several segments that repeats the last (RFC 8985 section 7.3): it leaves a hole.
+fn shortest_silence_ns(leaves_hole: bool, round_trip_ns: i64) -> i64 {
+    let round_trips = if leaves_hole { 1.0 } else { 2.0 };
+    let timeout_ns = if leaves_hole { 0 } else { SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS };
+    ((round_trips * FASTEST_ANSWER * round_trip_ns as f64) as i64 + timeout_ns).max(RECORDING_DISORDER_NS)
+}
+
+/// The round trip between capture point and sender.
+fn loop_or_longest(around: &Surroundings) -> i64 {
+    if around.sender_loop_ns > 0 { around.sender_loop_ns } else { LONGEST_LOOP_NS }
 }
 
 /// How many of the packets lost in a silence repeat others: a tail loss probe, and the timeouts before the one that got

@@ -211,6 +211,12 @@ impl Talk {
         self
     }
 
+    /// Only its first frames.
+    pub fn until(mut self, frames: usize) -> Self {
+        self.frames.truncate(frames);
+        self
+    }
+
     /// What a capture of one direction shows.
     pub fn only(mut self, side: usize) -> Self {
         let offset = if self.ipv6 { 14 + 8 + 15 } else { 14 + 12 + 3 };
