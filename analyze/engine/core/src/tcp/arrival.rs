@@ -192,7 +192,8 @@ impl Half {
             if end < self.max && start <= self.una && !recovering {
                 live.note_unseen_tail(&placed, self.max);
             }
-            live.identifications.add(packet.ip_id, segments, contiguous);
+            let whole = contiguous && arrived.kind == Kind::Data && !live.holes.reach_beyond(self.una);
+            live.identifications.add(packet.ip_id, segments, contiguous, || whole);
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
                 live.peer_max_then = around.peer_max;
@@ -225,20 +226,10 @@ impl Half {
     #[inline]
     fn new_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
-        let live = Live::of(&mut self.live);
         if start > self.max {
-            let exposure = Exposure {
-                time_ns: packet.time_ns,
-                tsval: placed.tsval(),
-                ip_id: packet.ip_id,
-                by_acknowledgement: false,
-            };
-            live.holes.push(Hole { start: self.max, end: start, exposure });
-            if !placed.around.beside_sender {
-                live.recovering.start(packet.time_ns);
-                live.rates.lost(packet.time_ns, start - self.max);
-            }
+            self.pass_over(packet, start, placed.around.beside_sender);
         }
+        let live = Live::of(&mut self.live);
         live.segments.push(placed.record(start, end, 0));
         if packet.payload_length == 1 && live.window_closed {
             live.probed_at = Some(start);
@@ -247,5 +238,30 @@ impl Half {
         self.unique_payload_bytes += end - start;
         self.max = end;
         delivered.add(start, end, false);
+    }
+
+    /// `packet` shows that everything up to `end` has been sent.
+    fn pass_over(&mut self, packet: &Packet, end: u64, beside_sender: bool) {
+        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let exposure = Exposure { time_ns: packet.time_ns, tsval, ip_id: packet.ip_id, by_acknowledgement: false };
+        let live = Live::of(&mut self.live);
+        live.holes.push(Hole { start: self.max, end, exposure });
+        if !beside_sender {
+            live.recovering.start(packet.time_ns);
+            live.rates.lost(packet.time_ns, end - self.max);
+        }
+    }
+
+    /// An acknowledgement's own sequence number is that of the next byte (RFC 9293 section 3.10.7.4): if it lies ahead of all
+    /// that was seen, what is between has been sent. A position alone may be that of a FIN.
+    #[cold]
+    pub(super) fn shows_sent(&mut self, packet: &Packet, peer: &Half, beside_sender: bool) {
+        let next = unwrap(self.max, packet.sequence);
+        let acknowledges = unwrap(peer.una, packet.acknowledgement);
+        let believable = peer.begun && (peer.una..=peer.max).contains(&acknowledges);
+        if believable && (2..=FARTHEST_JUMP).contains(&next.saturating_sub(self.max)) && self.fin.is_none() {
+            self.pass_over(packet, next, beside_sender);
+            self.max = next;
+        }
     }
 }

@@ -479,7 +479,8 @@ impl Connection {
         let half = &mut self.halves[side];
         let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
-            live.identifications.add(packet.ip_id, 1, false);
+            let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
+            live.identifications.add(packet.ip_id, 1, false, || whole);
         }
         if packet.has(tcp_flags::FIN) {
             half.ledger.add_first_transmission(packet);
@@ -487,6 +488,14 @@ impl Connection {
             return Arrived { kind: Kind::Fin, ..Arrived::default() };
         }
         half.ledger.add_acknowledgement(packet);
+        if packet.sequence != half.max as u32 {
+            let beside_sender = self.beside[side];
+            let [client, server] = &mut self.halves;
+            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            half.shows_sent(packet, peer, beside_sender);
+        }
+        let half = &mut self.halves[side];
+        let live = Live::of(&mut half.live);
         let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
         let kind = match (behind && half.una > half.base, live.window_closed) {
             (true, true) => Kind::WindowProbe,
@@ -516,10 +525,12 @@ impl Connection {
         }
         if position == half.max {
             half.max += 1;
-        } else if position + 1 == half.max && half.una == half.max {
-            // Acknowledged before it was recorded: the hole its acknowledgement made is the FIN itself.
+        } else if position + 1 == half.max {
+            // What showed before that it was sent made a hole, of which this is the FIN itself.
             half.live().holes.fill(position, position + 1, |_, _| ());
-            half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+            if half.una == half.max {
+                half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+            }
         }
     }
 

@@ -203,7 +203,9 @@ fn summarise(
         }
         if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
             let missing = live.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
-            summary.lost_by_identification = missing.into();
+            let captured_none_of = summary.unseen_acknowledged_bytes / u64::from(summary.segment_size.max(1));
+            let not_lost = live.identifications.elsewhere() + captured_none_of;
+            summary.lost_by_identification = missing.map(|missing| missing.saturating_sub(not_lost)).into();
         }
     }
 }

@@ -102,6 +102,11 @@ impl Holes {
         self.list.iter().rev().find(|hole| hole.end <= position && hole.exposure.time_ns < time_ns).map(|hole| hole.end)
     }
 
+    /// True if any of them ends behind `position`.
+    pub fn reach_beyond(&self, position: u64) -> bool {
+        self.list.last().is_some_and(|hole| hole.end > position)
+    }
+
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

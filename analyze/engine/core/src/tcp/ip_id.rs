@@ -11,6 +11,8 @@ use super::sequence::serial_difference_16;
 const WINDOW: u64 = 256;
 /// Packets that must have been compared before the count is believed.
 const FEWEST_COMPARED: u32 = 8;
+/// Farther away than this, 15 bits of a number tell more than all 16.
+const MOST_AHEAD: i64 = 1 << 14;
 /// Initial time to live of the stacks that number each connection by itself (Linux and what is built on it).
 const TTL_OF_NUMBERS_APART: u8 = 64;
 
@@ -29,6 +31,8 @@ pub struct IpIdentifications {
     next: u64,
     distinct: u64,
     seen: [u64; (WINDOW / 64) as usize],
+    /// Passed over where no data was missing.
+    elsewhere: u64,
     compared: u32,
     consecutive: u32,
     last_next: u64,
@@ -42,14 +46,14 @@ pub struct IpIdentifications {
 
 impl IpIdentifications {
     /// Takes a packet that stands for `segments` identifications from `ip_id` on; `contiguous` says that its data
-    /// directly follows the data packet before it.
+    /// directly follows the data packet before it, `whole` that no data up to it is missing. It is asked only where numbers are.
     #[inline(always)]
-    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
+    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, whole: impl FnOnce() -> bool) {
         if segments == 1 && self.in_run && ip_id == self.next as u16 {
             self.next += 1;
             self.run_contiguous += u32::from(contiguous);
         } else {
-            self.add_any(ip_id, segments, contiguous);
+            self.add_any(ip_id, segments, contiguous, whole());
         }
     }
 
@@ -71,14 +75,21 @@ impl IpIdentifications {
     }
 
     #[inline(never)]
-    fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool) {
+    fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool, whole: bool) {
+        // What the kernel sends without a socket (RFC 6864 section 4.1: no fragments, no identification).
+        if ip_id == 0 && (self.next == 0 || self.ahead(ip_id).unsigned_abs() > WINDOW) {
+            return;
+        }
         self.settle_run();
         if self.next == 0 {
             self.first = (1 << 32) + u64::from(ip_id);
             self.next = self.first;
             self.last_next = self.first;
         }
-        let start = self.next.wrapping_add_signed(i64::from(serial_difference_16(ip_id, self.next as u16)));
+        let start = self.next.wrapping_add_signed(self.ahead(ip_id));
+        if whole {
+            self.elsewhere += start.saturating_sub(self.next);
+        }
         if contiguous {
             self.compared += 1;
             self.consecutive += u32::from(start == self.last_next);
@@ -109,6 +120,15 @@ impl IpIdentifications {
         self.distinct += 1;
     }
 
+    /// How far `ip_id` lies ahead of the newest number's successor. Cards that cut superpackets may count in 15 bits only: a
+    /// number that the highest bit alone moves far away is near.
+    #[inline]
+    fn ahead(&self, ip_id: u16) -> i64 {
+        let [whole, without_highest] =
+            [ip_id, ip_id ^ 0x8000].map(|id| i64::from(serial_difference_16(id, self.next as u16)));
+        if whole.abs() <= MOST_AHEAD { whole } else { without_highest }
+    }
+
     fn forget(&mut self, id: u64) {
         self.seen[(id / 64 % (WINDOW / 64)) as usize] &= !(1 << (id % 64));
     }
@@ -116,7 +136,7 @@ impl IpIdentifications {
     /// Identifications between the newest one and `ip_id` that have not been seen; none if `ip_id` is not ahead.
     #[inline]
     pub fn missing_before(&self, ip_id: u16) -> Option<u64> {
-        u64::try_from(serial_difference_16(ip_id, self.next as u16)).ok().filter(|_| self.next > 0)
+        u64::try_from(self.ahead(ip_id)).ok().filter(|_| self.next > 0)
     }
 
     /// The position after the newest identification.
@@ -130,6 +150,11 @@ impl IpIdentifications {
         let [compared, consecutive] = self.proof();
         let proven = compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * 95;
         proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run()))
+    }
+
+    /// How many of them are missing where no data is: acknowledgements that were lost, or packets to others.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere
     }
 
     /// True if so far the numbering looks consecutive, with little to go by.
@@ -148,11 +173,15 @@ impl IpIdentifications {
 mod tests {
     use super::*;
 
+    fn add(tracker: &mut IpIdentifications, ip_id: u16, segments: u32, contiguous: bool) {
+        tracker.add(ip_id, segments, contiguous, || false);
+    }
+
     fn feed(ids: impl IntoIterator<Item = u16>) -> Option<u64> {
         let mut tracker = IpIdentifications::default();
         let mut previous = None;
         for id in ids {
-            tracker.add(id, 1, previous == Some(id.wrapping_sub(1)));
+            add(&mut tracker, id, 1, previous.is_some_and(|previous: u16| id.wrapping_sub(previous) & 0x7fff == 1));
             previous = Some(id);
         }
         tracker.missing()
@@ -176,7 +205,7 @@ mod tests {
     #[test]
     fn numbers_that_do_not_follow_one_another_prove_nothing() {
         let mut tracker = IpIdentifications::default();
-        (0..100u16).for_each(|id| tracker.add(id.wrapping_mul(7), 1, true));
+        (0..100u16).for_each(|id| add(&mut tracker, id.wrapping_mul(7), 1, true));
         assert_eq!(tracker.missing(), None);
         assert_eq!(feed(std::iter::repeat_n(0, 50)), None);
     }
@@ -184,7 +213,30 @@ mod tests {
     #[test]
     fn a_superpacket_takes_as_many_numbers_as_it_has_segments() {
         let mut tracker = IpIdentifications::default();
-        (0..20u16).for_each(|index| tracker.add(index * 10, 10, true));
+        (0..20u16).for_each(|index| add(&mut tracker, index * 10, 10, true));
         assert_eq!(tracker.missing(), Some(0));
+    }
+
+    #[test]
+    fn cards_that_count_in_fifteen_bits_leave_nothing_out() {
+        let first_keeps_the_bit = |id: u16| if id % 7 == 0 { id } else { id & 0x7fff };
+        assert_eq!(feed((0xb5a4..0xb7a4).map(first_keeps_the_bit)), Some(0));
+        assert_eq!(feed((0x7ff0..=0x7fff).chain(0..100)), Some(0));
+        assert_eq!(feed((0x7ff0..=0x7fff).chain(3..100)), Some(3));
+    }
+
+    #[test]
+    fn zero_is_no_number_unless_those_around_are_near() {
+        assert_eq!(feed([0, 0].into_iter().chain(5000..5020).chain([0]).chain(5020..5040)), Some(0));
+        assert_eq!(feed((65_500..=65_533).chain(0..20)), Some(2));
+    }
+
+    #[test]
+    fn numbers_left_out_where_all_data_is_there_are_of_something_else() {
+        let mut tracker = IpIdentifications::default();
+        (0..20u16).for_each(|id| tracker.add(id, 1, true, || true));
+        tracker.add(23, 1, true, || true);
+        tracker.add(26, 1, false, || false);
+        assert_eq!((tracker.missing(), tracker.elsewhere()), (Some(5), 3));
     }
 }

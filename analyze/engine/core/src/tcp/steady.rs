@@ -48,7 +48,8 @@ impl Half {
         live.segment_size = segment_size;
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
-            live.identifications.add(packet.ip_id, segments, true);
+            // What goes on leaves nothing out.
+            live.identifications.add(packet.ip_id, segments, true, || false);
             live.highest_identification = live.identifications.next_position();
             live.peer_max_then = peer_max;
         }
@@ -78,7 +79,8 @@ impl Half {
         self.ledger.add_acknowledgement(packet);
         live.recent.remember(packet, bytes);
         if packet.ip_version == 4 {
-            live.identifications.add(packet.ip_id, 1, false);
+            let (holes, una) = (&live.holes, self.una);
+            live.identifications.add(packet.ip_id, 1, false, || !holes.reach_beyond(una));
         }
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let ahead_ns = timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);

@@ -208,12 +208,13 @@ impl DirectionSummary {
         (self.data_segments > 0).then(|| f64::from(self.loss.retransmitted) / self.data_segments as f64)
     }
 
-    /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred.
+    /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred. What the
+    /// capture missed is not lost: where it missed much, identifications do not tell the one from the other.
     pub fn loss_rate(&self) -> Option<f64> {
         if self.data_segments == 0 {
             return None;
         }
-        Some(match self.lost_by_identification.get() {
+        Some(match self.lost_by_identification.get().filter(|_| self.loss_caveat().is_none()) {
             Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
             None => self.lost_inferred() as f64 / self.data_segments as f64,
         })

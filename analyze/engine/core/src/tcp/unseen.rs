@@ -43,11 +43,12 @@ impl Half {
         if end <= live.sent_unseen {
             return true;
         }
-        if missing == 0 {
-            return false;
-        }
+        let leaves_hole = start > self.max;
         let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
-        if missing <= passed_over || !live.holes.is_empty() || !live.highest_is_newest(placed) {
+        // A probe repeats the last of the tail: its original's number is missing, too, and no other. Where more are, the capture
+        // has missed short segments.
+        let is_more = if leaves_hole { missing == passed_over + 1 } else { missing > 0 };
+        if !is_more || !live.holes.is_empty() || !live.highest_is_newest(placed) {
             return false;
         }
         // The sender has heard of what the capture has not: it is the capture that missed packets.
@@ -57,7 +58,7 @@ impl Half {
             return false;
         }
         let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
-        if placed.silence_ns() < shortest_silence_ns(start > self.max, round_trip_ns) {
+        if placed.silence_ns() < shortest_silence_ns(leaves_hole, round_trip_ns) {
             live.shares_numbers = true;
             return false;
         }
