@@ -238,7 +238,7 @@ def trouble(header: Row) -> Iterator[str]:
         skipped = sum(d["skipped_bytes"] for d in damage)
         where = f"{printable(first['what'])} at byte {first['offset']:,}"
         more = f" (first of {len(damage)} places)" if len(damage) > 1 else ""
-        yield f"damage: {where}{more}; {si(skipped, 'B')} skipped"
+        yield f"damage: {where}{more}; {si(skipped, 'B') if skipped else 'nothing'} skipped"
     capture = header.get("capture") or {}
     for name, text in (
         ("dropped_by_kernel", "packets dropped by the capturing kernel"),

@@ -6,7 +6,7 @@ mod captures;
 use captures::*;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
-use vmtrace_core::read::Damage;
+use vmtrace_core::read::{Damage, Record};
 
 const T: i64 = 1_700_000_000_000_000_000;
 
@@ -62,13 +62,40 @@ fn a_hole_of_zeros_or_noise_or_missing_bytes_is_passed_over() {
 }
 
 #[test]
-fn a_time_far_from_both_neighbours_costs_its_record() {
+fn a_time_far_from_both_neighbours_costs_the_time_alone() {
     let mut sent = frames(10);
     sent[4].time_ns = 5_000_000_000;
     let outcome = read(&plain_pcap(&sent));
-    sent.remove(4);
-    assert_eq!(outcome.frames, sent);
+    sent[4].time_ns = Record::NO_TIME;
+    assert!(outcome.frames == sent);
     assert_eq!(outcome.complaints(), ["a record of a time far from both its neighbours"]);
+    let facts = outcome.facts();
+    assert_eq!((facts.damage[0].skipped_bytes, facts.packets_without_time), (0, 1));
+}
+
+#[test]
+fn a_fraction_of_many_seconds_costs_the_time_alone() {
+    for number in [0, 4] {
+        let mut sent = frames(10);
+        let mut file = plain_pcap(&sent);
+        put(&mut file, starts(&sent)[number] + 4, 2_111_222_333);
+        let outcome = read(&file);
+        sent[number].time_ns = Record::NO_TIME;
+        assert!(outcome.frames == sent, "{number}");
+        assert_eq!(outcome.complaints(), ["a record whose fraction of a second is 2111222333"]);
+    }
+}
+
+#[test]
+fn captures_put_together_may_be_years_apart() {
+    const YEAR: i64 = 365 * 86_400 * 1_000_000_000;
+    for years in [[0, 3, 7, 8, 13, 14, 2, 1], [9, 9, 9, 1, 14, 14, 3, 3], [1, 2, 3, 4, 5, 6, 7, 9]] {
+        let mut sent = frames(8);
+        sent.iter_mut().zip(years).for_each(|(frame, years)| frame.time_ns += years * YEAR - 9 * YEAR);
+        let outcome = read(&plain_pcap(&sent));
+        assert!(outcome.frames == sent, "{years:?}: {:?}", outcome.complaints());
+        assert_eq!(outcome.complaints(), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub struct Intake<'a> {
     filter: Option<Filter<'a>>,
     observer: &'a dyn Observer,
     chunks: u64,
-    last_time_ns: i64,
+    last_time_ns: Option<i64>,
     /// The observer ended the run.
     pub interrupted: bool,
     /// Inputs that could not be read.
@@ -41,7 +41,7 @@ impl<'a> Intake<'a> {
             filter,
             observer,
             chunks: 0,
-            last_time_ns: 0,
+            last_time_ns: None,
             interrupted: false,
             errors: Vec::new(),
             filter_error: None,
@@ -79,7 +79,11 @@ impl<'a> Intake<'a> {
     fn fill_times(&mut self, chunk: &mut Chunk) {
         // Without leaving early, which would cost more than it saves.
         if chunk.records.iter().fold(false, |any, record| any | (record.time_ns == Record::NO_TIME)) {
-            let mut last_ns = self.last_time_ns;
+            // Before the first time there is: that one.
+            let mut last_ns = self.last_time_ns.unwrap_or_else(|| {
+                let timed = chunk.records.iter().find(|record| record.time_ns != Record::NO_TIME);
+                timed.map_or(0, |record| record.time_ns)
+            });
             for record in &mut chunk.records {
                 if record.time_ns == Record::NO_TIME {
                     record.time_ns = last_ns;
@@ -87,7 +91,7 @@ impl<'a> Intake<'a> {
                 last_ns = record.time_ns;
             }
         }
-        self.last_time_ns = chunk.records.last().map_or(self.last_time_ns, |record| record.time_ns);
+        self.last_time_ns = chunk.records.last().map(|record| record.time_ns).or(self.last_time_ns);
     }
 }
 

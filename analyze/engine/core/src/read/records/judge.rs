@@ -23,6 +23,8 @@ mod odd {
 /// What a closer look at a header gives.
 pub(super) enum Closer {
     Fine,
+    /// The record stands where it should, but its time cannot be right.
+    Timeless(String),
     Short(usize),
     Bad(String),
 }
@@ -72,17 +74,29 @@ impl<L: Layout> RecordWalk<L> {
         let follows = odd_next & !(odd_here & !odd::JUMP) == 0;
         let steps_back = near(next.seconds, last_s, JUMP_S) && odd_next & !odd_here & !odd::JUMP == 0;
         let jumped = odd_here & odd::JUMP != 0;
-        if self.impossible(&next).is_some() || !(follows || jumped && steps_back) {
+        let leads_on = match self.impossible(&next) {
+            Some(_) => false,
+            None if follows || jumped && steps_back => true,
+            // Captures that were put together may be years apart: where nothing but times is odd, lengths decide.
+            None if (odd_here | odd_next) & !odd::JUMP == 0 => {
+                match self.chain_starts(window, at + header.record_bytes, false) {
+                    Ok(leads_on) => leads_on,
+                    Err(needed) => return Closer::Short(header.record_bytes + needed),
+                }
+            }
+            None => false,
+        };
+        if !leads_on {
             return Closer::Bad("a record whose length leads to nothing like a record".to_owned());
         }
-        if jumped && !follows {
-            return Closer::Bad("a record of a time far from both its neighbours".to_owned());
-        }
-        let carried = header.fraction / 2 < self.declared.units_per_second;
-        if odd_here & odd::FRACTION != 0 && odd_next & odd::FRACTION == 0 && !carried {
-            return Closer::Bad(format!("a record whose fraction of a second is {}", header.fraction));
-        }
         self.snap = self.snap.max(header.captured);
-        Closer::Fine
+        let carried = header.fraction / 2 < self.declared.units_per_second;
+        if jumped && !follows && steps_back {
+            Closer::Timeless("a record of a time far from both its neighbours".to_owned())
+        } else if odd_here & odd::FRACTION != 0 && odd_next & odd::FRACTION == 0 && !carried {
+            Closer::Timeless(format!("a record whose fraction of a second is {}", header.fraction))
+        } else {
+            Closer::Fine
+        }
     }
 }

@@ -114,7 +114,13 @@ impl<L: Layout> RecordWalk<L> {
     }
 
     /// Hops along the chain from `at`, as far as it is sound.
-    fn run(&mut self, window: Window<'_>, mut at: usize, records: &mut Vec<Record>) -> (usize, Stop) {
+    fn run(
+        &mut self,
+        window: Window<'_>,
+        mut at: usize,
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) -> (usize, Stop) {
         let bytes = window.bytes;
         let mut last_s = match (self.last_s, self.layout.header_at(bytes, at)) {
             (Some(last_s), _) => last_s,
@@ -127,7 +133,7 @@ impl<L: Layout> RecordWalk<L> {
             let Some(header) = self.layout.header_at(bytes, at) else {
                 break Stop::Short(L::HEADER_BYTES);
             };
-            let mut original_length = header.original;
+            let (mut original_length, mut timeless) = (header.original, None);
             if !self.is_ordinary(&header, last_s) {
                 match self.look_closer(window, at, &header, last_s) {
                     Closer::Fine => {
@@ -135,6 +141,10 @@ impl<L: Layout> RecordWalk<L> {
                         if !near(header.seconds, last_s, JUMP_S) {
                             self.jump = Some((self.frame.wrapping_add(1), last_s));
                         }
+                    }
+                    Closer::Timeless(what) => {
+                        original_length = header.original.max(header.captured);
+                        timeless = Some(what);
                     }
                     Closer::Short(needed) => break Stop::Short(needed),
                     Closer::Bad(what) => break Stop::Bad(what),
@@ -145,8 +155,17 @@ impl<L: Layout> RecordWalk<L> {
                 break Stop::Short(header.record_bytes);
             }
             self.frame = self.frame.wrapping_add(1);
-            records.push(Record { original_length, ..self.record(&header, at, self.frame) });
-            last_s = header.seconds;
+            let record = Record { original_length, ..self.record(&header, at, self.frame) };
+            match timeless {
+                None => {
+                    records.push(record);
+                    last_s = header.seconds;
+                }
+                Some(what) => {
+                    records.push(Record { time_ns: Record::NO_TIME, ..record });
+                    ledger.damage(window.base + at as u64, 0, &what);
+                }
+            }
             at = end;
         };
         if !records.is_empty() {
@@ -220,10 +239,8 @@ impl<L: Layout> RecordWalk<L> {
     fn take_back(&mut self, records: &mut Vec<Record>) {
         if records.pop().is_some() {
             self.frame = self.frame.wrapping_sub(1);
-            self.last_s = match records.last() {
-                Some(record) => Some((record.time_ns / 1_000_000_000) as u32),
-                None => self.entry_s,
-            };
+            let timed = records.iter().rev().find(|record| record.time_ns != Record::NO_TIME);
+            self.last_s = timed.map(|record| (record.time_ns / 1_000_000_000) as u32).or(self.entry_s);
         }
     }
 
@@ -260,7 +277,7 @@ impl<L: Layout> Walk for RecordWalk<L> {
                 Ok(at) => at,
                 Err(pause) => return pause,
             };
-            let (stopped, stop) = self.run(window, at, records);
+            let (stopped, stop) = self.run(window, at, records, ledger);
             at = match stop {
                 Stop::Short(needed) if !window.at_end => {
                     return self.pause(stopped, needed, records);

@@ -28,8 +28,9 @@ impl<L: Layout> RecordWalk<L> {
             }
     }
 
-    /// Whether a chain of records starts at `start`: `Err` tells how many bytes it takes to say.
-    fn chain_starts(&self, window: Window<'_>, start: usize) -> Result<bool, usize> {
+    /// Whether a chain of records starts at `start`, of times near each other if `by_time`: `Err` tells how many bytes it takes
+    /// to say.
+    pub(super) fn chain_starts(&self, window: Window<'_>, start: usize, by_time: bool) -> Result<bool, usize> {
         let bytes = window.bytes;
         let (mut at, mut neighbour_s) = (start, None);
         for link in 0..CHAIN {
@@ -37,7 +38,8 @@ impl<L: Layout> RecordWalk<L> {
                 let exact = at == bytes.len() && link > 0;
                 return if window.at_end { Ok(exact || link > 1) } else { Err(at - start + L::HEADER_BYTES) };
             };
-            if !self.believable(&header, neighbour_s) {
+            let near_ones_s = if by_time { neighbour_s } else { Some(header.seconds) };
+            if !self.believable(&header, near_ones_s) {
                 return Ok(false);
             }
             neighbour_s = Some(header.seconds);
@@ -51,7 +53,7 @@ impl<L: Layout> RecordWalk<L> {
 
     fn search(&self, window: Window<'_>, from: usize) -> Found {
         for at in from..window.bytes.len() {
-            match self.chain_starts(window, at) {
+            match self.chain_starts(window, at, true) {
                 Ok(true) => return Found::At(at),
                 Ok(false) => {}
                 Err(needed) => return Found::Undecided(at, needed),
