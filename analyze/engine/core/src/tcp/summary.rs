@@ -27,7 +27,7 @@ pub const REASONS: [(&str, &str); 13] = [
     ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
     (
         "identification_unproven",
-        "the sender does not number its packets one by one, or too few were seen, or the vantage point is unknown",
+        "the sender does not number the packets of this connection one by one and by themselves, or too few were seen, or the vantage point is unknown",
     ),
     ("scale_unknown", "the handshake was not captured, so the window scale is unknown"),
     ("no_advertisement", "the receiver advertised no window within the capture"),
@@ -50,7 +50,10 @@ pub struct Durations<const N: usize> {
 
 impl<const N: usize> Durations<N> {
     pub(super) fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
-        Some(Self { moments: Statistics::of(moments)?, quantiles_ns: sketch.quantiles(ranks)? })
+        let [min_ns, max_ns] = [moments.min_ns, moments.max_ns].map(|ns| ns as f64);
+        // A bucket may reach beyond the samples in it.
+        let quantiles_ns = sketch.quantiles(ranks)?.map(|quantile_ns| quantile_ns.clamp(min_ns, max_ns));
+        Some(Self { moments: Statistics::of(moments)?, quantiles_ns })
     }
 }
 
@@ -436,6 +439,19 @@ impl ConnectionSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_quantile_lies_beyond_the_samples() {
+        let (mut moments, mut sketch) = (Moments::default(), DurationSketch::default());
+        (0..200).for_each(|number| {
+            let sample_ns = 1_000_003 + u64::from(number == 7);
+            moments.add(sample_ns);
+            sketch.add(sample_ns);
+        });
+        sketch.settle();
+        let durations = Durations::of(&moments, &sketch, [0.0, 0.5, 0.99]).expect("samples");
+        assert!(durations.quantiles_ns.iter().all(|ns| (1_000_003.0..=1_000_004.0).contains(ns)), "{durations:?}");
+    }
 
     #[test]
     fn a_million_summaries_fit_in_memory() {

@@ -287,5 +287,14 @@ pub fn check_consistency(analysis: &Analysis) {
         assert!(loss.spurious <= loss.retransmitted, "spurious of {id}: {loss:?}");
         assert!(direction.unique_payload_bytes <= direction.payload_bytes, "payload of {id}");
         assert!(direction.data_packets <= direction.packets && direction.data_packets <= direction.data_segments);
+        let spacing = &direction.spacing.durations;
+        let samples = [
+            direction.round_trips.as_ref().map(|trips| (trips.moments, trips.quantiles_ns.to_vec())),
+            spacing.as_ref().map(|spacing| (spacing.moments, spacing.quantiles_ns.to_vec())),
+        ];
+        for (moments, quantiles_ns) in samples.into_iter().flatten() {
+            let ascending = [&[moments.min_ns as f64], quantiles_ns.as_slice(), &[moments.max_ns as f64]].concat();
+            assert!(ascending.is_sorted(), "quantiles of {id}: {ascending:?}");
+        }
     }
 }
