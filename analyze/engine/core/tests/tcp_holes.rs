@@ -204,6 +204,19 @@ fn a_lost_tail_shows_only_by_missing_identifications() {
 }
 
 #[test]
+fn numbers_that_others_share_still_tell_what_was_sent_later() {
+    // A host that sends fifty packets to others between two of these.
+    let hole = at_server()
+        .with_ttl(121, 57)
+        .each(0..5u16, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000).id(60_000 + 50 * n)))
+        .client(60.0, data(6000, 1000).id(60_400));
+    let filled = |time_ms: f64, id: u16| client(&hole.clone().client(time_ms, data(5000, 1000).id(id)));
+    assert_eq!(filled(65.0, 60_700), (1, 0, 0), "sent later, though sooner than an answer can be");
+    assert_eq!(filled(65.0, 60_250), (0, 0, 1), "sent before");
+    assert_eq!(filled(400.0, 60_250), (1, 0, 0), "so late that the numbers may have gone round");
+}
+
+#[test]
 fn numbers_that_connections_share_prove_no_loss() {
     let talk = |ttl: u8| {
         Talk::new()

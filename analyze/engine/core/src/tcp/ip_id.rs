@@ -13,6 +13,8 @@ const WINDOW: u64 = 256;
 const FEWEST_COMPARED: u32 = 8;
 /// Farther away than this, 15 bits of a number tell more than all 16.
 const MOST_AHEAD: i64 = 1 << 14;
+/// Packets that a host sends elsewhere between two of a connection, at most, if it numbers them together.
+const MOST_BETWEEN: u64 = 1 << 12;
 /// Initial time to live of the stacks that number each connection by itself (Linux and what is built on it).
 const TTL_OF_NUMBERS_APART: u8 = 64;
 
@@ -21,6 +23,14 @@ const TTL_OF_NUMBERS_APART: u8 = 64;
 #[inline]
 pub fn numbers_connections_apart(ttl: u8) -> bool {
     ttl <= TTL_OF_NUMBERS_APART
+}
+
+/// How far `ip_id` lies ahead of `other`. Cards that cut superpackets may count in 15 bits only: a number that the highest bit
+/// alone moves far away is near.
+#[inline]
+pub fn distance(ip_id: u16, other: u16) -> i64 {
+    let [whole, without_highest] = [ip_id, ip_id ^ 0x8000].map(|id| i64::from(serial_difference_16(id, other)));
+    if whole.abs() <= MOST_AHEAD { whole } else { without_highest }
 }
 
 /// Identifications of the packets of one direction.
@@ -35,6 +45,8 @@ pub struct IpIdentifications {
     elsewhere: u64,
     compared: u32,
     consecutive: u32,
+    /// As `consecutive`, but for some left out.
+    rising: u32,
     last_next: u64,
     /// The last of them came one after the other: those from here on are not in `seen`, `last_next` and the counters yet, and
     /// so many of them had contiguous data.
@@ -60,6 +72,7 @@ impl IpIdentifications {
     fn settle_run(&mut self) {
         self.compared += self.run_contiguous;
         self.consecutive += self.run_contiguous;
+        self.rising += self.run_contiguous;
         let run = self.run();
         if run > 0 {
             self.distinct += run;
@@ -93,6 +106,7 @@ impl IpIdentifications {
         if contiguous {
             self.compared += 1;
             self.consecutive += u32::from(start == self.last_next);
+            self.rising += u32::from(start.wrapping_sub(self.last_next) < MOST_BETWEEN);
         }
         for id in start..start + u64::from(segments.min(4096)) {
             self.see(id);
@@ -120,13 +134,10 @@ impl IpIdentifications {
         self.distinct += 1;
     }
 
-    /// How far `ip_id` lies ahead of the newest number's successor. Cards that cut superpackets may count in 15 bits only: a
-    /// number that the highest bit alone moves far away is near.
+    /// How far `ip_id` lies ahead of the newest number's successor.
     #[inline]
     fn ahead(&self, ip_id: u16) -> i64 {
-        let [whole, without_highest] =
-            [ip_id, ip_id ^ 0x8000].map(|id| i64::from(serial_difference_16(id, self.next as u16)));
-        if whole.abs() <= MOST_AHEAD { whole } else { without_highest }
+        distance(ip_id, self.next as u16)
     }
 
     fn forget(&mut self, id: u64) {
@@ -161,6 +172,12 @@ impl IpIdentifications {
     pub fn looks_consecutive(&self) -> bool {
         let [compared, consecutive] = self.proof();
         compared >= 2 && consecutive * 10 >= compared * 8
+    }
+
+    /// True if so far, with little to go by, later packets look to have higher numbers, whatever else is numbered with them.
+    pub fn looks_rising(&self) -> bool {
+        let [compared, rising] = [self.compared, self.rising].map(|count| count + self.run_contiguous);
+        compared >= 2 && rising * 10 >= compared * 8
     }
 
     /// Packets compared, and how many of them had consecutive identifications.
@@ -223,6 +240,17 @@ mod tests {
         assert_eq!(feed((0xb5a4..0xb7a4).map(first_keeps_the_bit)), Some(0));
         assert_eq!(feed((0x7ff0..=0x7fff).chain(0..100)), Some(0));
         assert_eq!(feed((0x7ff0..=0x7fff).chain(3..100)), Some(3));
+    }
+
+    #[test]
+    fn numbers_that_rise_tell_the_order_though_some_go_elsewhere() {
+        let looks_rising = |ids: &[u16]| {
+            let mut tracker = IpIdentifications::default();
+            ids.iter().for_each(|&id| add(&mut tracker, id, 1, true));
+            (tracker.looks_rising(), tracker.missing())
+        };
+        assert_eq!(looks_rising(&[65_000, 65_003, 65_500, 2, 3, 90, 400, 401, 700, 900]), (true, None));
+        assert_eq!(looks_rising(&[65_000, 100, 40_000, 7, 22_000, 9, 31_000]), (false, None));
     }
 
     #[test]

@@ -9,9 +9,10 @@
 use super::arrival::{Arrived, Delivered, FASTEST_ANSWER, Kind, Placed, RECORDING_DISORDER_NS};
 use super::half::{Half, Live};
 use super::holes::Exposure;
+use super::ip_id::distance;
 use super::loss::{MOST_RETRANSMISSIONS, Retransmission, Trigger};
 use super::segments::{state, wire_segments};
-use super::sequence::{serial_difference, serial_difference_16};
+use super::sequence::serial_difference;
 use super::trigger::Evidence;
 use crate::packet::{Packet, tcp_flags};
 
@@ -190,8 +191,12 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
     if exposure.by_acknowledgement {
         return elapsed > RECORDING_DISORDER_NS;
     }
-    if packet.ip_version == 4 && live.identifications.looks_consecutive() {
-        return serial_difference_16(packet.ip_id, exposure.ip_id) > 0;
+    if packet.ip_version == 4 {
+        let is_later = distance(packet.ip_id, exposure.ip_id) > 0;
+        // Numbers shared with much else may have gone all the way round since: only that one is later is sure.
+        if live.identifications.looks_consecutive() || (is_later && live.identifications.looks_rising()) {
+            return is_later;
+        }
     }
     // Without the handshake only the loop to the receiver is known, which may be short.
     let answer_ns = match around.handshake_rtt_ns {
@@ -209,7 +214,7 @@ fn is_late_original(placed: &Placed<'_>, end: u64, live: &mut Live, spurious: &m
     let Some(known) = live.retransmissions.newest_over(placed.start, end) else { return false };
     let older = match placed.tsval() {
         Some(tsval) if tsval != known.tsval => serial_difference(tsval, known.tsval) < 0,
-        _ => by_identification && serial_difference_16(packet.ip_id, known.ip_id) < 0,
+        _ => by_identification && distance(packet.ip_id, known.ip_id) < 0,
     };
     if older && !known.spurious {
         known.spurious = true;

@@ -92,6 +92,8 @@ pub(super) struct RecordWalk<L> {
     /// Number of the last frame that jumped in time, and the seconds before the jump.
     jump: Option<(u32, u32)>,
     lost: Option<Lost>,
+    /// Where the last record begins whose time was told to be false.
+    timeless: Option<u64>,
 }
 
 impl<L: Layout> RecordWalk<L> {
@@ -110,6 +112,7 @@ impl<L: Layout> RecordWalk<L> {
             entry_s: None,
             jump: None,
             lost: None,
+            timeless: None,
         }
     }
 
@@ -163,7 +166,12 @@ impl<L: Layout> RecordWalk<L> {
                 }
                 Some(what) => {
                     records.push(Record { time_ns: Record::NO_TIME, ..record });
-                    ledger.damage(window.base + at as u64, 0, &what);
+                    // A record in doubt is walked over twice.
+                    let offset = window.base + at as u64;
+                    if self.timeless.is_none_or(|told| told < offset) {
+                        ledger.damage(offset, 0, &what);
+                        self.timeless = Some(offset);
+                    }
                 }
             }
             at = end;
