@@ -532,3 +532,10 @@ fn beside_the_receiver_such_an_acknowledgement_is_no_step_of_the_clock() {
     assert_eq!(gaps(&goes_on(240.0)), [(Cause::LocalHostStall, 246)]);
     assert_eq!(gaps(&goes_on(0.0)), [(Cause::CaptureArtifact, 246)]);
 }
+
+#[test]
+fn beside_the_receiver_a_pause_in_which_data_arrived_unseen_is_the_captures() {
+    // A hundred segments are missing that the receiver acknowledges at once, with the one that ends the pause.
+    let missed = arriving(beside_receiver(), 550, 600, 200.0);
+    assert_eq!(gaps(&missed), [(Cause::CaptureArtifact, 301)]);
+}

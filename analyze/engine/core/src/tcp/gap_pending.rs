@@ -20,6 +20,8 @@ pub(super) struct Pending {
     /// The receiver's last timestamp by then.
     pub(super) heard_tsval: Option<u32>,
     pub(super) evidence: GapEvidence,
+    /// The positions that the packet which ended it left out; the same one twice for none.
+    pub(super) left_out: [u64; 2],
     /// Judged only when the receiver is heard.
     pub(super) awaits_answer: bool,
     /// What the path has carried before, asked for where the data may have been held back.

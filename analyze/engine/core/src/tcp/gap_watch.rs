@@ -374,6 +374,7 @@ impl Connection {
         // Of the burst that begins here nothing is in the bins that are over.
         let path_matters = evidence.place == Place::Receiver && evidence.data_was_held();
         let path = Path::asked(path_matters, || rate_at_receiver(live));
+        let left_out = live.holes.exposed_at(packet.time_ns).unwrap_or_default();
         let Some(watch) = live.watch.as_deref_mut() else { return };
         match evidence.place {
             Place::Sender if by_timer => watch.fired(packet),
@@ -391,6 +392,7 @@ impl Connection {
             end_ns: packet.time_ns,
             end_tsval: packet.tsval,
             end_tsecr: packet.tsecr,
+            left_out,
             heard_tsval,
             awaits_answer: by_timer && evidence.place != Place::Receiver,
             evidence,
@@ -438,8 +440,17 @@ impl Connection {
         }
     }
 
+    /// The receiver has acknowledged some of these positions, and they never passed here.
+    fn arrived_unseen(&self, side: usize, [start, end]: [u64; 2]) -> bool {
+        let half = &self.halves[side];
+        half.live.as_deref().is_some_and(|live| live.holes.missing(start, end.min(half.una)).0 > 0)
+    }
+
     fn judge(&mut self, side: usize, pending: &Pending, limit_ns: Option<u64>) {
-        let (cause, confidence) = cause(&pending.evidence);
+        let (cause, confidence) = cause(&GapEvidence {
+            capture_missed: pending.evidence.capture_missed || self.arrived_unseen(side, pending.left_out),
+            ..pending.evidence
+        });
         let gap = Gap { cause, confidence, ..pending.gap };
         let Gap { start_ns, frames, .. } = gap;
         let end_ns = pending.end_ns;

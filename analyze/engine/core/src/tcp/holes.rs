@@ -102,6 +102,11 @@ impl Holes {
         self.list.iter().rev().find(|hole| hole.end <= position && hole.exposure.time_ns < time_ns).map(|hole| hole.end)
     }
 
+    /// Start and end of the last one, if it came to light at that time.
+    pub fn exposed_at(&self, time_ns: i64) -> Option<[u64; 2]> {
+        self.list.last().filter(|hole| hole.exposure.time_ns == time_ns).map(|hole| [hole.start, hole.end])
+    }
+
     /// True if any of them ends behind `position`.
     pub fn reach_beyond(&self, position: u64) -> bool {
         self.list.last().is_some_and(|hole| hole.end > position)

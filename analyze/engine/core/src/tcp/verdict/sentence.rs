@@ -55,8 +55,16 @@ fn because(case: &Case, factor: Factor) -> String {
     let direction = case.direction;
     let share = &case.limits.shares[factor as usize];
     let time = seconds(share.time_ns);
-    let rate = rate(if share.time_ns > 0 { share.bytes as f64 * 8e9 / share.time_ns as f64 } else { 0.0 });
-    let reference = self::rate(case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0);
+    let rate_bps = if share.time_ns > 0 { share.bytes as f64 * 8e9 / share.time_ns as f64 } else { 0.0 };
+    let reference_bps = case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0;
+    let (rate, reference) = (rate(rate_bps), rate(reference_bps));
+    let possible = || {
+        if reference_bps > rate_bps {
+            format!("{rate} where {reference} was possible")
+        } else {
+            format!("it allowed {rate}")
+        }
+    };
     let loss = direction.loss_rate().map_or_else(String::new, |loss| format!(" ({} lost)", fine_percent(loss)));
     match factor {
         Factor::Setup => format!("Opening the connection took {time} before data could flow"),
@@ -95,9 +103,9 @@ fn because(case: &Case, factor: Factor) -> String {
             )
         }
         Factor::CongestionWindow if direction.lost_inferred() > 0 => {
-            format!("Losses kept the congestion window small{loss}: {rate} where {reference} was possible")
+            format!("Losses kept the congestion window small{loss}: {}", possible())
         }
-        Factor::CongestionWindow => format!("The congestion window grew slowly: {rate} where {reference} was possible"),
+        Factor::CongestionWindow => format!("The congestion window grew slowly: {}", possible()),
         Factor::Idle => format!("The direction waited {time} for the other side"),
         Factor::Unknown => "What limited the transfer cannot be told".to_owned(),
     }
