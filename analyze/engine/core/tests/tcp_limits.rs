@@ -505,3 +505,27 @@ fn ten_packets_are_too_few_for_a_verdict() {
     let short = Transfer { segments: 9, ..Transfer::default() };
     assert!(short.summary().verdict().is_none());
 }
+
+#[test]
+fn the_verdict_on_timeouts_says_how_often_timers_sent_again() {
+    let waited = |repeats: &[f64]| {
+        let round = |talk: Talk, round: i32| {
+            let at = |n: i32| 50.0 + 42.0 * f64::from(round) + 0.2 * f64::from(n);
+            let start = |n: i32| i64::from(10 * round + n) * 1000;
+            let sent = (0..10).fold(talk, |talk, n| talk.client(at(n), data(start(n), 1000)));
+            (0..10).fold(sent, |talk, n| talk.server(at(n) + 40.0, ack(start(n + 1))))
+        };
+        let lost = 40 * 1000;
+        let talk = (0..4).fold(Talk::seen_at_client(40.0), round).client(260.0, data(lost, 1000));
+        let talk = repeats.iter().fold(talk, |talk, &at| talk.client(at, data(lost, 1000)));
+        talk.server(repeats[repeats.len() - 1] + 40.0, ack(lost + 1000)).summary().verdict().expect("a verdict")
+    };
+    for (repeats, said) in [
+        (&[2_260.0][..], "(1 segment sent again by a timer)"),
+        (&[700.0, 2_260.0], "(2 segments sent again by timers)"),
+    ] {
+        let verdict = waited(repeats);
+        assert_eq!(verdict.factor, Factor::TimeoutWait);
+        assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
+    }
+}

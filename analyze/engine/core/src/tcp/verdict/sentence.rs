@@ -2,6 +2,7 @@
 
 use super::{Case, Decision, LEAST_CONFIDENCE};
 use crate::tcp::limits::Factor;
+use crate::tcp::loss::Trigger;
 
 /// The sentence.
 pub fn sentence(case: &Case, decision: &Decision) -> String {
@@ -70,8 +71,13 @@ fn because(case: &Case, factor: Factor) -> String {
         Factor::Setup => format!("Opening the connection took {time} before data could flow"),
         Factor::HostStall => format!("A host stood still for {time} in all, while the path could carry {reference}"),
         Factor::TimeoutWait => {
-            let timeouts = direction.loss.by_trigger[crate::tcp::loss::Trigger::Rto as usize];
-            format!("The sender waited {time} for timeouts after losses ({timeouts} segments sent again on timeout)")
+            let of = |trigger: Trigger| u64::from(direction.loss.by_trigger[trigger as usize]);
+            let by_timers = match of(Trigger::Rto) + of(Trigger::Tlp) {
+                0 => String::new(),
+                1 => " (1 segment sent again by a timer)".to_owned(),
+                segments => format!(" ({segments} segments sent again by timers)"),
+            };
+            format!("The sender waited {time} for timeouts after losses{by_timers}")
         }
         Factor::LossRecovery => format!("Repairing losses held the transfer back for {time}{loss}"),
         Factor::ReceiverWindow => {
