@@ -217,6 +217,37 @@ fn four_syn_acks_with_different_sequence_numbers_answer_one_syn() {
 }
 
 #[test]
+fn a_syn_ack_with_other_numbers_behind_the_handshake_changes_nothing() {
+    let open = Talk::new().open(40.0, 0.1);
+    let isn = open.isn;
+    let answered_again =
+        open.with_isn(isn[CLIENT], 555_000).server(700.0, syn_ack()).with_isn(isn[CLIENT], isn[SERVER]);
+    let talk = answered_again.client(700.1, ack(0)).server(750.0, data(0, 1000)).client(750.1, ack(1000));
+    assert_eq!(connections(&talk), 1);
+    let server = talk.summary().directions[SERVER].clone();
+    assert_eq!((server.unique_payload_bytes, server.loss.retransmitted, server.loss.syn), (1000, 0, 1));
+    assert_eq!(server.unseen_acknowledged_bytes, 0);
+}
+
+#[test]
+fn first_data_far_from_the_answer_to_the_syn_goes_on_with_another_one() {
+    let open = Talk::new().open(40.0, 0.1);
+    let isn = open.isn;
+    let talk = open
+        .with_isn(isn[CLIENT], isn[SERVER] + 1_180_489_187)
+        .server(700.0, syn_ack())
+        .client(700.1, ack(0))
+        .server(750.0, data(0, 1000))
+        .client(750.1, ack(1000))
+        .server(751.0, data(1000, 1000))
+        .client(751.1, ack(2000));
+    assert_eq!(connections(&talk), 1);
+    let server = talk.summary().directions[SERVER].clone();
+    assert_eq!((server.unique_payload_bytes, server.loss.retransmitted), (2000, 0));
+    assert_eq!((server.unseen_acknowledged_bytes, server.round_trips.map(|trips| trips.moments.count())), (0, Some(2)));
+}
+
+#[test]
 fn a_syn_with_other_numbers_than_its_answer_leaves_no_trace_of_those() {
     let talk = Talk::new()
         .with_isn(1_000, 90_000)

@@ -10,6 +10,8 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Jumps in the stream longer than this are nonsense, not holes.
 pub const FARTHEST_JUMP: u64 = 1 << 30;
+/// A capture that has the opening of a connection does not miss so many bytes before its first data.
+const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
 /// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
 /// order (methods, section 6.0 rule 4).
 pub(super) const RECORDING_DISORDER_NS: i64 = 2_000_000;
@@ -166,6 +168,10 @@ impl Half {
     #[inline]
     pub fn data(&mut self, packet: &Packet, around: &Surroundings, delivered: &mut Delivered) -> Arrived {
         let first = packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN)));
+        if self.data_packets == 0 && unwrap(self.max, first).abs_diff(self.max) > MOST_MISSED_AT_FIRST {
+            // It goes on with another answer to the SYN than the one that was taken.
+            self.begin(first);
+        }
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
         let (segments, segment_size) = self.wire_segments_of(packet);

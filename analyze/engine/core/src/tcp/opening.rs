@@ -117,7 +117,9 @@ impl Connection {
         }
         let half = &mut self.halves[side];
         let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
-        let begins = !half.begun || (isn_changed && half.payload_bytes == 0);
+        // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
+        let may_change = half.payload_bytes == 0 && !self.handshake.complete;
+        let begins = !half.begun || (isn_changed && may_change);
         if begins {
             half.begin(packet.sequence.wrapping_add(1));
         }
