@@ -117,7 +117,7 @@ _differ(
     "nDPI__fuzz-2006-09-29-28586.pcap",
     "fuzzed headers: packets whose lengths contradict one another are not counted, and no tool agrees with another",
     connections=(36, 38), packets=(114, 116), packets_per_connection=(..., ...), payload_bytes=(31265, 23178),
-    payload_bytes_per_connection=(..., ...), round_trips=(..., ...), unique_bytes=(30121, 31265), repeats=(3, 1),
+    payload_bytes_per_connection=(..., ...), round_trips=(..., ...), unique_bytes=(30608, 31265), repeats=(3, 1),
 )  # fmt: skip
 _ONE_WAY = "no SYN-ACK in the file: only the client's half was captured; tshark takes SYN to the client's ACK"
 _differ("nDPI__ocs.pcap", _ONE_WAY, round_trips=(..., ...))
@@ -161,7 +161,7 @@ _differ(
 _differ(
     "suricata-verify__tcp-fastopen-10.pcap",
     "one connection with data in repeated SYNs that the server did not take; tcptrace makes five of it",
-    round_trips=([20160], [20058]), unique_bytes=(839, 7942), repeats=(21, 13),
+    round_trips=([20160], [20058]), unique_bytes=(6907, 7942), repeats=(21, 13),
 )  # fmt: skip
 _differ(
     "tcptrace__fast_reuse.dmp.gz",

@@ -230,6 +230,14 @@ fn a_syn_ack_with_other_numbers_behind_the_handshake_changes_nothing() {
 }
 
 #[test]
+fn another_answer_to_the_syn_after_the_end_is_no_other_connection() {
+    let over = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, rst());
+    let isn = over.isn;
+    let again = |client_isn: u32| over.clone().with_isn(client_isn, 555_000).server(700.0, syn_ack());
+    assert_eq!([connections(&again(isn[CLIENT])), connections(&again(isn[CLIENT] + 77))], [1, 2]);
+}
+
+#[test]
 fn first_data_far_from_the_answer_to_the_syn_goes_on_with_another_one() {
     let open = Talk::new().open(40.0, 0.1);
     let isn = open.isn;

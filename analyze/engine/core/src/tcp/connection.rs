@@ -194,7 +194,9 @@ impl Connection {
         let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
         let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
         if packet.has(tcp_flags::ACK) {
-            return over && !same_isn;
+            let opening = &self.halves[usize::from(from_client)];
+            let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
+            return over && !same_isn && !answers_opening;
         }
         if !own.offer.seen {
             let peer = &self.halves[usize::from(from_client)];
