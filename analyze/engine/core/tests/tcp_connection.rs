@@ -192,6 +192,14 @@ fn another_sequence_number_after_a_refusal_is_another_connection() {
 }
 
 #[test]
+fn the_same_syn_long_after_or_before_a_refusal_is_another_connection() {
+    for hours in [-1.0, 1.0] {
+        let talk = tried_three_times().until(2).client(hours * 3_600e3, syn()).server(hours * 3_600e3 + 40.0, rst());
+        assert_eq!(connections(&talk), 2, "{hours} hours");
+    }
+}
+
+#[test]
 fn connections_keep_their_numbers_where_one_was_tried_again() {
     let later = Talk::new().between(3, 1234, 4, 80).client(2_000.0, syn()).server(2_001.0, syn_ack());
     let frames = merged(&[tried_three_times(), later]);

@@ -381,7 +381,7 @@ impl ConnectionSummary {
             && self.openings_seen[0]
             && self.client_isn == packet.sequence
             && self.directions.iter().all(|direction| direction.payload_bytes == 0)
-            && packet.time_ns.saturating_sub(self.end_ns) <= LONGEST_SYN_WAIT_NS
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
     }
 
     /// A packet that came after the connection had been put away. True if it was captured twice.
