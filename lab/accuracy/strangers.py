@@ -26,6 +26,10 @@ _FIELDS = (
 )  # fmt: skip
 _WAYS = ("client_to_server", "server_to_client")
 _DATA_TRIGGERS = ("fast", "rto", "tlp", "rack", "unknown")
+_SUMMED_UP = {
+    "connections": "files with other connections",
+    "repeated segments": "connections with other repeated segments",
+}
 _TIME_LIMIT_S = 120
 
 
@@ -135,7 +139,7 @@ def look(captures: Iterable[Path]) -> int:
         wrong = list(contradictions(document))
         bad += len(wrong)
         found = list(differences(document, tshark_lines(capture, _FIELDS))) if document["connections"] else []
-        numbers.update(difference.what + " that differ" for difference in found)
+        numbers.update(_SUMMED_UP[difference.what] for difference in found)
         for line in [*wrong, *found]:
             print(f"{capture}: {line}", flush=True)
     print(", ".join(f"{number:,} {name}" for name, number in numbers.items()) + f", {bad:,} contradictions or failures")
