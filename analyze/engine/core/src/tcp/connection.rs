@@ -149,7 +149,7 @@ impl Connection {
 
     /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
     pub fn go_on_from(&mut self, attempt: &ConnectionSummary) {
-        (self.id, self.order) = (attempt.id, attempt.order);
+        self.order = attempt.order;
         (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
         for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
             (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);

@@ -24,8 +24,7 @@ pub struct Openings {
 impl Openings {
     /// So many SYNs, the first of them at `first_ns`, that were refused with a reset.
     pub fn refused(count: u32, first_ns: i64) -> Self {
-        // Whatever comes next is no copy of the last one.
-        Self { count, refused: count, first_ns, last_ns: i64::MIN / 2, ..Self::default() }
+        Self { count, refused: count, first_ns, ..Self::default() }
     }
 
     /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again.
@@ -33,7 +32,7 @@ impl Openings {
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         let identity = (packet.ip_id, packet.checksum);
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() <= super::duplicates::LONGEST_ACROSS_ROUTER_NS;
-        if self.count > 0 && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
+        if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
             return false;
         }
         if self.count == 0 {

@@ -54,8 +54,6 @@ pub struct Environment {
 enum State {
     Live(Box<Connection>),
     Done(Box<ConnectionSummary>),
-    /// Its successor has gone on with it.
-    GoneOn,
 }
 
 struct Slot {
@@ -126,8 +124,6 @@ pub struct Shard {
     slots: Vec<Slot>,
     /// Connections reset while data passed, by number of the packet that did it, and slot.
     reset: VecDeque<(u64, u32)>,
-    /// Slots that another one has gone on with.
-    gone_on: u32,
     nearby: Nearby,
     /// The lines of the chunk in hand.
     found: Vec<Found>,
@@ -225,10 +221,8 @@ impl Shard {
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
         match &mut slot.state {
             State::Live(connection) => {
-                if connection.is_followed_by(packet, from_client) {
-                    return self.replace(index, packet, bytes, order);
-                }
-                if connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN) {
+                let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
+                if is_late || connection.is_followed_by(packet, from_client) {
                     finish(&mut self.slots, index, &mut self.environment);
                     return self.take(index, packet, bytes, from_client, order);
                 }
@@ -247,8 +241,14 @@ impl Shard {
                     }
                 }
             }
-            State::GoneOn => {}
             State::Done(summary) => {
+                if from_client && summary.is_tried_again_by(packet) {
+                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
+                    connection.go_on_from(summary);
+                    connection.detailed = self.detail.contains(&connection.id);
+                    slot.state = State::Live(connection);
+                    return self.take(index, packet, bytes, from_client, order);
+                }
                 if packet.has(tcp_flags::SYN) {
                     return self.replace(index, packet, bytes, order);
                 }
@@ -291,7 +291,7 @@ impl Shard {
 
     /// A slot that begins with `packet`, and whether the client sent that.
     fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = self.environment.spares.place(|| Connection::new(index + 1 - self.gone_on, packet, bytes));
+        let mut connection = self.environment.spares.place(|| Connection::new(index + 1, packet, bytes));
         connection.order = order;
         connection.detailed = self.detail.contains(&connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
@@ -310,16 +310,11 @@ impl Shard {
         (slot, from_client)
     }
 
-    /// The addresses and ports of slot `old` are used for another connection, which begins with `packet`.
+    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
-        finish(&mut self.slots, old, &mut self.environment);
         let index = self.slots.len() as u32;
-        let (mut slot, from_client) = self.new_slot(index, packet, bytes, order);
-        if let (Some(attempt), State::Live(connection)) = (self.take_attempt(old, packet, bytes), &mut slot.state) {
-            connection.go_on_from(&attempt);
-            connection.detailed = self.detail.contains(&connection.id);
-        }
+        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
         self.slots.push(slot);
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
@@ -330,21 +325,6 @@ impl Shard {
             *recent = index;
         }
         self.take(index, packet, bytes, from_client, order)
-    }
-
-    /// The attempt to connect in slot `old`, if `packet` tries the same again.
-    fn take_attempt(&mut self, old: u32, packet: &Packet, bytes: &[u8]) -> Option<Box<ConnectionSummary>> {
-        let slot = self.slots.get_mut(old as usize)?;
-        let from_client = slot.sent_by_client(packet, bytes)?;
-        match &slot.state {
-            State::Done(summary) if from_client && summary.is_tried_again_by(packet) => {}
-            _ => return None,
-        }
-        self.gone_on += 1;
-        match std::mem::replace(&mut slot.state, State::GoneOn) {
-            State::Done(summary) => Some(summary),
-            State::Live(_) | State::GoneOn => None,
-        }
     }
 
     #[inline]
@@ -363,7 +343,7 @@ impl Shard {
         (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
         let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
             State::Done(summary) => Some(summary),
-            State::Live(_) | State::GoneOn => None,
+            State::Live(_) => None,
         });
         (summaries.collect(), self.environment)
     }

@@ -136,19 +136,15 @@ impl<L: Layout> RecordWalk<L> {
             let Some(header) = self.layout.header_at(bytes, at) else {
                 break Stop::Short(L::HEADER_BYTES);
             };
-            let (mut original_length, mut timeless) = (header.original, None);
+            let mut timeless = None;
             if !self.is_ordinary(&header, last_s) {
                 match self.look_closer(window, at, &header, last_s) {
                     Closer::Fine => {
-                        original_length = header.original.max(header.captured);
                         if !near(header.seconds, last_s, JUMP_S) {
                             self.jump = Some((self.frame.wrapping_add(1), last_s));
                         }
                     }
-                    Closer::Timeless(what) => {
-                        original_length = header.original.max(header.captured);
-                        timeless = Some(what);
-                    }
+                    Closer::Timeless(what) => timeless = Some(what),
                     Closer::Short(needed) => break Stop::Short(needed),
                     Closer::Bad(what) => break Stop::Bad(what),
                 }
@@ -158,6 +154,7 @@ impl<L: Layout> RecordWalk<L> {
                 break Stop::Short(header.record_bytes);
             }
             self.frame = self.frame.wrapping_add(1);
+            let original_length = header.original.max(header.captured);
             let record = Record { original_length, ..self.record(&header, at, self.frame) };
             match timeless {
                 None => {
