@@ -4,7 +4,7 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::connection::Close;
+use vmtrace_core::tcp::lifetime::Close;
 
 /// A whole connection: opened, 1000 bytes, closed by both sides at 200 ms.
 fn whole() -> Talk {

@@ -8,30 +8,14 @@ use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
 use super::echo_loop::EchoLoops;
 use super::half::{Half, Live};
-use super::handshake::{Handshake, Openings};
+use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
-use super::loss::LossCounters;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
-use super::summary::ConnectionSummary;
 use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::TlsTracker;
-
-/// Why a connection is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Close {
-    /// It is not, as far as the capture goes.
-    Open,
-    /// Both sides sent FIN.
-    Fin,
-    /// One side aborted it before that.
-    Reset,
-}
-
-/// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
-pub(super) const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 
 /// A connection in progress.
 pub struct Connection {
@@ -145,66 +129,6 @@ impl Connection {
             detailed: false,
             looking: false,
         }
-    }
-
-    /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
-    pub fn go_on_from(&mut self, attempt: &ConnectionSummary) {
-        self.order = attempt.order;
-        (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
-        for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
-            (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
-            // Copies were counted when the attempt was over.
-            half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
-        }
-        self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
-    }
-
-    /// How it ended so far.
-    pub fn close(&self) -> Close {
-        if self.halves.iter().all(|half| half.fin.is_some()) {
-            Close::Fin
-        } else if self.reset.is_some() {
-            Close::Reset
-        } else {
-            Close::Open
-        }
-    }
-
-    /// True when nothing but stragglers can follow.
-    #[inline]
-    pub fn is_over(&self) -> bool {
-        (self.first_fin_ns.is_some() || self.reset.is_some()) && self.has_ended()
-    }
-
-    fn has_ended(&self) -> bool {
-        self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
-    }
-
-    /// It was reset while data passed, of which more may be under way.
-    pub fn is_cut_short(&self) -> bool {
-        self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
-    }
-
-    /// Does this SYN open another connection with the same addresses and ports?
-    pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
-        if !packet.has(tcp_flags::SYN) {
-            return false;
-        }
-        let own = &self.halves[usize::from(!from_client)];
-        let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
-        let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
-        if packet.has(tcp_flags::ACK) {
-            let opening = &self.halves[usize::from(from_client)];
-            let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
-            return over && !same_isn && !answers_opening;
-        }
-        if !own.offer.seen {
-            let peer = &self.halves[usize::from(from_client)];
-            return own.begun && !(peer.offer.seen && own.packets == 0);
-        }
-        let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
-        let waited = packet.time_ns.saturating_sub(openings.last_ns);
-        !same_isn || over || waited > LONGEST_SYN_WAIT_NS
     }
 
     /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.

@@ -38,6 +38,7 @@ pub mod holes;
 pub mod ip_id;
 mod late;
 pub mod ledger;
+pub mod lifetime;
 pub mod limits;
 pub mod lines;
 pub mod loss;

@@ -2,11 +2,11 @@
 //!
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
-use super::connection::{Close, LONGEST_SYN_WAIT_NS};
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
 use super::ledger::ByteLedger;
+use super::lifetime::Close;
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::microbursts::Peaks;
@@ -368,20 +368,6 @@ impl ConnectionSummary {
     pub fn handshake_rtt_ns(&self) -> Option<i64> {
         let [client, server] = self.handshake_loops_ns;
         Some(client? + server?)
-    }
-
-    /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
-    /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
-    /// RFC 9293 section 3.5.1).
-    pub fn is_tried_again_by(&self, packet: &Packet) -> bool {
-        packet.has(tcp_flags::SYN)
-            && !packet.has(tcp_flags::ACK)
-            && self.close == Close::Reset
-            && !self.handshake_complete
-            && self.openings_seen[0]
-            && self.client_isn == packet.sequence
-            && self.directions.iter().all(|direction| direction.payload_bytes == 0)
-            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
     }
 
     /// A packet that came after the connection had been put away. True if it was captured twice.

@@ -1,0 +1,100 @@
+//! Which packets make one connection: when it is over, which SYN opens another one with the same addresses and ports, and
+//! which tries the same once more (RFC 9293 section 3.5).
+
+use super::connection::Connection;
+use super::handshake::Openings;
+use super::loss::LossCounters;
+use super::summary::ConnectionSummary;
+use crate::packet::{Packet, tcp_flags};
+
+/// Why a connection is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// It is not, as far as the capture goes.
+    Open,
+    /// Both sides sent FIN.
+    Fin,
+    /// One side aborted it before that.
+    Reset,
+}
+
+/// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
+const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
+
+impl Connection {
+    /// How it ended so far.
+    pub fn close(&self) -> Close {
+        if self.halves.iter().all(|half| half.fin.is_some()) {
+            Close::Fin
+        } else if self.reset.is_some() {
+            Close::Reset
+        } else {
+            Close::Open
+        }
+    }
+
+    /// True when nothing but stragglers can follow.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        (self.first_fin_ns.is_some() || self.reset.is_some()) && self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
+    }
+
+    /// It was reset while data passed, of which more may be under way.
+    pub fn is_cut_short(&self) -> bool {
+        self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
+    }
+
+    /// Does this SYN open another connection with the same addresses and ports?
+    pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
+        if !packet.has(tcp_flags::SYN) {
+            return false;
+        }
+        let own = &self.halves[usize::from(!from_client)];
+        let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
+        let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
+        if packet.has(tcp_flags::ACK) {
+            let opening = &self.halves[usize::from(from_client)];
+            let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
+            return over && !same_isn && !answers_opening;
+        }
+        if !own.offer.seen {
+            let peer = &self.halves[usize::from(from_client)];
+            return own.begun && !(peer.offer.seen && own.packets == 0);
+        }
+        let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
+        let waited = packet.time_ns.saturating_sub(openings.last_ns);
+        !same_isn || over || waited > LONGEST_SYN_WAIT_NS
+    }
+
+    /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
+    pub fn go_on_from(&mut self, attempt: &ConnectionSummary) {
+        self.order = attempt.order;
+        (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
+        for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
+            (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
+            // Copies were counted when the attempt was over.
+            half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
+        }
+        self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
+    }
+}
+
+impl ConnectionSummary {
+    /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
+    /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
+    /// RFC 9293 section 3.5.1).
+    pub fn is_tried_again_by(&self, packet: &Packet) -> bool {
+        packet.has(tcp_flags::SYN)
+            && !packet.has(tcp_flags::ACK)
+            && self.close == Close::Reset
+            && !self.handshake_complete
+            && self.openings_seen[0]
+            && self.client_isn == packet.sequence
+            && self.directions.iter().all(|direction| direction.payload_bytes == 0)
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+    }
+}
