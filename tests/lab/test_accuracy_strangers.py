@@ -27,9 +27,7 @@ def line(frame: int, stream: int, **fields: str) -> dict[str, str]:
     """A packet with data as tshark tells it, and nothing special about it."""
     analysis = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order", "keep_alive")
     usual = {"frame.number": str(frame), "frame.protocols": "eth:ip:tcp", "tcp.stream": str(stream), "tcp.len": "100"}
-    return (
-        usual | {f"tcp.analysis.{name}": "" for name in analysis} | {f"tcp.analysis.{k}": v for k, v in fields.items()}
-    )
+    return usual | {f"tcp.analysis.{name}": fields.get(name, "") for name in analysis}
 
 
 def document(repeats: int, first_frame: int = 1, duplicates: int = 0) -> dict[str, Any]:

@@ -7,7 +7,7 @@ use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
 use super::echo_loop::EchoLoops;
-use super::half::{Half, Live};
+use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
@@ -179,7 +179,7 @@ impl Connection {
             return false;
         }
         let beside_sender = self.beside[SIDE];
-        let [half, peer] = self.half_and_peer::<SIDE>();
+        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let Some(ahead_ns) = half.next_data(packet, bytes, peer.max, beside_sender) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
@@ -209,7 +209,7 @@ impl Connection {
         if self.is_watched_answer(packet, SIDE) {
             return false;
         }
-        let [half, peer] = self.half_and_peer::<SIDE>();
+        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
         let Some((ahead_ns, position)) = half.news_for(packet, bytes, peer) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
@@ -229,13 +229,6 @@ impl Connection {
         }
         self.check_round(packet, SIDE);
         true
-    }
-
-    /// The half of a side and that of its peer.
-    #[inline(always)]
-    fn half_and_peer<const SIDE: usize>(&mut self) -> [&mut Half; 2] {
-        let [client, server] = &mut self.halves;
-        if SIDE == 0 { [client, server] } else { [server, client] }
     }
 
     /// Takes a packet of this connection.
@@ -313,8 +306,7 @@ impl Connection {
     /// identification, a repeat that loss explains is a retransmission.
     #[inline]
     fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        let [client, server] = &mut self.halves;
-        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let [half, peer] = half_and_peer(&mut self.halves, side);
         let nothing_new = if packet.sequence_length() > 0 {
             unwrap(half.max, packet.sequence) < half.max
         } else {
@@ -370,8 +362,7 @@ impl Connection {
         let handshake_rtt_ns = self.handshake_rtt_ns;
         let opening = if side == 0 { &self.handshake.syn_ack } else { &self.handshake.syn };
         let answered_opening_ns = (opening.count > 0).then_some(opening.last_ns);
-        let [client, server] = &mut self.halves;
-        let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+        let [half, peer] = half_and_peer(&mut self.halves, side);
         let around = Surroundings {
             beside_receiver,
             peer_max: peer.max,
@@ -416,8 +407,7 @@ impl Connection {
         half.ledger.add_acknowledgement(packet);
         if packet.sequence != half.max as u32 {
             let beside_sender = self.beside[side];
-            let [client, server] = &mut self.halves;
-            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            let [half, peer] = half_and_peer(&mut self.halves, side);
             half.shows_sent(packet, peer, beside_sender);
         }
         let half = &mut self.halves[side];

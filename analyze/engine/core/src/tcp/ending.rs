@@ -1,7 +1,7 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
 use super::connection::Connection;
-use super::half::{Half, Live, Offer};
+use super::half::{Half, Live, Offer, half_and_peer};
 use super::ip_id::numbers_connections_apart;
 use super::limits::{LimitsSummary, Run, full_shares, network_shares};
 use super::rate_series::Series;
@@ -82,8 +82,7 @@ impl ConnectionSummary {
             },
         );
         for (side, direction) in summary.directions.iter_mut().enumerate() {
-            let [client, server] = &mut connection.halves;
-            let (half, peer) = if side == 0 { (client, server) } else { (server, client) };
+            let [half, peer] = half_and_peer(&mut connection.halves, side);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
                 beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },

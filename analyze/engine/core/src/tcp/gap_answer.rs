@@ -5,6 +5,7 @@ use super::connection::Connection;
 use super::gap_backlog::{LEAST_BYTES, Path, rate_at_sender, rate_in_between};
 use super::gap_evidence::{Burst, Place, Return};
 use super::gap_watch::{GapWatch, Inside, SILENCE_NS, oldest_age_ns};
+use super::half::half_and_peer;
 use super::sequence::{serial_difference, unwrap};
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
@@ -49,8 +50,7 @@ impl Connection {
     pub(super) fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
         let round_trip = self.senders_round_trip(1 - side);
         let rate_here = if self.place(1 - side) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
-        let [client, server] = &mut self.halves;
-        let (own, half) = if side == 0 { (client, server) } else { (server, client) };
+        let [own, half] = half_and_peer(&mut self.halves, side);
         let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
         let acknowledged_before = half.acknowledged_bytes();
         let outstanding_bytes = half.stream_offset(max).saturating_sub(acknowledged_before);

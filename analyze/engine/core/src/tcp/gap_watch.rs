@@ -26,7 +26,7 @@ use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gap_unsettled::{Settled, Told, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
-use super::half::{Half, Live};
+use super::half::{Half, Live, half_and_peer};
 use super::loss::Trigger;
 use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
@@ -162,8 +162,7 @@ impl Connection {
     /// The packet is data: it may be a timer's, or follow the end of a gap.
     fn see_data(&mut self, packet: &Packet, side: usize, before_ns: i64) {
         let place = self.place(side);
-        let [client, server] = &mut self.halves;
-        let (half, receiver) = if side == 0 { (client, server) } else { (server, client) };
+        let [half, receiver] = half_and_peer(&mut self.halves, side);
         let outstanding = half.una < half.max;
         let last_ns = half.last_sent.0;
         let Some(live) = half.live.as_deref_mut() else { return };

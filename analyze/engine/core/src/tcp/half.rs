@@ -203,6 +203,13 @@ pub struct Live {
     pub sent_unseen: u64,
 }
 
+/// The half of a side (0 is the client's) and that of its peer.
+#[inline(always)]
+pub fn half_and_peer(halves: &mut [Half; 2], side: usize) -> [&mut Half; 2] {
+    let [client, server] = halves;
+    if side == 0 { [client, server] } else { [server, client] }
+}
+
 impl Live {
     /// The conversation state at its place in a [`Half`], made on first use. It is asked for several times a packet, so that the
     /// question must not be a call.

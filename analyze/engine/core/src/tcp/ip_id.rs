@@ -158,7 +158,7 @@ impl IpIdentifications {
 
     /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
     pub fn missing(&self) -> Option<u64> {
-        let [compared, consecutive] = self.proof();
+        let [compared, consecutive] = self.with_run(self.consecutive);
         let proven = compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * 95;
         proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run()))
     }
@@ -170,19 +170,22 @@ impl IpIdentifications {
 
     /// True if so far the numbering looks consecutive, with little to go by.
     pub fn looks_consecutive(&self) -> bool {
-        let [compared, consecutive] = self.proof();
-        compared >= 2 && consecutive * 10 >= compared * 8
+        self.are_most(self.consecutive)
     }
 
     /// True if so far, with little to go by, later packets look to have higher numbers, whatever else is numbered with them.
     pub fn looks_rising(&self) -> bool {
-        let [compared, rising] = [self.compared, self.rising].map(|count| count + self.run_contiguous);
-        compared >= 2 && rising * 10 >= compared * 8
+        self.are_most(self.rising)
     }
 
-    /// Packets compared, and how many of them had consecutive identifications.
-    fn proof(&self) -> [u32; 2] {
-        [self.compared + self.run_contiguous, self.consecutive + self.run_contiguous]
+    fn are_most(&self, so_many: u32) -> bool {
+        let [compared, so_many] = self.with_run(so_many);
+        compared >= 2 && so_many * 10 >= compared * 8
+    }
+
+    /// Packets compared, and so many of them, with those of the open run.
+    fn with_run(&self, so_many: u32) -> [u32; 2] {
+        [self.compared, so_many].map(|count| count + self.run_contiguous)
     }
 }
 
