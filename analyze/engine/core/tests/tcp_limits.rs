@@ -32,6 +32,8 @@ struct Transfer {
     advertised: usize,
     /// The application gives so many segments and a short one at a time, and so often.
     writes: Option<(usize, f64)>,
+    /// What both sides take in a segment, options included. Full segments have no PSH where they are smaller.
+    offered: u16,
     beside_sender: bool,
     /// Away from the sender: time from data to its acknowledgement, as seen there.
     receiver_loop_ms: f64,
@@ -53,6 +55,7 @@ impl Default for Transfer {
             window: |_| 20,
             advertised: 5000,
             writes: None,
+            offered: SEGMENT as u16,
             beside_sender: true,
             receiver_loop_ms: 0.05,
             timestamps: true,
@@ -85,7 +88,10 @@ impl Transfer {
                     _ => SEGMENT,
                 };
                 let captured_ms = if self.beside_sender { now_ms } else { arrives_ms };
-                lines.push((captured_ms, CLIENT, Segment { tsecr: heard, ..data(self.position(sent), length) }));
+                let segment = data(self.position(sent), length);
+                let is_pushed = u32::from(self.offered) == SEGMENT || length < SEGMENT;
+                let segment = if is_pushed { segment } else { segment.without_push() };
+                lines.push((captured_ms, CLIENT, Segment { tsecr: heard, ..segment }));
                 answers.push_back(arrives_ms + self.rtt_ms);
                 sent += 1;
             }
@@ -113,7 +119,8 @@ impl Transfer {
         lines.iter_mut().for_each(|line| line.0 += self.handshake_held_ms);
         let receiver_loop_ms = if self.beside_sender { self.rtt_ms } else { self.receiver_loop_ms };
         let talk = if self.timestamps { Talk::new().with_timestamps() } else { Talk::new() };
-        let open = talk.open(self.handshake_held_ms + receiver_loop_ms, (self.rtt_ms - receiver_loop_ms).max(0.05));
+        let answered_ms = self.handshake_held_ms + receiver_loop_ms;
+        let open = talk.open_with_sizes(answered_ms, (self.rtt_ms - receiver_loop_ms).max(0.05), [self.offered; 2]);
         lines.into_iter().fold(open, |talk, (time_ms, side, mut segment)| {
             // What was under way when the host stopped had been stamped by then.
             let late_ticks = self.late_ms(time_ms - self.rtt_ms) as u32;
@@ -200,6 +207,22 @@ fn a_queue_and_a_rate_that_stays_show_the_path() {
     for transfer in at_both_ends(path_limited()) {
         assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));
         assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth);
+    }
+}
+
+#[test]
+fn segments_smaller_than_both_sides_take_are_no_sign_of_an_application_that_gives_too_little() {
+    for transfer in at_both_ends(Transfer { offered: 1028, ..path_limited() }) {
+        assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));
+        assert_eq!(transfer.verdict().0, Factor::BottleneckBandwidth);
+    }
+}
+
+#[test]
+fn an_application_that_writes_pieces_in_smaller_segments_is_still_the_limit() {
+    for transfer in at_both_ends(Transfer { offered: 1028, ..written_in_pieces() }) {
+        assert!(transfer.share(Factor::Application) > 0.9, "{}", transfer.share(Factor::Application));
+        assert_eq!(transfer.verdict().0, Factor::Application);
     }
 }
 

@@ -174,8 +174,11 @@ impl Half {
         }
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
-        let (segments, segment_size) = self.wire_segments_of(packet);
         let contiguous = start == self.max;
+        let (mut segments, mut segment_size) = self.wire_segments_of(packet);
+        if contiguous && self.segment_size_changes(packet, segment_size, around.peer_max) {
+            (segments, segment_size) = self.wire_segments_of(packet);
+        }
         self.count_data(packet, segments);
         let live = Live::of(&mut self.live);
         let placed = Placed { packet, start, end, segment_size, last_data_ns: live.spacing.last_time_ns(), around };

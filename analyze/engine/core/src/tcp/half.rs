@@ -18,6 +18,7 @@ use super::microbursts::PeakRates;
 use super::ranges::RangeSet;
 use super::rate_series::RateSeries;
 use super::rtt::RoundTrips;
+use super::segment_size::UnevenFrames;
 use super::segments::{SegmentQueue, wire_segments};
 use super::sender_view::SenderView;
 use super::sequence::first_position;
@@ -27,7 +28,7 @@ use super::trains::{Arrivals, Trains};
 use super::trigger::Recovery;
 use super::window::AdvertisedWindow;
 use crate::decode::options::Options;
-use crate::packet::Packet;
+use crate::packet::{Packet, tcp_flags};
 
 /// What a side offered in its SYN or SYN-ACK.
 #[derive(Debug, Default, Clone, Copy)]
@@ -78,6 +79,10 @@ pub struct Half {
     pub offer: Offer,
     /// Largest segment that both sides take, without options; 0 if neither has said.
     pub offered_segment_size: u16,
+    /// Largest segment that its peer takes, without options; 0 if the peer has not said.
+    pub accepted_segment_size: u16,
+    /// Payload and options of a full segment as the side sends them; 0 unless that is known to differ from what both take.
+    pub sent_segment_size: u16,
     /// A FIN was seen, at this position.
     pub fin: Option<u64>,
     /// When the FIN passed first.
@@ -137,6 +142,8 @@ pub struct Live {
     pub segments: SegmentQueue,
     /// Data passed over.
     pub holes: Holes,
+    /// Frames that held less than both sides take, though more was to come.
+    pub uneven: UnevenFrames,
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
     /// Timestamp of the packet that reported the first of it; none if it had none.
@@ -276,16 +283,24 @@ impl Half {
         if self.data_packets == 0 {
             return false;
         }
+        let (segments, segment_size) = self.wire_segments_of(packet);
+        let is_short = is_short(packet.payload_length, segment_size);
+        if is_short && !packet.has(tcp_flags::PSH) {
+            return false;
+        }
         if !self.together.change(packet) {
             self.settle_counters();
             if !self.together.change(packet) {
                 return false;
             }
         }
-        let (segments, segment_size) = self.wire_segments_of(packet);
+        if !is_short {
+            self.live().uneven.compare(packet.payload_length);
+        }
         self.together.segment_size = segment_size;
         self.together.segments = segments;
-        self.together.is_short = is_short(packet.payload_length, segment_size);
+        self.together.is_short = is_short;
+        self.together.wanted_flags = if is_short { tcp_flags::PSH } else { 0 };
         self.largest_payload = self.largest_payload.max(packet.payload_length);
         true
     }
@@ -294,18 +309,6 @@ impl Half {
     #[inline]
     pub fn all_acknowledged(&self) -> bool {
         self.una >= self.max
-    }
-
-    /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment). The
-    /// offers of both sides bound it; without them an Ethernet-size packet is assumed.
-    #[inline]
-    pub fn segment_size(&self, packet: &Packet) -> u16 {
-        let option_bytes = u16::from(packet.tcp_header_length).saturating_sub(20);
-        if self.offered_segment_size > option_bytes {
-            self.offered_segment_size - option_bytes
-        } else {
-            assumed_segment_size(packet)
-        }
     }
 
     /// Wire segments a data packet stands for.
@@ -347,16 +350,4 @@ impl Half {
         let alone = live.holes.missing(last.saturating_sub(1), last).0 == 0;
         unseen.saturating_sub(u64::from(last_missing && (peer_closed || alone)))
     }
-}
-
-/// The payload of a full packet when no handshake was seen: that of an Ethernet or jumbo packet.
-#[cold]
-fn assumed_segment_size(packet: &Packet) -> u16 {
-    let headers = packet.ip_header_length + u16::from(packet.tcp_header_length);
-    let payload = packet.payload_length;
-    let jumbo = [9001u16, 9000, 8500]
-        .into_iter()
-        .map(|mtu| mtu.saturating_sub(headers))
-        .find(|&size| payload == u32::from(size));
-    jumbo.unwrap_or_else(|| 1500u16.saturating_sub(headers).max(536))
 }

@@ -119,6 +119,8 @@ pub struct Together {
     pub is_short: bool,
     /// Wire segments it stands for.
     pub segments: u32,
+    /// Flags that another one like it has.
+    pub wanted_flags: u16,
     /// Packets of this shape that came last: they are not in the sums.
     row: u64,
     packets: u64,
@@ -135,7 +137,8 @@ impl Together {
         let differs = (packet.payload_length ^ payload_length)
             | (packet.wire_length ^ wire_length)
             | u32::from(packet.ip_header_length ^ ip_header_length)
-            | u32::from(packet.tcp_header_length ^ tcp_header_length);
+            | u32::from(packet.tcp_header_length ^ tcp_header_length)
+            | u32::from(!packet.flags & self.wanted_flags);
         differs == 0
     }
 

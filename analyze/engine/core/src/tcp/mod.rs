@@ -50,6 +50,7 @@ pub mod ranges;
 pub mod rate_series;
 pub mod rows;
 pub mod rtt;
+pub mod segment_size;
 pub mod segments;
 pub mod seldom;
 mod sender_loop;

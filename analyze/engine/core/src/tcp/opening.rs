@@ -96,10 +96,13 @@ impl Connection {
         self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
         self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
         let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
-        for half in &mut self.halves {
+        let [of_client, of_server] = [0, 1].map(|side| self.halves[side].offer.maximum_segment_size);
+        for (half, accepted) in self.halves.iter_mut().zip([of_server, of_client]) {
             // What was cut into segments of another size is a row of its own.
             half.settle_counters();
             half.offered_segment_size = largest.unwrap_or(0);
+            half.accepted_segment_size = accepted;
+            half.sent_segment_size = 0;
         }
     }
 

@@ -90,7 +90,14 @@ impl Talk {
 
     /// SYN at 0 ms, SYN-ACK after the loop to the server, ACK after the loop to the client.
     pub fn open(self, server_loop_ms: f64, client_loop_ms: f64) -> Self {
-        self.client(0.0, syn()).server(server_loop_ms, syn_ack()).client(server_loop_ms + client_loop_ms, ack(0))
+        self.open_with_sizes(server_loop_ms, client_loop_ms, [FULL as u16; 2])
+    }
+
+    /// The same with other maximum segment sizes, what the client takes and what the server takes.
+    pub fn open_with_sizes(self, server_loop_ms: f64, client_loop_ms: f64, [of_client, of_server]: [u16; 2]) -> Self {
+        self.client(0.0, syn().mss(of_client))
+            .server(server_loop_ms, syn_ack().mss(of_server))
+            .client(server_loop_ms + client_loop_ms, ack(0))
     }
 
     /// Both sides use timestamps.

@@ -139,6 +139,12 @@ impl Segment {
         self
     }
 
+    /// Takes segments of so many bytes, options included.
+    pub fn mss(mut self, bytes: u16) -> Self {
+        self.offers.mss = Some(bytes);
+        self
+    }
+
     pub fn no_mss(mut self) -> Self {
         self.offers.mss = None;
         self

@@ -1,0 +1,166 @@
+//! How large the segments of one side are when its application gives enough: the effective send MSS (RFC 9293 section 3.7.1).
+//!
+//! What both sides offer only bounds it. A path may take less (RFC 1191: tunnels, jumbo frames that end on the way), and some
+//! senders keep room for options they do not send. Whoever takes the offer for the size then finds that every segment is
+//! short, as if the application had no more to give, and counts too few segments in a frame of many.
+//!
+//! A segment without PSH is not the last of what the application wrote. Some in a row whose lengths have one measure are made
+//! of segments of that size.
+
+use super::arrival::is_short;
+use super::half::{Half, Live};
+use super::segments::wire_segments;
+use crate::packet::{Packet, tcp_flags};
+
+/// So many frames in a row show the size. Fewer may be what a window left room for.
+const FRAMES: usize = 4;
+/// Frames longer than a segment are divided into as few as possible only if each is then at least so much of what the peer
+/// takes: paths of little less are frequent, those of half as much are not.
+const LEAST_SHARE: (u32, u32) = (3, 4);
+/// What fits into an Ethernet frame is not cut further.
+const ETHERNET_PAYLOAD: u32 = 1460;
+/// No path takes less (Linux: `net.ipv4.route.min_pmtu` is 552, of which headers take 52).
+const LEAST_SIZE: u32 = 500;
+
+/// Frames in a row that held no multiple of a full segment, though more was to come.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct UnevenFrames {
+    payloads: [u32; FRAMES],
+    count: usize,
+    /// Greatest common divisor of the payloads.
+    measure: u32,
+    /// Identification of the first and of the last one.
+    identifications: [u16; 2],
+    /// Position up to which the peer had sent something.
+    peer_max: u64,
+}
+
+impl UnevenFrames {
+    /// Another one. The row begins anew if it has no measure with the others, or is an answer to something else; then `known`
+    /// is the size that was learned before, or 0.
+    fn add(&mut self, packet: &Packet, known: u16, peer_max: u64) {
+        let payload = packet.payload_length;
+        let goes_on = (1..FRAMES).contains(&self.count) && self.peer_max == peer_max;
+        let measure = greatest_common_divisor(if goes_on { self.measure } else { u32::from(known) }, payload);
+        if !goes_on || measure < LEAST_SIZE {
+            *self = Self { peer_max, identifications: [packet.ip_id; 2], ..Self::default() };
+        }
+        self.measure = if measure < LEAST_SIZE { payload } else { measure };
+        self.identifications[1] = packet.ip_id;
+        self.payloads[self.count] = payload;
+        self.count += 1;
+    }
+
+    /// A frame of full segments came: those of the row are not made of smaller ones if they have no measure with it.
+    pub(super) fn compare(&mut self, payload: u32) {
+        if self.count > 0 && greatest_common_divisor(self.measure, payload) < LEAST_SIZE {
+            self.count = 0;
+        }
+    }
+
+    /// The size of their segments, of which none is larger than `most`. A single frame of that size leaves no doubt.
+    fn segment_size(&self, most: u16) -> Option<u16> {
+        let is_clear = self.count == FRAMES || self.measure == u32::from(most);
+        let size = self.size_by_identifications(most).or_else(|| self.size_by_fewest(most));
+        size.filter(|_| is_clear).and_then(|size| u16::try_from(size).ok())
+    }
+
+    fn size_by_fewest(&self, most: u16) -> Option<u32> {
+        let fewest = self.measure.div_ceil(u32::from(most.max(1))).max(1);
+        let size = self.measure / fewest;
+        let (share, of) = LEAST_SHARE;
+        let least = if fewest > 1 { u32::from(most) * share / of } else { 0 };
+        (size >= least.max(LEAST_SIZE) && self.measure.is_multiple_of(size)).then_some(size)
+    }
+
+    /// A sender that numbers its packets counts as many as a frame is cut into (Linux: `ip_select_ident_segs`).
+    fn size_by_identifications(&self, most: u16) -> Option<u32> {
+        if self.measure <= ETHERNET_PAYLOAD {
+            return None;
+        }
+        let [first, last] = self.identifications;
+        let numbers = u32::from(last.wrapping_sub(first));
+        let bytes: u32 = self.payloads[..self.count - 1].iter().sum();
+        let size = bytes.checked_div(numbers)?;
+        let fits = bytes.is_multiple_of(numbers) && self.measure.is_multiple_of(size.max(1));
+        (fits && (LEAST_SIZE..=u32::from(most)).contains(&size)).then_some(size)
+    }
+}
+
+fn greatest_common_divisor(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+}
+
+impl Half {
+    /// Learns from a packet of new data in order how large the segments are; true if they are not what they were thought to be.
+    #[inline]
+    pub(super) fn segment_size_changes(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
+        if is_short(packet.payload_length, segment_size) {
+            !packet.has(tcp_flags::PSH) && !packet.has(tcp_flags::FIN) && self.uneven(packet, segment_size, peer_max)
+        } else {
+            Live::of(&mut self.live).uneven.compare(packet.payload_length);
+            false
+        }
+    }
+
+    #[cold]
+    fn uneven(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
+        // What follows is compared with it.
+        self.settle_counters();
+        let usual = self.offered_size(packet);
+        // A side may send more than it takes itself.
+        let most = self.accepted_segment_size.saturating_sub(option_bytes(packet)).max(usual);
+        let known = self.sent_segment_size.saturating_sub(option_bytes(packet));
+        let live = Live::of(&mut self.live);
+        live.uneven.add(packet, known, peer_max);
+        let Some(size) = live.uneven.segment_size(most).filter(|size| *size != segment_size) else { return false };
+        let row = std::mem::take(&mut live.uneven);
+        let earlier = &row.payloads[..row.count - 1];
+        live.short_packets = live.short_packets.saturating_sub(earlier.len() as u32);
+        for &payload in earlier {
+            let (was, is) = (wire_segments(payload, segment_size), wire_segments(payload, size));
+            self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
+            self.superpackets = (self.superpackets + u64::from(is > 1)).saturating_sub(u64::from(was > 1));
+        }
+        self.sent_segment_size = if size == usual { 0 } else { size + option_bytes(packet) };
+        true
+    }
+
+    /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment).
+    #[inline]
+    pub fn segment_size(&self, packet: &Packet) -> u16 {
+        if self.sent_segment_size > option_bytes(packet) {
+            self.sent_segment_size - option_bytes(packet)
+        } else {
+            self.offered_size(packet)
+        }
+    }
+
+    /// The same by what both sides offer; an Ethernet-size packet is assumed where that is not known.
+    #[inline]
+    fn offered_size(&self, packet: &Packet) -> u16 {
+        let option_bytes = option_bytes(packet);
+        if self.offered_segment_size > option_bytes {
+            self.offered_segment_size - option_bytes
+        } else {
+            assumed_segment_size(packet)
+        }
+    }
+}
+
+#[inline]
+fn option_bytes(packet: &Packet) -> u16 {
+    u16::from(packet.tcp_header_length).saturating_sub(20)
+}
+
+/// The payload of a full packet when no handshake was seen: that of an Ethernet or jumbo packet.
+#[cold]
+fn assumed_segment_size(packet: &Packet) -> u16 {
+    let headers = packet.ip_header_length + u16::from(packet.tcp_header_length);
+    let payload = packet.payload_length;
+    let jumbo = [9001u16, 9000, 8500]
+        .into_iter()
+        .map(|mtu| mtu.saturating_sub(headers))
+        .find(|&size| payload == u32::from(size));
+    jumbo.unwrap_or_else(|| 1500u16.saturating_sub(headers).max(536))
+}
