@@ -69,6 +69,9 @@ class HostSettings:
     window_scaling: bool = True
     segmentation_offload: bool = True
     receive_offload: bool = True
+    offered_segment_bytes: int | None = None
+    """MSS option of the host's SYNs, if its device's MTU is not to say. With more than the path takes the host is one that
+    knows the path's MTU already (RFC 1191) and sends no larger segments."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
     def as_sysctls(self) -> dict[str, str]:
@@ -201,7 +204,8 @@ def _configure(
         namespaces.set_sysctls(namespace, settings.as_sysctls())
     _ip(tun_namespace, f"link set tun0 mtu {mtu} txqueuelen {_QUEUE_PACKETS} up")
     far = _PREFIXES[ip_version]["receiver" if role == "sender" else "sender"]
-    _ip(tun_namespace, f"route add {far} dev tun0", ip_version)
+    offered = f" advmss {settings.offered_segment_bytes}" if settings.offered_segment_bytes else ""
+    _ip(tun_namespace, f"route add {far} dev tun0{offered}", ip_version)
     if topology is Topology.TUN:
         _address(namespace, "tun0", ADDRESSES[ip_version][role], ip_version)
     elif _is_guest(role, topology):
@@ -221,7 +225,8 @@ def _join_router(role: str, ip_version: int, mtu: int, namespace: str, router: s
     _address(router, "lan0", ROUTERS[ip_version][role], ip_version)
     _ip(namespace, f"link set eth0 txqueuelen {_QUEUE_PACKETS} up")
     _ip(router, f"link set lan0 txqueuelen {_QUEUE_PACKETS} up")
-    _ip(namespace, f"route add default via {ROUTERS[ip_version][role]} dev eth0", ip_version)
+    offered = f" advmss {settings.offered_segment_bytes}" if settings.offered_segment_bytes else ""
+    _ip(namespace, f"route add default via {ROUTERS[ip_version][role]} dev eth0{offered}", ip_version)
     if settings.receive_offload:
         # Packets reach the veth one write at a time: hold them a moment, as an interrupt-mitigating NIC does.
         _receive_mitigation(namespace, "eth0")

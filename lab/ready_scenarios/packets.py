@@ -14,7 +14,7 @@ from lab.transfer import Transfer
 
 def of_packets() -> list[Scenario]:
     """What can happen to packets."""
-    return [*_clean(), *_lossy(), *_queues_and_bursts(), *_disorder(), *_offload(), *_options()]
+    return [*_clean(), *_lossy(), *_queues_and_bursts(), *_disorder(), *_offload(), *_segment_sizes(), *_options()]
 
 
 def _clean() -> list[Scenario]:
@@ -181,6 +181,31 @@ def _offload() -> list[Scenario]:
             reverse,
             CUBIC,
             topology=Topology.OFFLOAD,
+            ip_version=6,
+        ),
+    ]
+
+
+def _segment_sizes() -> list[Scenario]:
+    forward, reverse = path(20)
+    lossy = replace(forward, loss=0.01)
+    return [
+        scenario(
+            "jumbo-offered-gso-loss1-cubic-rtt20",
+            "both ends offer jumbo frames and send what the path takes, in superpackets, 1 % loss",
+            Transfer(seconds=4),
+            lossy,
+            reverse,
+            HostSettings("cubic", offered_segment_bytes=8960),
+            topology=Topology.OFFLOAD,
+        ),
+        scenario(
+            "tunnel-ipv6-loss1-bbr-rtt20",
+            "segments are 80 bytes smaller than both ends offer, as through a tunnel, IPv6, 1 % loss",
+            Transfer(seconds=4),
+            lossy,
+            reverse,
+            HostSettings("bbr", offered_segment_bytes=1520),
             ip_version=6,
         ),
     ]

@@ -72,6 +72,44 @@ fn segments_sent_again_are_counted_by_the_size_that_is_sent() {
 }
 
 #[test]
+fn what_was_sent_before_the_size_was_known_is_counted_anew() {
+    // The first frame was too long for the path and is repeated in pieces, before anything without PSH is sent.
+    let talk = Talk::new()
+        .open_with_sizes(10.0, 0.1, [8960, 8960])
+        .client(20.0, data(0, 16_384).id(200))
+        .client(20.1, data(0, 7300).id(202))
+        .client(20.2, data(7300, 7300).id(207))
+        .server(30.1, ack(14_600))
+        .client(30.2, data(14_600, 1784).id(212));
+    let rest = in_a_row(&[2920, 2920, 2920, 2920, 1784]).into_iter().enumerate();
+    let talk = rest.fold(talk, |talk, (number, (start, length))| {
+        talk.client(31.0 + number as f64, data(16_384 + start, length).without_push().id(214 + 2 * number as u16))
+    });
+    let sent = sent(&talk);
+    assert_eq!((sent.segment_size, sent.loss.retransmitted), (1460, 5 + 5 + 2));
+    assert_eq!(sent.loss.by_trigger.iter().sum::<u32>(), 12);
+    assert_eq!(sent.data_segments, 12 + 12 + 4 * 2 + 2);
+}
+
+#[test]
+fn numbers_that_frames_of_many_segments_take_are_not_lost_before_the_size_is_known() {
+    // Beside the receiver, which joins segments: most frames end what the application wrote.
+    let frames = in_a_row(&[&[14_600; 4][..], &[2920; 400]].concat());
+    let open = Talk::new().open_with_sizes(0.1, 20.0, [8960, 8960]);
+    let mut id = 300u16;
+    let talk = frames.into_iter().enumerate().fold(open, |talk, (number, (start, length))| {
+        let frame = data(start, length).id(id);
+        id += (length / 1460) as u16;
+        let at_ms = 30.0 + number as f64;
+        let frame = if number < 4 { frame } else { frame.without_push() };
+        talk.client(at_ms, frame).server(at_ms + 0.1, ack(start + i64::from(length)))
+    });
+    let sent = sent(&talk);
+    assert_eq!((sent.segment_size, sent.data_segments), (1460, 4 * 10 + 400 * 2));
+    assert_eq!(sent.lost_by_identification, Some(0).into());
+}
+
+#[test]
 fn frames_that_are_all_alike_are_divided_as_their_identifications_count() {
     let lengths = [&[2920; 10][..], &[700]].concat();
     assert_eq!(segments(&upload([8960, 8960], 1460, &lengths)), (1460, 21, 10));

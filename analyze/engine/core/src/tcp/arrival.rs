@@ -201,7 +201,9 @@ impl Half {
             if end < self.max && start <= self.una && !recovering {
                 live.note_unseen_tail(&placed, self.max);
             }
-            let whole = contiguous && arrived.kind == Kind::Data && !live.holes.reach_beyond(self.una);
+            let in_order = contiguous && arrived.kind == Kind::Data;
+            let before = live.last_data.length;
+            let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
             live.identifications.add(packet.ip_id, segments, contiguous, || whole);
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();

@@ -48,7 +48,7 @@ const SIMILAR: f64 = 0.25;
 /// The last data packet of a direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LastData {
-    length: u32,
+    pub(super) length: u32,
     flags: u16,
     /// Position after the highest data seen.
     max: u64,

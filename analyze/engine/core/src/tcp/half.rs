@@ -285,7 +285,7 @@ impl Half {
         }
         let (segments, segment_size) = self.wire_segments_of(packet);
         let is_short = is_short(packet.payload_length, segment_size);
-        if is_short && !packet.has(tcp_flags::PSH) {
+        if is_short && self.tells_of_size(packet) {
             return false;
         }
         if !self.together.change(packet) {

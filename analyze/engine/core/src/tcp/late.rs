@@ -144,6 +144,9 @@ impl Half {
             });
             position = stop;
         }
+        if live.uneven.may_hold_more((end - start) as u32) {
+            live.uneven.remember((end - start) as u32, Some(trigger));
+        }
         self.loss.retransmitted = self.loss.retransmitted.saturating_add(segments);
         self.loss.retransmitted_bytes += end - start;
         self.loss.by_trigger[trigger as usize] = self.loss.by_trigger[trigger as usize].saturating_add(segments);

@@ -5,10 +5,11 @@
 //! short, as if the application had no more to give, and counts too few segments in a frame of many.
 //!
 //! A segment without PSH is not the last of what the application wrote. Some in a row whose lengths have one measure are made
-//! of segments of that size.
+//! of segments of that size. What was counted by another size before is then counted anew.
 
 use super::arrival::is_short;
 use super::half::{Half, Live};
+use super::loss::Trigger;
 use super::segments::wire_segments;
 use crate::packet::{Packet, tcp_flags};
 
@@ -21,12 +22,33 @@ const LEAST_SHARE: (u32, u32) = (3, 4);
 const ETHERNET_PAYLOAD: u32 = 1460;
 /// No path takes less (Linux: `net.ipv4.route.min_pmtu` is 552, of which headers take 52).
 const LEAST_SIZE: u32 = 500;
+/// So many frames that were counted before the size was known are counted anew.
+const MOST_EARLY: usize = 64;
+
+/// What is known of frames that hold no multiple of a full segment.
+#[derive(Debug, Default)]
+pub struct UnevenFrames {
+    row: Row,
+    /// Those of which the number of segments depends on the size.
+    early: Vec<EarlyFrame>,
+    /// A frame of full segments, as they are thought to be, was sent.
+    proven: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct EarlyFrame {
+    payload: u32,
+    /// Why it was sent again, if it was.
+    repeated: Option<Trigger>,
+}
 
 /// Frames in a row that held no multiple of a full segment, though more was to come.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct UnevenFrames {
-    payloads: [u32; FRAMES],
+struct Row {
     count: usize,
+    /// Payload of all but the last.
+    bytes_before: u32,
+    last: u32,
     /// Greatest common divisor of the payloads.
     measure: u32,
     /// Identification of the first and of the last one.
@@ -36,6 +58,29 @@ pub struct UnevenFrames {
 }
 
 impl UnevenFrames {
+    /// A frame of full segments came: those of the row are not made of smaller ones if they have no measure with it.
+    pub(super) fn compare(&mut self, payload: u32) {
+        self.proven = true;
+        if self.row.count > 0 && greatest_common_divisor(self.row.measure, payload) < LEAST_SIZE {
+            self.row.count = 0;
+        }
+    }
+
+    /// A frame of `payload` may hold more segments than it is thought to.
+    #[inline]
+    pub(super) fn may_hold_more(&self, payload: u32) -> bool {
+        !self.proven && payload > ETHERNET_PAYLOAD
+    }
+
+    #[cold]
+    pub(super) fn remember(&mut self, payload: u32, repeated: Option<Trigger>) {
+        if self.early.len() < MOST_EARLY {
+            self.early.push(EarlyFrame { payload, repeated });
+        }
+    }
+}
+
+impl Row {
     /// Another one. The row begins anew if it has no measure with the others, or is an answer to something else; then `known`
     /// is the size that was learned before, or 0.
     fn add(&mut self, packet: &Packet, known: u16, peer_max: u64) {
@@ -47,15 +92,9 @@ impl UnevenFrames {
         }
         self.measure = if measure < LEAST_SIZE { payload } else { measure };
         self.identifications[1] = packet.ip_id;
-        self.payloads[self.count] = payload;
+        self.bytes_before = self.bytes_before.saturating_add(self.last);
+        self.last = payload;
         self.count += 1;
-    }
-
-    /// A frame of full segments came: those of the row are not made of smaller ones if they have no measure with it.
-    pub(super) fn compare(&mut self, payload: u32) {
-        if self.count > 0 && greatest_common_divisor(self.measure, payload) < LEAST_SIZE {
-            self.count = 0;
-        }
     }
 
     /// The size of their segments, of which none is larger than `most`. A single frame of that size leaves no doubt.
@@ -80,9 +119,8 @@ impl UnevenFrames {
         }
         let [first, last] = self.identifications;
         let numbers = u32::from(last.wrapping_sub(first));
-        let bytes: u32 = self.payloads[..self.count - 1].iter().sum();
-        let size = bytes.checked_div(numbers)?;
-        let fits = bytes.is_multiple_of(numbers) && self.measure.is_multiple_of(size.max(1));
+        let size = self.bytes_before.checked_div(numbers)?;
+        let fits = self.bytes_before.is_multiple_of(numbers) && self.measure.is_multiple_of(size.max(1));
         (fits && (LEAST_SIZE..=u32::from(most)).contains(&size)).then_some(size)
     }
 }
@@ -96,34 +134,57 @@ impl Half {
     #[inline]
     pub(super) fn segment_size_changes(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
         if is_short(packet.payload_length, segment_size) {
-            !packet.has(tcp_flags::PSH) && !packet.has(tcp_flags::FIN) && self.uneven(packet, segment_size, peer_max)
+            self.tells_of_size(packet) && self.take_uneven(packet, segment_size, peer_max)
         } else {
             Live::of(&mut self.live).uneven.compare(packet.payload_length);
             false
         }
     }
 
+    /// A packet with less than a full segment at its end tells more than that its application has paused.
+    pub(super) fn tells_of_size(&mut self, packet: &Packet) -> bool {
+        !ends_a_write(packet) || Live::of(&mut self.live).uneven.may_hold_more(packet.payload_length)
+    }
+
     #[cold]
-    fn uneven(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
+    fn take_uneven(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
         // What follows is compared with it.
         self.settle_counters();
         let usual = self.offered_size(packet);
         // A side may send more than it takes itself.
         let most = self.accepted_segment_size.saturating_sub(option_bytes(packet)).max(usual);
         let known = self.sent_segment_size.saturating_sub(option_bytes(packet));
-        let live = Live::of(&mut self.live);
-        live.uneven.add(packet, known, peer_max);
-        let Some(size) = live.uneven.segment_size(most).filter(|size| *size != segment_size) else { return false };
-        let row = std::mem::take(&mut live.uneven);
-        let earlier = &row.payloads[..row.count - 1];
-        live.short_packets = live.short_packets.saturating_sub(earlier.len() as u32);
-        for &payload in earlier {
-            let (was, is) = (wire_segments(payload, segment_size), wire_segments(payload, size));
-            self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
-            self.superpackets = (self.superpackets + u64::from(is > 1)).saturating_sub(u64::from(was > 1));
-        }
+        let uneven = &mut Live::of(&mut self.live).uneven;
+        let learned = if ends_a_write(packet) {
+            None
+        } else {
+            uneven.row.add(packet, known, peer_max);
+            uneven.row.segment_size(most).filter(|size| *size != segment_size)
+        };
+        let Some(size) = learned else {
+            uneven.remember(packet.payload_length, None);
+            return false;
+        };
+        self.count_anew(segment_size, size);
         self.sent_segment_size = if size == usual { 0 } else { size + option_bytes(packet) };
         true
+    }
+
+    /// Counts by segments of `size` what was counted by segments of another size.
+    fn count_anew(&mut self, other_size: u16, size: u16) {
+        let live = Live::of(&mut self.live);
+        let uneven = std::mem::take(&mut live.uneven);
+        for EarlyFrame { payload, repeated } in uneven.early {
+            let [was, is] = [other_size, size].map(|size| wire_segments(payload, size));
+            self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
+            self.superpackets = (self.superpackets + u64::from(is > 1)).saturating_sub(u64::from(was > 1));
+            live.short_packets = live.short_packets.saturating_sub(u32::from(!is_short(payload, size)));
+            if let Some(trigger) = repeated {
+                for count in [&mut self.loss.retransmitted, &mut self.loss.by_trigger[trigger as usize]] {
+                    *count = (*count + is).saturating_sub(was);
+                }
+            }
+        }
     }
 
     /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment).
@@ -146,6 +207,11 @@ impl Half {
             assumed_segment_size(packet)
         }
     }
+}
+
+/// The last of what an application wrote.
+fn ends_a_write(packet: &Packet) -> bool {
+    packet.has(tcp_flags::PSH) || packet.has(tcp_flags::FIN)
 }
 
 #[inline]
