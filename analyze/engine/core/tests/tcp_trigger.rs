@@ -115,6 +115,25 @@ fn without_sack_there_is_no_probe() {
 }
 
 #[test]
+fn in_mid_stream_the_first_report_shows_that_both_sides_use_sack() {
+    let round = |talk: Talk, n: i64| {
+        let at_ms = 50.0 + 50.0 * n as f64;
+        talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 40.0, ack(n * 1000 + 1000))
+    };
+    let tail = |talk: Talk| client(talk.client(750.0, data(12_000, 1000)).client(840.0, data(12_000, 1000)));
+    let running = Talk::new().each(0..10, round);
+    let reported = running
+        .clone()
+        .client(550.0, data(10_000, 1000))
+        .client(550.1, data(11_000, 1000))
+        .server(590.0, ack(10_000).sack(11_000, 12_000))
+        .server(590.1, ack(12_000));
+    let silent = running.client(550.0, data(10_000, 2000)).server(590.0, ack(12_000));
+    assert_eq!(tail(reported), TLP);
+    assert_ne!(tail(silent), TLP);
+}
+
+#[test]
 fn one_segment_reported_and_a_quarter_round_trip_is_racks_timer() {
     let talk = ten_segments().server(140.0, ack(1000).sack(2000, 3000)).client(151.0, data(1000, 1000));
     assert_eq!(client(talk), RACK);

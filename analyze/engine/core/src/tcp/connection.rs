@@ -13,6 +13,7 @@ use super::holes::{Exposure, Hole};
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
+use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::TlsTracker;
@@ -303,29 +304,43 @@ impl Connection {
     }
 
     /// The same packet within milliseconds. Only what tells nothing new is compared. Where packets carry no
-    /// identification, a repeat that loss explains is a retransmission.
+    /// identification, a repeat that loss explains is a retransmission, once an answer can have come.
     #[inline]
     fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
+        let sack = self.sack || !self.offers_are_known();
         let [half, peer] = half_and_peer(&mut self.halves, side);
         let nothing_new = if packet.sequence_length() > 0 {
             unwrap(half.max, packet.sequence) < half.max
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
-        let sack = self.sack;
         let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
         let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
+        let full = half.full_segments(packet);
+        let handshake_rtt_ns = self.handshake_rtt_ns;
+        let start = unwrap(half.max, packet.sequence);
         let live = Live::of(&mut half.live);
+        let has_sign_since = |age| live.last_loss_sign_ns.is_some_and(|sign| sign >= packet.time_ns - age);
+        let can_be_repeat =
+            |age| has_sign_since(age) && !live.comes_before_answers(start, age, packet.time_ns, handshake_rtt_ns);
+        let same_is_copy = |age| match packet {
+            Packet { ip_id: 1.., .. } => true,
+            Packet { payload_length: 1.., .. } => !can_be_repeat(age),
+            _ => sack || packet.has(tcp_flags::FIN),
+        };
+        let parts_are_copy = |age| {
+            let sent_once = live.segments.sent_once_ns(start) == Some(packet.time_ns - age);
+            packet.ip_id != 0 || (sent_once && !can_be_repeat(age))
+        };
+        let has_parts = packet.payload_length > 0 && start + u64::from(packet.payload_length) <= half.max;
         let copy = nothing_new
-            && live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age| {
-                if packet.ip_id != 0 {
-                    true
-                } else if packet.payload_length > 0 {
-                    live.last_loss_sign_ns.is_none_or(|sign| sign < packet.time_ns - age)
-                } else {
-                    sack || packet.has(tcp_flags::FIN)
-                }
-            });
+            && (live.recent.age_ns(packet, bytes, longest_ns).is_some_and(same_is_copy)
+                || (has_parts
+                    && live
+                        .recent
+                        .age_of_whole_or_parts_ns(packet, bytes, longest_ns, full)
+                        .is_some_and(parts_are_copy)));
         if copy {
             self.count_copy(packet, side);
         } else {
@@ -457,11 +472,26 @@ impl Connection {
             return Answer::default();
         }
         let sender = 1 - side;
+        if !self.sack && self.shows_sack(packet, bytes) {
+            self.sack = true;
+        }
         let terms = Terms { sack: self.sack, beside_sender: self.beside[sender] };
         let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
         self.take_round_trip(&answer, side);
         self.pass_tls_holes(packet, sender);
         answer
+    }
+
+    /// A capture that begins in mid-stream learns from the first report that both sides use SACK.
+    #[inline]
+    fn shows_sack(&self, packet: &Packet, bytes: &[u8]) -> bool {
+        packet.options & option_bits::OTHERS != 0
+            && !self.offers_are_known()
+            && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
+    }
+
+    fn offers_are_known(&self) -> bool {
+        self.halves.iter().all(|half| half.offer.seen)
     }
 
     /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.

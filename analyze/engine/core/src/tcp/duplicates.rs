@@ -5,13 +5,21 @@
 //! network or seen twice by the capture (mirrored ports, both sides of a router, two interfaces). TTL and link header
 //! may differ, and so may the checksum across a router that translates addresses, so it counts only where there is no
 //! identification.
+//!
+//! Between two interfaces a frame of many segments may be cut, or segments joined. Each segment then has the
+//! identification that the sender counts for it, and everything else of the frame.
 
-use crate::packet::{Packet, option_bits};
+use super::segment_size::{ETHERNET_PAYLOAD, FullSegments};
+use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// A copy comes within this time.
 pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
 /// A copy from the other side of a router, known by its identification and another TTL, waits in the router's queue.
 pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
+/// Without identifications a frame is cut or joined within this time: nothing is sent again so soon but on signs of loss.
+const LONGEST_WITHOUT_NUMBERS_NS: i64 = 1_000_000;
+/// Flags of a frame that only one of its segments has.
+const FLAGS_OF_ONE: u16 = tcp_flags::PSH | tcp_flags::FIN | tcp_flags::CWR;
 const REMEMBERED: usize = 16;
 
 /// What makes a packet that packet, and when it passed. In the order of [`Packet`], so that neighbours are copied together.
@@ -73,6 +81,38 @@ impl Passed {
     }
 }
 
+impl Passed {
+    /// One of the segments that `frame` was cut into, or some of them. Where there are no identifications, that may be all of
+    /// it: the checksum of a frame is often left to a later card.
+    fn is_cut_from(&self, frame: &Self, full: FullSegments) -> bool {
+        let offset = self.sequence.wrapping_sub(frame.sequence);
+        let Some(behind) = frame.payload_length.checked_sub(self.payload_length) else { return false };
+        let numbered = frame.ip_id != 0 || self.ip_id != 0;
+        let same_headers = self.acknowledgement == frame.acknowledgement
+            && self.window == frame.window
+            && self.options == frame.options
+            && (self.flags ^ frame.flags) & !FLAGS_OF_ONE == 0;
+        if self.payload_length == 0 || (behind == 0 && numbered) || offset > behind || !same_headers {
+            return false;
+        }
+        let number = match numbered {
+            true => u32::from(self.ip_id.wrapping_sub(frame.ip_id)),
+            false => offset / u32::from(full.bytes.max(1)),
+        };
+        let apart_ns = self.time_ns.saturating_sub(frame.time_ns).saturating_abs();
+        // All segments but the last are full. Of the first alone the size may not be known yet.
+        let is_first = number == 0 && offset == 0 && !full.is_proven && frame.payload_length > ETHERNET_PAYLOAD;
+        let is_whole = |size: u32| offset == behind || self.payload_length.is_multiple_of(size);
+        (full.of_frame(number, offset).is_some_and(is_whole) || is_first)
+            && (numbered || apart_ns <= LONGEST_WITHOUT_NUMBERS_NS)
+    }
+
+    /// `self` was joined of several, of which `first` is the first.
+    fn is_joined_of(&self, first: &Self, full: FullSegments) -> bool {
+        first.sequence == self.sequence && first.is_cut_from(self, full)
+    }
+}
+
 /// The last packets of one direction.
 #[derive(Debug, Default, Clone)]
 pub struct RecentPackets {
@@ -106,8 +146,31 @@ impl RecentPackets {
 
     /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.
     pub fn age_ns(&self, packet: &Packet, bytes: &[u8], longest_ns: i64) -> Option<i64> {
+        self.youngest(packet, bytes, longest_ns, Passed::is_same_packet)
+    }
+
+    /// The same for a packet that was part of a larger one then, or of which several were parts.
+    pub fn age_of_whole_or_parts_ns(
+        &self,
+        packet: &Packet,
+        bytes: &[u8],
+        longest_ns: i64,
+        full: FullSegments,
+    ) -> Option<i64> {
+        self.youngest(packet, bytes, longest_ns, |entry, passing| {
+            passing.is_cut_from(entry, full) || passing.is_joined_of(entry, full)
+        })
+    }
+
+    fn youngest(
+        &self,
+        packet: &Packet,
+        bytes: &[u8],
+        longest_ns: i64,
+        is_it: impl Fn(&Passed, &Passed) -> bool,
+    ) -> Option<i64> {
         let passing = Passed::of(packet, bytes);
-        let same = self.entries.iter().filter(|entry| entry.is_same_packet(&passing));
+        let same = self.entries.iter().filter(|entry| is_it(entry, &passing));
         same.map(|entry| packet.time_ns.saturating_sub(entry.time_ns).saturating_abs()).find(|age| *age <= longest_ns)
     }
 }

@@ -19,7 +19,7 @@ const FRAMES: usize = 4;
 /// takes: paths of little less are frequent, those of half as much are not.
 const LEAST_SHARE: (u32, u32) = (3, 4);
 /// What fits into an Ethernet frame is not cut further.
-const ETHERNET_PAYLOAD: u32 = 1460;
+pub const ETHERNET_PAYLOAD: u32 = 1460;
 /// No path takes less (Linux: `net.ipv4.route.min_pmtu` is 552, of which headers take 52).
 const LEAST_SIZE: u32 = 500;
 /// So many frames that were counted before the size was known are counted anew.
@@ -129,6 +129,24 @@ fn greatest_common_divisor(one: u32, other: u32) -> u32 {
     if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
+/// What is known of full segments.
+#[derive(Debug, Clone, Copy)]
+pub struct FullSegments {
+    /// Payload.
+    pub bytes: u16,
+    /// One of that size was sent.
+    pub is_proven: bool,
+}
+
+impl FullSegments {
+    /// Payload of the segments of a frame of which number `number` (from 0) begins at `offset`; none if that cannot be.
+    pub fn of_frame(&self, number: u32, offset: u32) -> Option<u32> {
+        let bytes = u32::from(self.bytes);
+        let size = if self.is_proven || number == 0 { bytes } else { offset / number };
+        (size >= LEAST_SIZE && offset == number * size).then_some(size)
+    }
+}
+
 impl Half {
     /// Learns from a packet of new data in order how large the segments are; true if they are not what they were thought to be.
     #[inline]
@@ -195,6 +213,12 @@ impl Half {
         } else {
             self.offered_size(packet)
         }
+    }
+
+    /// Payload of a full segment, and whether one was sent.
+    pub(super) fn full_segments(&self, packet: &Packet) -> FullSegments {
+        let is_proven = self.live.as_ref().is_some_and(|live| live.uneven.proven);
+        FullSegments { bytes: self.segment_size(packet), is_proven }
     }
 
     /// The same by what both sides offer; an Ethernet-size packet is assumed where that is not known.
