@@ -37,6 +37,19 @@ fn the_same_packet_later_was_sent_twice() {
 }
 
 #[test]
+fn where_the_sender_counts_identifications_a_copy_may_have_waited_in_a_bridge() {
+    let sent = |numbered: bool| {
+        Talk::seen_at_client(40.0).each(0..5, |talk, n| {
+            let id = if numbered { 200 + n as u16 } else { 200 };
+            talk.client(50.0 + 0.1 * n as f64, data(n * 1000, 1000).id(id))
+        })
+    };
+    assert_eq!(counts(&sent(true).again(100.0)), (0, 1, 0));
+    assert_eq!(counts(&sent(true).again(100.5)), (1, 0, 0));
+    assert_eq!(counts(&sent(false).again(100.0)), (1, 0, 0));
+}
+
+#[test]
 fn another_identification_is_another_packet() {
     assert_eq!(counts(&one_segment().client(50.5, data(0, 1000))), (1, 0, 0));
 }

@@ -5,7 +5,7 @@
 
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
-use super::duplicates::{LONGEST_ACROSS_ROUTER_NS, LONGEST_DISTANCE_NS};
+use super::duplicates::{LONGEST_NUMBERED_NS, LONGEST_DISTANCE_NS};
 use super::echo_loop::EchoLoops;
 use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
@@ -315,8 +315,9 @@ impl Connection {
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
-        let across_router = packet.ip_id != 0 && packet.ttl != half.ttl;
-        let longest_ns = if across_router { LONGEST_ACROSS_ROUTER_NS } else { LONGEST_DISTANCE_NS };
+        let counts = || half.live.as_ref().is_some_and(|live| live.identifications.looks_rising());
+        let is_numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || counts());
+        let longest_ns = if is_numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
         let full = half.full_segments(packet);
         let handshake_rtt_ns = self.handshake_rtt_ns;
         let start = unwrap(half.max, packet.sequence);

@@ -14,8 +14,9 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// A copy comes within this time.
 pub const LONGEST_DISTANCE_NS: i64 = 5_000_000;
-/// A copy from the other side of a router, known by its identification and another TTL, waits in the router's queue.
-pub const LONGEST_ACROSS_ROUTER_NS: i64 = 50_000_000;
+/// A copy from the other side of a router or bridge waits in its queue: it is known by its identification, where the sender
+/// counts them, or by that and another TTL.
+pub const LONGEST_NUMBERED_NS: i64 = 50_000_000;
 /// Without identifications a frame is cut or joined within this time: nothing is sent again so soon but on signs of loss.
 const LONGEST_WITHOUT_NUMBERS_NS: i64 = 1_000_000;
 /// Flags of a frame that only one of its segments has.

@@ -31,7 +31,7 @@ impl Openings {
     pub fn add(&mut self, packet: &Packet) -> bool {
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         let identity = (packet.ip_id, packet.checksum);
-        let soon = packet.time_ns.saturating_sub(self.last_ns).abs() <= super::duplicates::LONGEST_ACROSS_ROUTER_NS;
+        let soon = packet.time_ns.saturating_sub(self.last_ns).abs() <= super::duplicates::LONGEST_NUMBERED_NS;
         if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
             return false;
         }
