@@ -70,8 +70,8 @@ class HostSettings:
     segmentation_offload: bool = True
     receive_offload: bool = True
     offered_segment_bytes: int | None = None
-    """MSS option of the host's SYNs, if its device's MTU is not to say. With more than the path takes the host is one that
-    knows the path's MTU already (RFC 1191) and sends no larger segments."""
+    """MSS option of the host's SYNs, if its device's MTU is not to say. With more than the path takes the host is one
+    that knows the path's MTU already (RFC 1191) and sends no larger segments."""
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
     def as_sysctls(self) -> dict[str, str]:

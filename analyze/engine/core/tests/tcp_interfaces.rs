@@ -115,6 +115,21 @@ fn parts_without_identifications_may_be_sent_again_once_an_answer_can_have_come(
 }
 
 #[test]
+fn a_repeat_passes_two_interfaces_as_well() {
+    // The first has left the checksum to a card behind it.
+    let talk = Talk::new().over_ipv6().with_timestamps().open_with_sizes(RTT, 0.1, [SIZE as u16; 2]);
+    let talk = talk
+        .each(0..5, |talk, n| talk.client(50.0, data(n * SIZE, SIZE as u32).tsval(1_000_050)))
+        .each(0..3, |talk, n| talk.server(70.0 + 0.1 * n as f64, ack(0).sack(SIZE, (3 + n) * SIZE)));
+    let again = |content: u8| data(0, SIZE as u32).content(&[content; SIZE as usize]).tsval(1_000_070).tsecr(2_000_069);
+    let twice = talk.clone().client(70.3, again(0)).client(70.31, again(1));
+    assert_eq!((copies(&twice).0, sent(&twice).loss.retransmitted), (1, 1));
+    // What the sender has heard in between makes it another one.
+    let later = talk.client(70.3, again(0)).client(70.31, again(1).tsecr(2_000_070));
+    assert_eq!(sent(&later).loss.retransmitted, 2);
+}
+
+#[test]
 fn in_mid_stream_acknowledgements_alike_within_a_moment_are_one() {
     let talk = (0..20i64).fold(Talk::new().without_identifications(), |talk, n| {
         let at_ms = 50.0 + n as f64;

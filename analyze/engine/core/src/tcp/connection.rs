@@ -5,7 +5,7 @@
 
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
-use super::duplicates::{LONGEST_NUMBERED_NS, LONGEST_DISTANCE_NS};
+use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS};
 use super::echo_loop::EchoLoops;
 use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
@@ -322,17 +322,19 @@ impl Connection {
         let handshake_rtt_ns = self.handshake_rtt_ns;
         let start = unwrap(half.max, packet.sequence);
         let live = Live::of(&mut half.live);
-        let has_sign_since = |age| live.last_loss_sign_ns.is_some_and(|sign| sign >= packet.time_ns - age);
-        let can_be_repeat =
-            |age| has_sign_since(age) && !live.comes_before_answers(start, age, packet.time_ns, handshake_rtt_ns);
+        let before_answers = |age| live.comes_before_answers(start, age, packet.time_ns, handshake_rtt_ns);
+        let no_sign_since = |age| live.last_loss_sign_ns.is_none_or(|sign| sign < packet.time_ns - age);
         let same_is_copy = |age| match packet {
             Packet { ip_id: 1.., .. } => true,
-            Packet { payload_length: 1.., .. } => !can_be_repeat(age),
+            Packet { payload_length: 1.., .. } => no_sign_since(age) || before_answers(age),
             _ => sack || packet.has(tcp_flags::FIN),
         };
+        let sent_once = |age| live.segments.sent_once_ns(start) == Some(packet.time_ns - age);
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let parts_are_copy = |age| {
-            let sent_once = live.segments.sent_once_ns(start) == Some(packet.time_ns - age);
-            packet.ip_id != 0 || (sent_once && !can_be_repeat(age))
+            packet.ip_id != 0
+                || (sent_once(age) && no_sign_since(age))
+                || ((sent_once(age) || timestamps) && before_answers(age))
         };
         let has_parts = packet.payload_length > 0 && start + u64::from(packet.payload_length) <= half.max;
         let copy = nothing_new

@@ -234,7 +234,7 @@ impl Live {
         Box::default()
     }
 
-    /// What was sent at `position` was sent once, `age_ns` ago: no answer can have come that would have it sent again.
+    /// What is at `position` was last sent `age_ns` ago: no answer to that can have come, to have it sent again.
     pub fn comes_before_answers(
         &self,
         position: u64,
@@ -244,7 +244,7 @@ impl Live {
     ) -> bool {
         let round_trip_ns = handshake_rtt_ns.map_or(self.round_trips.srtt_ns().unwrap_or(0.0), |rtt_ns| rtt_ns as f64);
         (age_ns as f64) < FASTEST_ANSWER * round_trip_ns
-            && self.segments.sent_once_ns(position) == Some(time_ns - age_ns)
+            && self.segments.last_sent_ns(position) == Some(time_ns - age_ns)
     }
 
     /// Makes it as new, for another connection. Only the room of its lists stays.

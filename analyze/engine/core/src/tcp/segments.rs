@@ -384,6 +384,12 @@ impl SegmentQueue {
         (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then_some(segment.time_ns)
     }
 
+    /// When the byte at `position` was last sent, if that is on record.
+    pub fn last_sent_ns(&self, position: u64) -> Option<i64> {
+        let segment = self.list.get(self.index_above(position))?;
+        (segment.start <= position).then_some(segment.time_ns)
+    }
+
     /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
     pub fn mark_lost_below(&mut self, position: u64) {
         if position <= self.lost_below {
