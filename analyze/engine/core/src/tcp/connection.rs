@@ -5,7 +5,6 @@
 
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
-use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS};
 use super::echo_loop::EchoLoops;
 use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
@@ -303,66 +302,6 @@ impl Connection {
         half.wire_bytes += u64::from(packet.wire_length);
     }
 
-    /// The same packet within milliseconds. Only what tells nothing new is compared. Where packets carry no
-    /// identification, a repeat that loss explains is a retransmission, once an answer can have come.
-    #[inline]
-    fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
-        let sack = self.sack || !self.offers_are_known();
-        let [half, peer] = half_and_peer(&mut self.halves, side);
-        let nothing_new = if packet.sequence_length() > 0 {
-            unwrap(half.max, packet.sequence) < half.max
-        } else {
-            !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
-        };
-        let counts = || half.live.as_ref().is_some_and(|live| live.identifications.looks_rising());
-        let is_numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || counts());
-        let longest_ns = if is_numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
-        let full = half.full_segments(packet);
-        let handshake_rtt_ns = self.handshake_rtt_ns;
-        let start = unwrap(half.max, packet.sequence);
-        let live = Live::of(&mut half.live);
-        let before_answers = |age| live.comes_before_answers(start, age, packet.time_ns, handshake_rtt_ns);
-        let no_sign_since = |age| live.last_loss_sign_ns.is_none_or(|sign| sign < packet.time_ns - age);
-        let same_is_copy = |age| match packet {
-            Packet { ip_id: 1.., .. } => true,
-            Packet { payload_length: 1.., .. } => no_sign_since(age) || before_answers(age),
-            _ => sack || packet.has(tcp_flags::FIN),
-        };
-        let sent_once = |age| live.segments.sent_once_ns(start) == Some(packet.time_ns - age);
-        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        let parts_are_copy = |age| {
-            packet.ip_id != 0
-                || (sent_once(age) && no_sign_since(age))
-                || ((sent_once(age) || timestamps) && before_answers(age))
-        };
-        let has_parts = packet.payload_length > 0 && start + u64::from(packet.payload_length) <= half.max;
-        let copy = nothing_new
-            && (live.recent.age_ns(packet, bytes, longest_ns).is_some_and(same_is_copy)
-                || (has_parts
-                    && live
-                        .recent
-                        .age_of_whole_or_parts_ns(packet, bytes, longest_ns, full)
-                        .is_some_and(parts_are_copy)));
-        if copy {
-            self.count_copy(packet, side);
-        } else {
-            live.recent.remember(packet, bytes);
-        }
-        copy
-    }
-
-    #[cold]
-    fn count_copy(&mut self, packet: &Packet, side: usize) {
-        let half = &mut self.halves[side];
-        half.loss.capture_duplicates += 1;
-        if packet.payload_length > 0 {
-            let start = unwrap(half.max, packet.sequence);
-            let (segments, _) = half.wire_segments_of(packet);
-            half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
-        }
-    }
-
     /// The packet's own direction: data, FIN, probe or nothing.
     #[inline]
     pub(super) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
@@ -493,7 +432,7 @@ impl Connection {
             && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
     }
 
-    fn offers_are_known(&self) -> bool {
+    pub(super) fn offers_are_known(&self) -> bool {
         self.halves.iter().all(|half| half.offer.seen)
     }
 

@@ -29,7 +29,7 @@ struct Passed {
     time_ns: i64,
     sequence: u32,
     acknowledgement: u32,
-    /// What the options say, in one word.
+    /// TSval and whatever else the options say.
     options: u32,
     payload_length: u32,
     window: u16,
@@ -52,7 +52,7 @@ impl Passed {
             time_ns: packet.time_ns,
             sequence: packet.sequence,
             acknowledgement: packet.acknowledgement,
-            options: packet.tsval ^ packet.tsecr.rotate_left(16),
+            options: packet.tsval,
             payload_length: packet.payload_length,
             window: packet.window,
             ip_id: packet.ip_id,

@@ -5,7 +5,7 @@
 //! [`super::arrival`] takes data, [`super::acknowledgement`] takes what the peer says, [`super::trigger`] tells why
 //! something was sent again.
 
-use super::arrival::{FASTEST_ANSWER, is_short};
+use super::arrival::is_short;
 use super::duplicates::RecentPackets;
 use super::gap_watch::{GapWatch, LastData};
 use super::gaps::Gaps;
@@ -232,19 +232,6 @@ impl Live {
     #[inline(never)]
     fn new() -> Box<Self> {
         Box::default()
-    }
-
-    /// What is at `position` was last sent `age_ns` ago: no answer to that can have come, to have it sent again.
-    pub fn comes_before_answers(
-        &self,
-        position: u64,
-        age_ns: i64,
-        time_ns: i64,
-        handshake_rtt_ns: Option<i64>,
-    ) -> bool {
-        let round_trip_ns = handshake_rtt_ns.map_or(self.round_trips.srtt_ns().unwrap_or(0.0), |rtt_ns| rtt_ns as f64);
-        (age_ns as f64) < FASTEST_ANSWER * round_trip_ns
-            && self.segments.last_sent_ns(position) == Some(time_ns - age_ns)
     }
 
     /// Makes it as new, for another connection. Only the room of its lists stays.

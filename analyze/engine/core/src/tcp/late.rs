@@ -137,6 +137,7 @@ impl Half {
                 start: position,
                 end: stop,
                 tsval,
+                tsecr: packet.tsecr,
                 ip_id: packet.ip_id,
                 spurious: reported_received,
                 reported: false,

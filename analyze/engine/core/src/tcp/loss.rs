@@ -95,6 +95,8 @@ pub struct Retransmission {
     pub end: u64,
     /// TSval it carried (0 without timestamps).
     pub tsval: u32,
+    /// TSecr it carried: what its sender had heard last.
+    pub tsecr: u32,
     /// Identification it carried.
     pub ip_id: u16,
     /// It is known to have been unnecessary.
@@ -144,6 +146,12 @@ impl RecentRetransmissions {
     /// The newest retransmission that overlaps `start..end`.
     pub fn newest_over(&mut self, start: u64, end: u64) -> Option<&mut Retransmission> {
         self.list.iter_mut().rev().find(|known| known.start < end && start < known.end)
+    }
+
+    /// A packet at `start` has the timestamps of the last retransmission there: its sender has heard nothing since.
+    pub fn has_timestamps_of_last(&self, start: u64, tsval: u32, tsecr: u32) -> bool {
+        let last = self.list.iter().rev().find(|known| known.start <= start && start < known.end);
+        last.is_some_and(|known| (known.tsval, known.tsecr) == (tsval, tsecr))
     }
 
     /// Applies a report of duplicate data `start..end` (D-SACK, RFC 2883) to the counters: for each byte range the
@@ -201,7 +209,16 @@ mod tests {
     use super::*;
 
     fn retransmission(start: u64, end: u64) -> Retransmission {
-        Retransmission { start, end, tsval: 0, ip_id: 0, spurious: false, reported: false, on_loss_signs: false }
+        Retransmission {
+            start,
+            end,
+            tsval: 0,
+            tsecr: 0,
+            ip_id: 0,
+            spurious: false,
+            reported: false,
+            on_loss_signs: false,
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod acknowledgement;
 pub mod arrival;
 pub mod capture_faults;
 pub mod connection;
+mod copies;
 pub mod duplicates;
 mod echo_loop;
 mod ending;
