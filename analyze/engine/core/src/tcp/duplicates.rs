@@ -80,9 +80,7 @@ impl Passed {
             && self.window == other.window
             && self.flags == other.flags
     }
-}
 
-impl Passed {
     /// One of the segments that `frame` was cut into, or some of them. Where there are no identifications, that may be all of
     /// it: the checksum of a frame is often left to a later card.
     fn is_cut_from(&self, frame: &Self, full: FullSegments) -> bool {

@@ -1,10 +1,11 @@
 //! TCP analysis: packets of one connection in capture order to measurements.
 //!
 //! ```text
-//! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── copies left out, halves told apart
+//! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── halves told apart
+//!   copies      what the capture shows twice is left out        (duplicates)
 //!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
 //!   half        one direction's state
-//!   arrival     its data: new, retransmitted, late           (segments, holes, loss, trigger, spacing, ip_id)
+//!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, loss, trigger, spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
 //!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,

@@ -199,7 +199,7 @@ impl Half {
             live.short_packets = live.short_packets.saturating_sub(u32::from(!is_short(payload, size)));
             if let Some(trigger) = repeated {
                 for count in [&mut self.loss.retransmitted, &mut self.loss.by_trigger[trigger as usize]] {
-                    *count = (*count + is).saturating_sub(was);
+                    *count = count.saturating_add(is).saturating_sub(was);
                 }
             }
         }
@@ -233,7 +233,7 @@ impl Half {
     }
 }
 
-/// The last of what an application wrote.
+/// It holds the last of what an application wrote.
 fn ends_a_write(packet: &Packet) -> bool {
     packet.has(tcp_flags::PSH) || packet.has(tcp_flags::FIN)
 }
