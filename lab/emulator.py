@@ -189,9 +189,11 @@ class Emulator:
         self, decision: Decision, now_ns: int, waited_ns: int, number: int, direction: int, packet: bytes
     ) -> None:
         out = corrupted(packet, decision.dice) if decision.fate is Fate.CORRUPTED else packet
-        fates = (decision.fate, Fate.DUPLICATE) if decision.duplicated else (decision.fate,)
-        for fate in fates:
-            entry = (decision.due_ns, self._serial, direction, out, int(fate), now_ns, waited_ns, number, packet)
+        leaving = [(decision.fate, decision.due_ns)]
+        if decision.copy_due_ns:
+            leaving.append((Fate.DUPLICATE, decision.copy_due_ns))
+        for fate, due_ns in leaving:
+            entry = (due_ns, self._serial, direction, out, int(fate), now_ns, waited_ns, number, packet)
             heapq.heappush(self._heap, entry)
             self._serial += 1
 

@@ -76,7 +76,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Impairments:
-    """One direction of a path. Shares are 0..1, rates count IP bytes, `drop_packets` are numbers in order of entry."""
+    """One direction of a path. Shares are 0..1, rates count IP bytes, `drop_packets` are numbers in order of entry.
+
+    A copy leaves up to `duplicate_delay_s` after its packet, spread evenly.
+    """
 
     delay_s: float = 0.0
     jitter_s: float = 0.0
@@ -89,6 +92,7 @@ class Impairments:
     reorder: float = 0.0
     reorder_delay_s: float = 0.0
     duplicate: float = 0.0
+    duplicate_delay_s: float = 0.0
     corrupt: float = 0.0
     token_bucket: TokenBucket | None = None
     holds: tuple[Hold, ...] = ()
@@ -98,11 +102,14 @@ class Impairments:
 
 @dataclass(slots=True)
 class Decision:
-    """One packet's fate; `due_ns` is when it leaves (0 when lost), `dice` a random number for the corrupted bit."""
+    """One packet's fate; `due_ns` is when it leaves (0 when lost), `copy_due_ns` when its copy does (0: there is none).
+
+    `dice` is a random number for the corrupted bit.
+    """
 
     fate: Fate
     due_ns: int = 0
-    duplicated: bool = False
+    copy_due_ns: int = 0
     dice: float = 0.0
 
 
@@ -122,7 +129,7 @@ class DirectionState:
     _streams: dict[str, random.Random] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("loss", "burst", "jitter", "reorder", "duplicate", "corrupt", "bit", "spike", "spike length"):
+        for name in ("loss", "burst", "jitter", "reorder", "duplicate", "copy", "corrupt", "bit", "spike", "spike length"):
             self._streams[name] = random.Random(f"{self.seed}/{name}")
         if self.settings.token_bucket:
             self._tokens = float(self.settings.token_bucket.burst_bytes)
@@ -150,7 +157,9 @@ class DirectionState:
             if leaves_ns < 0:
                 return Decision(Fate.LOST_QUEUE)
         fate, due_ns = self._delay(leaves_ns, chance, spared)
-        return Decision(fate, due_ns, chance.duplicated and not spared, chance.bit)
+        copied = chance.duplicated and not spared
+        copy_due_ns = due_ns + round(chance.copy_later * settings.duplicate_delay_s * _NS) if copied else 0
+        return Decision(fate, due_ns, copy_due_ns, chance.bit)
 
     def _draw(self) -> _Chance:
         settings, streams = self.settings, self._streams
@@ -168,6 +177,7 @@ class DirectionState:
             chance.held_back = streams["reorder"].random() < settings.reorder
         if settings.duplicate:
             chance.duplicated = streams["duplicate"].random() < settings.duplicate
+            chance.copy_later = streams["copy"].random()
         if settings.corrupt:
             chance.corrupted = streams["corrupt"].random() < settings.corrupt
             chance.bit = streams["bit"].random()
@@ -224,6 +234,7 @@ class _Chance:
     spike_s: float = 0.0
     held_back: bool = False
     duplicated: bool = False
+    copy_later: float = 0.0
     corrupted: bool = False
     bit: float = 0.0
 

@@ -139,3 +139,16 @@ fn in_mid_stream_acknowledgements_alike_within_a_moment_are_one() {
     assert_eq!(talk.analysis().inputs[0].duplicates, 20);
     assert_eq!(summary.directions[CLIENT].round_trips.as_ref().map(|trips| trips.moments.count()), Some(20));
 }
+
+#[test]
+fn the_first_part_of_a_frame_tells_the_size_that_both_sides_offer_more_of() {
+    let part = |first: i64| data(first * 1358, 1358).id(0);
+    let talk = (0..10).fold(Talk::new().open_with_sizes(0.1, RTT, [1390; 2]), |talk, round| {
+        let (at_ms, first) = (50.0 + RTT * round as f64, round * 2);
+        talk.client(at_ms, data(first * 1358, 2 * 1358).id(0))
+            .client(at_ms + 0.01, part(first).without_push())
+            .client(at_ms + 0.011, part(first + 1))
+            .server(at_ms + RTT, ack((first + 2) * 1358))
+    });
+    assert_eq!(copies(&talk), (20, 20, 0));
+}

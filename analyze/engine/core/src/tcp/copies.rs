@@ -7,8 +7,11 @@ use super::arrival::FASTEST_ANSWER;
 use super::connection::Connection;
 use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS};
 use super::half::{Live, half_and_peer};
-use super::sequence::unwrap;
+use super::sequence::{serial_difference, unwrap};
 use crate::packet::{Packet, option_bits, tcp_flags};
+
+/// No sender waits less for an answer before it sends again (Linux: `TCP_RTO_MIN`).
+const SHORTEST_TIMEOUT_NS: i64 = 200_000_000;
 
 impl Connection {
     /// The same packet within milliseconds, or a part of it. Only what tells nothing new is compared.
@@ -47,9 +50,14 @@ impl Connection {
         if live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age_ns| again.is_copy_of_same(age_ns)) {
             return true;
         }
-        let all_seen = packet.payload_length > 0 && start + u64::from(packet.payload_length) <= half.max;
+        let beside = Beside { sender: self.beside[side], receiver: self.beside[1 - side] };
+        let end = start + u64::from(packet.payload_length);
+        if start == end || end > half.max {
+            return false;
+        }
         let parts = || live.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
-        all_seen && parts().is_some_and(|age_ns| again.is_copy_of_parts(age_ns))
+        parts().is_some_and(|age_ns| again.is_copy_of_parts(age_ns))
+            || (live.holes.missing(start, end).0 == 0 && again.comes_late(beside, end == half.max))
     }
 
     #[cold]
@@ -57,11 +65,19 @@ impl Connection {
         let half = &mut self.halves[side];
         half.loss.capture_duplicates += 1;
         if packet.payload_length > 0 {
+            half.learn_size_from_head(packet);
             let start = unwrap(half.max, packet.sequence);
             let (segments, _) = half.wire_segments_of(packet);
             half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
         }
     }
+}
+
+/// Whom the capture point is known to be beside.
+#[derive(Clone, Copy)]
+struct Beside {
+    sender: bool,
+    receiver: bool,
 }
 
 /// A packet that looks like one seen before, `age_ns` ago.
@@ -93,6 +109,39 @@ impl Again<'_> {
             || ((sent_once || self.is_like_last_repeat()) && self.comes_before_answers(age_ns))
     }
 
+    /// The sender has numbered or stamped other packets since, or would have: it can only have been sent when the packet was
+    /// that it looks like.
+    fn comes_late(&self, beside: Beside, is_last: bool) -> bool {
+        let packet = self.packet;
+        let Some(sent) = self.live.segments.stamped(self.start) else { return false };
+        let age_ns = packet.time_ns.saturating_sub(sent.time_ns);
+        let comes_before_answers = self.is_before_answers(age_ns);
+        if age_ns >= SHORTEST_TIMEOUT_NS || !(comes_before_answers || age_ns <= LONGEST_NUMBERED_NS) {
+            return false;
+        }
+        // What loss explains may have been sent again by a sender that numbers or stamps as it likes.
+        let no_loss_shown = self.no_loss_shown_since(age_ns);
+        let unexplained = no_loss_shown || beside.receiver;
+        // Beside its sender nothing but the capture makes copies.
+        let whole_segments = || {
+            let record = self.live.segments.recent(self.start);
+            record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length)) && !beside.sender
+        };
+        if packet.options & option_bits::TIMESTAMPS == 0 {
+            let numbers = &self.live.identifications;
+            return match packet.ip_id {
+                0 => whole_segments() && no_loss_shown && comes_before_answers && !is_last,
+                id => unexplained && numbers.looks_consecutive() && numbers.is_known(id),
+            };
+        }
+        let clock = &self.live.clock;
+        let others_stamped = clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
+        // No answer comes within a step of the sender's clock.
+        let would_stamp = || whole_segments() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
+        let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
+        unexplained && (others_stamped || would_stamp()) && is_stamped_alike()
+    }
+
     /// Without identifications, a repeat that loss explains is a retransmission.
     fn no_loss_shown_since(&self, age_ns: i64) -> bool {
         self.live.last_loss_sign_ns.is_none_or(|sign_ns| sign_ns < self.packet.time_ns - age_ns)
@@ -100,10 +149,19 @@ impl Again<'_> {
 
     /// No answer to what was sent then can have come that would have it sent again.
     fn comes_before_answers(&self, age_ns: i64) -> bool {
+        let last_ns = self.live.segments.recent(self.start).map(|sent| sent.time_ns);
+        self.is_before_answers(age_ns) && last_ns == Some(self.packet.time_ns - age_ns)
+    }
+
+    /// What was sent `age_ns` ago cannot have been answered.
+    fn is_before_answers(&self, age_ns: i64) -> bool {
+        (age_ns as f64) < FASTEST_ANSWER * self.round_trip_ns()
+    }
+
+    /// That of the handshake, if it was measured.
+    fn round_trip_ns(&self) -> f64 {
         let smoothed_ns = || self.live.round_trips.srtt_ns().unwrap_or(0.0);
-        let round_trip_ns = self.handshake_rtt_ns.map_or_else(smoothed_ns, |rtt_ns| rtt_ns as f64);
-        (age_ns as f64) < FASTEST_ANSWER * round_trip_ns
-            && self.live.segments.last_sent_ns(self.start) == Some(self.packet.time_ns - age_ns)
+        self.handshake_rtt_ns.map_or_else(smoothed_ns, |rtt_ns| rtt_ns as f64)
     }
 
     /// Since the last time it was sent again the sender has heard nothing.

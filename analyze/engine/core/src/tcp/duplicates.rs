@@ -161,6 +161,12 @@ impl RecentPackets {
         })
     }
 
+    /// Whether the packet is the head of a longer one.
+    pub fn is_head_of_frame(&self, packet: &Packet) -> bool {
+        let longer = |entry: &&Passed| entry.payload_length > packet.payload_length;
+        self.entries.iter().filter(longer).any(|entry| entry.sequence == packet.sequence)
+    }
+
     fn youngest(
         &self,
         packet: &Packet,

@@ -8,7 +8,7 @@
 use super::sequence::serial_difference_16;
 
 /// Identifications behind the newest one that are remembered one by one.
-const WINDOW: u64 = 256;
+const WINDOW: u64 = 1024;
 /// Packets that must have been compared before the count is believed.
 const FEWEST_COMPARED: u32 = 8;
 /// Farther away than this, 15 bits of a number tell more than all 16.
@@ -148,6 +148,15 @@ impl IpIdentifications {
     #[inline]
     pub fn missing_before(&self, ip_id: u16) -> Option<u64> {
         u64::try_from(self.ahead(ip_id)).ok().filter(|_| self.next > 0)
+    }
+
+    /// True if a packet with this number was seen, of those before the newest one, but for those long ago.
+    pub fn is_known(&self, ip_id: u16) -> bool {
+        // The newest frame may have had a segment less than it was thought to have.
+        let position = self.next.wrapping_add_signed(self.ahead(ip_id));
+        let is_within = position + 1 < self.next && position + WINDOW >= self.next;
+        let is_seen = || self.seen[(position / 64 % (WINDOW / 64)) as usize] & 1 << (position % 64) != 0;
+        is_within && (position >= self.run_start || is_seen())
     }
 
     /// The position after the newest identification.

@@ -63,6 +63,7 @@ mod silences;
 pub mod sketch;
 pub mod spacing;
 pub mod spares;
+mod stamps;
 mod steady;
 pub mod summary;
 pub mod ticks;

@@ -183,9 +183,27 @@ impl Half {
             uneven.remember(packet.payload_length, None);
             return false;
         };
-        self.count_anew(segment_size, size);
-        self.sent_segment_size = if size == usual { 0 } else { size + option_bytes(packet) };
+        self.set_segment_size(packet, size);
         true
+    }
+
+    /// Learns from a copy between two interfaces: what a frame was cut into is a full segment, as far as more of it follows.
+    pub(super) fn learn_size_from_head(&mut self, packet: &Packet) {
+        let size = packet.payload_length;
+        let may_be_full = (LEAST_SIZE..=ETHERNET_PAYLOAD).contains(&size) && !ends_a_write(packet);
+        let full = self.full_segments(packet);
+        if !may_be_full || full.is_proven || size == u32::from(full.bytes) {
+            return;
+        }
+        if Live::of(&mut self.live).recent.is_head_of_frame(packet) {
+            self.settle_counters();
+            self.set_segment_size(packet, size as u16);
+        }
+    }
+
+    fn set_segment_size(&mut self, packet: &Packet, size: u16) {
+        self.count_anew(self.segment_size(packet), size);
+        self.sent_segment_size = if size == self.offered_size(packet) { 0 } else { size + option_bytes(packet) };
     }
 
     /// Counts by segments of `size` what was counted by segments of another size.

@@ -5,6 +5,7 @@
 //! Bulk transfers without loss only push at the back and pop at the front.
 
 use super::spares::room_of;
+use super::stamps::{Stamp, Stamps};
 
 /// Record states, combined.
 pub mod state {
@@ -50,6 +51,14 @@ impl Segment {
     #[inline]
     pub fn wire_segments(&self) -> u32 {
         wire_segments(self.length, self.segment_size)
+    }
+
+    /// `length` bytes from `start` on are whole wire segments of it.
+    pub fn has_segments_at(&self, start: u64, length: u32) -> bool {
+        let size = u64::from(self.segment_size.max(1));
+        let [from, to] = [start, start + u64::from(length)].map(|position| position.checked_sub(self.start));
+        let is_edge = |offset: u64| offset.is_multiple_of(size) || offset == u64::from(self.length);
+        from.is_some_and(is_edge) && to.is_some_and(|to| to <= u64::from(self.length) && is_edge(to))
     }
 
     #[inline]
@@ -124,10 +133,11 @@ pub struct Retransmitted {
 /// See the module.
 #[derive(Debug, Default)]
 pub struct SegmentQueue {
-    /// Those before `front` are done with. They are moved away now and then, which costs less for each segment than a ring
-    /// costs, and every search has one slice.
+    /// Those before `front` are done with. The oldest are moved away now and then, which costs less for each segment than a
+    /// ring costs, and every search has one slice.
     list: Vec<Segment>,
     front: usize,
+    stamps: Stamps,
     lost_bytes: u64,
     resent_bytes: u64,
     lost_below: u64,
@@ -135,6 +145,8 @@ pub struct SegmentQueue {
 
 /// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
 const FIRST_ROOM: usize = 16;
+/// Records that are kept of what is done with, for copies that come late.
+const REMEMBERED: usize = 128;
 /// Records kept when no acknowledgement is ever seen; the oldest go first.
 const MOST_SEGMENTS: usize = 1 << 17;
 
@@ -165,10 +177,12 @@ impl SegmentQueue {
                 self.front += 1;
             }
         }
-        // Grown when less than half of it is done with: each segment is then moved once on average, at most.
-        if self.front >= self.list.len() / 2 {
-            self.list.drain(..self.front);
-            self.front = 0;
+        // Grown when less than a quarter of it is of no more use: each segment is then moved three times on average, at most.
+        let forgotten = self.front.saturating_sub(REMEMBERED);
+        if forgotten >= self.list.len() / 4 {
+            self.stamps.add(&self.list[..forgotten]);
+            self.list.drain(..forgotten);
+            self.front -= forgotten;
         }
     }
 
@@ -216,18 +230,8 @@ impl SegmentQueue {
             covered += 1;
         }
         let newest = Sampled::of(newest?);
-        self.take_off(covered);
+        self.front += covered;
         Some(Unmarked { newest, wire_segments, latest_time_ns })
-    }
-
-    /// The next `count` segments are done with.
-    #[inline]
-    fn take_off(&mut self, count: usize) {
-        self.front += count;
-        // Whether any is left hangs on the path, not on a habit: worth no branch.
-        let kept = if self.front == self.list.len() { 0 } else { self.list.len() };
-        self.front = self.front.min(kept);
-        self.list.truncate(kept);
     }
 
     /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
@@ -251,7 +255,6 @@ impl SegmentQueue {
         if self.front > before && result.newest.is_none() {
             result.newest = self.list.get(self.front - 1).map(Sampled::of);
         }
-        self.take_off(0);
         result
     }
 
@@ -384,10 +387,15 @@ impl SegmentQueue {
         (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then_some(segment.time_ns)
     }
 
-    /// When the byte at `position` was last sent, if that is on record.
-    pub fn last_sent_ns(&self, position: u64) -> Option<i64> {
-        let segment = self.list.get(self.index_above(position))?;
-        (segment.start <= position).then_some(segment.time_ns)
+    /// When the byte at `position` was sent, and with which TSval, if that is on record.
+    pub fn stamped(&self, position: u64) -> Option<Stamp> {
+        self.recent(position).map(Stamp::of).or_else(|| self.stamps.before(position))
+    }
+
+    /// The record with the byte at `position`, also of what was acknowledged not long ago.
+    pub fn recent(&self, position: u64) -> Option<&Segment> {
+        let index = self.list.partition_point(|segment| segment.end() <= position);
+        self.list.get(index).filter(|segment| segment.start <= position)
     }
 
     /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.

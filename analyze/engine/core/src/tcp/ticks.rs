@@ -68,6 +68,11 @@ impl TimestampClock {
         self.between_ns(self.last.1, tsval)
     }
 
+    /// One step of the side's own clock; none if its rate is not known.
+    pub fn tick_ns(&self) -> Option<f64> {
+        self.tick_ns
+    }
+
     /// Time between two TSvals by the side's own clock; none if its rate is not known.
     pub fn between_ns(&self, from: u32, to: u32) -> Option<i64> {
         let tick_ns = self
