@@ -229,8 +229,9 @@ class Emulator:
         self._log.write(RECORD.pack(in_ns, due_ns, out_ns, waited_ns, number, direction, fate, len(packet), headers))
 
     def _finish(self) -> None:
-        for due_ns, _, direction, _, _, in_ns, waited_ns, number, packet in self._heap:
-            self._record(in_ns, due_ns, 0, waited_ns, number, direction, Fate.UNDELIVERED, packet)
+        for due_ns, _, direction, _, fate, in_ns, waited_ns, number, packet in self._heap:
+            if fate != Fate.DUPLICATE:
+                self._record(in_ns, due_ns, 0, waited_ns, number, direction, Fate.UNDELIVERED, packet)
         self._log.close()
         signal.set_wakeup_fd(-1)
         for end in (self._woken, self._waker):

@@ -129,7 +129,18 @@ class DirectionState:
     _streams: dict[str, random.Random] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("loss", "burst", "jitter", "reorder", "duplicate", "copy", "corrupt", "bit", "spike", "spike length"):
+        for name in (
+            "loss",
+            "burst",
+            "jitter",
+            "reorder",
+            "duplicate",
+            "copy",
+            "corrupt",
+            "bit",
+            "spike",
+            "spike length",
+        ):
             self._streams[name] = random.Random(f"{self.seed}/{name}")
         if self.settings.token_bucket:
             self._tokens = float(self.settings.token_bucket.burst_bytes)

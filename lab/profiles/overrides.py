@@ -27,6 +27,7 @@ _SETTINGS: dict[str, tuple[str, dict[str, float]]] = {
     "reorder": ("reorder", _SHARES),
     "reorder-delay": ("reorder_delay_s", _SECONDS),
     "duplicate": ("duplicate", _SHARES),
+    "duplicate-delay": ("duplicate_delay_s", _SECONDS),
     "corrupt": ("corrupt", _SHARES),
 }
 _FORM = re.compile(r"(?:(forward|reverse)\.)?([a-z-]+)=([0-9]+(?:\.[0-9]+)?)([A-Za-z/%]*)")

@@ -60,13 +60,14 @@ def _words(settings: Impairments) -> Iterator[str]:
 
 
 def _fault_words(settings: Impairments) -> Iterator[str]:
-    for share, name in (
-        (settings.loss, "loss"),
-        (settings.duplicate, "duplication"),
-        (settings.corrupt, "corruption"),
+    late = f", up to {_ms(settings.duplicate_delay_s)} later" if settings.duplicate_delay_s else ""
+    for share, name, more in (
+        (settings.loss, "loss", ""),
+        (settings.duplicate, "duplication", late),
+        (settings.corrupt, "corruption", ""),
     ):
         if share:
-            yield f"{name} {share * 100:.3g} %"
+            yield f"{name} {share * 100:.3g} %{more}"
     if settings.burst_loss:
         burst = settings.burst_loss
         length, apart = 1 / burst.leave_bad, 1 / burst.enter_bad

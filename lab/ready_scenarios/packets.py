@@ -120,7 +120,23 @@ def _disorder() -> list[Scenario]:
             reverse,
             CUBIC,
         ),
-        *_late_copies(),
+        scenario(
+            "late-copies-cubic-rtt40",
+            "copies of 2 % come up to 30 ms later, nothing lost",
+            Transfer(seconds=3),
+            replace(forward, duplicate=0.02, duplicate_delay_s=0.03),
+            replace(reverse, duplicate=0.02, duplicate_delay_s=0.03),
+            CUBIC,
+        ),
+        scenario(
+            "late-copies-loss1-reorder-ipv6-bbr-rtt40",
+            "copies of 2 % come up to 30 ms later, 2 % held back 8 ms and 1 % lost, IPv6",
+            Transfer(seconds=4),
+            replace(held, duplicate=0.02, duplicate_delay_s=0.03, loss=0.01),
+            replace(reverse, duplicate=0.02, duplicate_delay_s=0.03),
+            BBR,
+            ip_version=6,
+        ),
         scenario(
             "corrupt1-cubic-rtt20",
             "1 % arrive with a flipped bit",
@@ -131,23 +147,6 @@ def _disorder() -> list[Scenario]:
             snaplen_bytes=WHOLE_PACKETS_BYTES,
         ),
     ]
-
-
-def _late_copies() -> list[Scenario]:
-    made = []
-    def add(name, rtt, rate, delay, ip, topo=Topology.TUN, ts=True, **kw):
-        forward, reverse = path(rtt, rate)
-        copied, copied_back = (replace(way, duplicate=0.02, duplicate_delay_s=delay) for way in (forward, reverse))
-        made.append(scenario(f"lc2-{name}-v{ip}", "late copies", Transfer(seconds=4), replace(copied, **kw), copied_back, HostSettings("cubic", timestamps=ts), ip_version=ip, topology=topo))
-    for ip in (4, 6):
-        add("fast", 100, 80e6, .06, ip)
-        add("gso", 40, 60e6, .03, ip, Topology.OFFLOAD)
-        add("gsoloss", 40, 60e6, .03, ip, Topology.OFFLOAD, loss=0.005)
-        add("reorder", 40, 40e6, .03, ip, reorder=0.02, reorder_delay_s=0.008)
-        add("reorderloss", 40, 40e6, .03, ip, reorder=0.02, reorder_delay_s=0.008, loss=0.01)
-        add("near", 1, 40e6, .005, ip, loss=0.005)
-    add("reorder-ts0", 40, 40e6, .03, 4, reorder=0.02, reorder_delay_s=0.008, loss=.01, ts=False)
-    return made
 
 
 def _offload() -> list[Scenario]:

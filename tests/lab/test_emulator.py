@@ -85,7 +85,15 @@ def paced(count: int, interval_s: float) -> Callable[[socket.socket, socket.sock
     return send
 
 
-LOSSY = Impairments(delay_s=0.005, loss=0.1, duplicate=0.05, corrupt=0.05, reorder=0.05, reorder_delay_s=0.004)
+LOSSY = Impairments(
+    delay_s=0.005,
+    loss=0.1,
+    duplicate=0.05,
+    duplicate_delay_s=0.003,
+    corrupt=0.05,
+    reorder=0.05,
+    reorder_delay_s=0.004,
+)
 
 
 def test_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
@@ -142,6 +150,14 @@ def test_packets_on_their_way_at_the_end_are_delivered_or_marked(tmp_path: Path)
     assert len(arrived) == 20 - len(kept)
     assert 0 < len(kept) < 20
     assert all(row.lost for row in kept)
+
+
+def test_a_copy_that_would_come_after_the_end_is_none(tmp_path: Path) -> None:
+    forward = Impairments(duplicate=1.0, duplicate_delay_s=30.0)
+    rows, _, arrived = carry(tmp_path, EmulatorSettings(forward, Impairments(), 3), paced(20, 0.001))
+    assert [row.number for row in rows if row.fate == "delivered"] == list(range(20))
+    assert not any(row.lost for row in rows)
+    assert len(arrived) == len(rows) < 40
 
 
 def test_a_frozen_side_is_left_alone_and_then_served_at_once(tmp_path: Path) -> None:

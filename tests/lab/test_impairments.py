@@ -40,6 +40,17 @@ def test_another_impairment_does_not_reroll_the_losses() -> None:
     assert lost_numbers(alone) == lost_numbers(among)
 
 
+def test_copies_leave_with_their_packet_or_up_to_the_longest_delay_later() -> None:
+    at_once = decide(Impairments(delay_s=0.02, duplicate=0.2), 2000)
+    late = decide(Impairments(delay_s=0.02, duplicate=0.2, duplicate_delay_s=0.03), 2000)
+    copied = [number for number, decision in enumerate(late) if decision.copy_due_ns]
+    assert copied == [number for number, decision in enumerate(at_once) if decision.copy_due_ns]
+    assert {at_once[number].copy_due_ns - at_once[number].due_ns for number in copied} == {0}
+    after_ms = [(late[number].copy_due_ns - late[number].due_ns) / MS for number in copied]
+    assert 0 <= min(after_ms) < 1
+    assert 29 < max(after_ms) <= 30
+
+
 def test_random_loss_has_its_share() -> None:
     assert len(lost_numbers(decide(Impairments(loss=0.08), 20_000))) == pytest.approx(1600, rel=0.1)
 

@@ -48,11 +48,13 @@ def test_planetlab_stalls_most_of_the_time_and_loses_nothing_on_the_way() -> Non
 def test_every_impairment_is_told() -> None:
     way = Impairments(
         delay_s=0.01, jitter_s=0.002, jitter_keeps_order=False, loss=0.01, duplicate=0.02, corrupt=0.03, reorder=0.04,
-        reorder_delay_s=0.005, drop_packets=(1, 2), holds=(Hold(1.0, 0.5), Hold(3.0, 0.1, drop=True)),
+        reorder_delay_s=0.005, duplicate_delay_s=0.03, drop_packets=(1, 2),
+        holds=(Hold(1.0, 0.5), Hold(3.0, 0.1, drop=True)),
     )  # fmt: skip
     text = "; ".join(Profile("mine", "", "", way, Impairments()).numbers())
     for words in (
-        "round trip 10 ms", "jitter up to 2 ms, may reorder", "loss 1 %", "duplication 2 %", "corruption 3 %",
+        "round trip 10 ms", "jitter up to 2 ms, may reorder", "loss 1 %",
+        "duplication 2 %, up to 30 ms later", "corruption 3 %",
         "reordering 4 % by 5 ms", "loss of 2 chosen packets", "hold of 500 ms at 1 s", "blackout of 100 ms at 3 s",
         "to sender: nothing",
     ):  # fmt: skip

@@ -137,7 +137,8 @@ impl Again<'_> {
         let clock = &self.live.clock;
         let others_stamped = clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
         // No answer comes within a step of the sender's clock.
-        let would_stamp = || whole_segments() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
+        let would_stamp =
+            || whole_segments() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
         unexplained && (others_stamped || would_stamp()) && is_stamped_alike()
     }

@@ -272,6 +272,20 @@ mod tests {
     }
 
     #[test]
+    fn numbers_seen_not_long_ago_are_known_but_for_the_newest() {
+        let mut tracker = IpIdentifications::default();
+        [100..150u16, 151..200, 210..211].into_iter().flatten().for_each(|id| add(&mut tracker, id, 1, true));
+        let known =
+            |tracker: &IpIdentifications, ids: &[u16]| ids.iter().map(|&id| tracker.is_known(id)).collect::<Vec<_>>();
+        assert_eq!(
+            known(&tracker, &[99, 100, 150, 199, 205, 210, 211]),
+            [false, true, false, true, false, false, false]
+        );
+        (211..2000).for_each(|id| add(&mut tracker, id, 1, true));
+        assert_eq!(known(&tracker, &[199, 300, 1200, 1998, 1999]), [false, false, true, true, false]);
+    }
+
+    #[test]
     fn numbers_left_out_where_all_data_is_there_are_of_something_else() {
         let mut tracker = IpIdentifications::default();
         (0..20u16).for_each(|id| tracker.add(id, 1, true, || true));

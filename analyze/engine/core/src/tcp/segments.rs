@@ -487,6 +487,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_acknowledged_is_remembered_for_a_while() {
+        let mut queue = SegmentQueue::default();
+        (0..1000).for_each(|n| {
+            queue.push(segment(n * 1000, 1000, n as i64));
+            queue.acknowledge((n + 1) * 1000, 0);
+        });
+        let time_ns = |position: u64| queue.recent(position).map(|segment| segment.time_ns);
+        assert_eq!([950_000, 950_999, 999_999].map(time_ns), [Some(950), Some(950), Some(999)]);
+        assert_eq!([0, 1_000_000].map(time_ns), [None, None]);
+        assert!(queue.list.capacity() <= 4 * REMEMBERED, "{}", queue.list.capacity());
+    }
+
+    #[test]
+    fn whole_segments_of_a_frame_begin_and_end_at_its_edges() {
+        let frame = segment(500, 3500, 0);
+        let whole = [(500, 1000), (1500, 2000), (3500, 500), (500, 3500)];
+        let parts = [(500, 900), (600, 1000), (3500, 600), (400, 1000), (4000, 500)];
+        assert!(whole.iter().all(|&(start, length)| frame.has_segments_at(start, length)));
+        assert!(!parts.iter().any(|&(start, length)| frame.has_segments_at(start, length)));
+    }
+
+    #[test]
     fn an_original_delivered_after_a_later_one_is_out_of_order() {
         let mut queue = queue(3);
         assert_eq!(queue.sack(2000, 3000, 0), 0);

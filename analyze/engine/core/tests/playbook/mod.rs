@@ -159,8 +159,14 @@ impl Talk {
     }
 
     /// The last frame once more, bit by bit.
-    pub fn again(mut self, time_ms: f64) -> Self {
-        let frame = Frame { time_ns: self.captured_at(time_ms), ..self.frames.last().unwrap().clone() };
+    pub fn again(self, time_ms: f64) -> Self {
+        let last = self.frames.len() - 1;
+        self.copy_of(last, time_ms)
+    }
+
+    /// The `index`-th frame (counted from 0) once more.
+    pub fn copy_of(mut self, index: usize, time_ms: f64) -> Self {
+        let frame = Frame { time_ns: self.captured_at(time_ms), ..self.frames[index].clone() };
         self.frames.push(frame);
         self
     }
