@@ -182,22 +182,25 @@ class _Work:
         self.crossings, self._crossing_pair = delays.crossings(
             paired.sender, self._ours, paired.receiver, self._theirs, self._matching, outward
         )
-        self._limits = [self._columns(trace, "spacing_oversize_threshold_s") for trace in self._traces]
-        self._copies = [self._columns(trace, "loss_network_duplicates") for trace in self._traces]
+        self._limits = self._of_pairs("spacing_oversize_threshold_s")
+        self._copies = self._of_pairs("loss_network_duplicates")
 
-    def _columns(self, trace: Trace, name: str) -> Floats:
-        """A number of each direction of each connection of a trace, client's first; NaN where there is none."""
+    def _of_pairs(self, name: str) -> tuple[Floats, Floats]:
+        """A number of each pair by both captures, of both directions, the client's by the sender's capture first.
+
+        NaN where there is none.
+        """
         names = [f"client_to_server_{name}", f"server_to_client_{name}"]
-        trace.load(names)
-        return np.array([trace.values(column) for column in names], np.float64).T.reshape(-1, 2)
+        numbers = self.paired.sender_connections, self.paired.receiver_connections
+        found = []
+        for trace, which in zip(self._traces, numbers, strict=True):
+            trace.load(names)
+            found.append(np.array([trace.values(column) for column in names], np.float64).T.reshape(-1, 2)[which - 1])
+        ours, theirs = found
+        return ours, np.where(self.paired.swapped[:, None], theirs[:, ::-1], theirs)
 
     def _offered(self) -> Integers:
-        numbers = self.paired.sender_connections, self.paired.receiver_connections
-        sizes = [
-            np.nan_to_num(self._columns(trace, "segment_size_bytes")[which - 1])
-            for trace, which in zip(self._traces, numbers, strict=True)
-        ]
-        return np.stack(sizes).astype(np.int64)
+        return np.nan_to_num(np.stack(self._of_pairs("segment_size_bytes"))).astype(np.int64)
 
     def connections(self, clock: Clock) -> tuple[ConnectionResult, ...]:
         paired, matching = self.paired, self._matching
@@ -223,9 +226,9 @@ class _Work:
         backward = judge_pair(shared.far, shared.near, part.theirs, part.ours, not client_here)
         ends = shared.ends(part, client_here, (forward, backward))
         side = 0 if client_here else 1
-        limits = [self._limits[0][here - 1], self._limits[1][there - 1]]
+        limits = [of_pair[number] for of_pair in self._limits]
         # Copies that came at once are not among the engine's packets: it counted them.
-        copies = self._copies[1][there - 1][side], self._copies[0][here - 1][1 - side]
+        copies = self._copies[1][number][side], self._copies[0][number][1 - side]
         gaps = (
             _gaps(*ends[0], limits[0][side], limits[1][side]),
             _gaps(*ends[1], limits[1][1 - side], limits[0][1 - side]),

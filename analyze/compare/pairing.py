@@ -34,6 +34,8 @@ class Paired:
     """Of each pair, true where the sequence numbers are not the same at both ends."""
     client_at_sender: Booleans
     """Of each pair, true where the sender's capture was taken at the client's end, as far as times tell."""
+    swapped: Booleans
+    """Of each pair, true where the receiver's capture calls the other side the client."""
 
     def __len__(self) -> int:
         """How many pairs."""
@@ -54,7 +56,8 @@ def pair(sender: Packets, receiver: Packets) -> Paired:
     ours, theirs = _numbered(sender, pairs.sender), _numbered(receiver, pairs.receiver)
     theirs = replace(theirs, from_client=theirs.from_client ^ pairs.swapped[theirs.connection])
     theirs = _shifted(theirs, _shifts(ours, theirs, rewritten))
-    return Paired(ours, theirs, pairs.sender, pairs.receiver, rewritten, _client_ends(ours, theirs, len(rewritten)))
+    client_at_sender = _client_ends(ours, theirs, len(rewritten))
+    return Paired(ours, theirs, pairs.sender, pairs.receiver, rewritten, client_at_sender, pairs.swapped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,9 @@ fn where_the_sender_counts_identifications_a_copy_may_have_waited_in_a_bridge() 
             talk.client(50.0 + 0.1 * n as f64, data(n * 1000, 1000).id(id))
         })
     };
-    assert_eq!(counts(&sent(true).again(100.0)), (0, 1, 0));
-    assert_eq!(counts(&sent(true).again(100.5)), (1, 0, 0));
+    let all_again = |at_ms: f64| sent(true).each(0..5, |talk, n| talk.copy_of(3 + n, at_ms + 0.1 * n as f64));
+    assert_eq!(counts(&all_again(100.0)), (0, 5, 0));
+    assert_eq!(counts(&all_again(100.5)), (5, 0, 0));
     assert_eq!(counts(&sent(false).again(100.0)), (1, 0, 0));
 }
 

@@ -26,17 +26,17 @@ fn beside_receiver(over_ipv6: bool) -> Talk {
     talk.with_timestamps().open(0.1, RTT)
 }
 
-/// Segments sent again, and packets captured twice.
+/// Segments sent again, and copies that the network made.
 fn counts(talk: &Talk) -> (u32, u32) {
     let loss = *talk.summary().directions[CLIENT].loss;
-    (loss.retransmitted, loss.capture_duplicates)
+    (loss.retransmitted, loss.network_duplicates)
 }
 
 #[test]
 fn what_is_stamped_like_the_first_transmission_though_others_are_stamped_later_is_a_copy() {
     for over_ipv6 in [false, true] {
         let late =
-            stream(beside_receiver(over_ipv6), 400, 0.1).copy_of(frame_of(100), 90.0).copy_of(frame_of(398), 90.1);
+            stream(beside_receiver(over_ipv6), 400, 0.1).copy_of(frame_of(100), 90.0).copy_of(frame_of(300), 90.1);
         assert_eq!(counts(&late), (0, 2), "over IPv6: {over_ipv6}");
     }
 }
@@ -86,4 +86,29 @@ fn elsewhere_than_beside_the_receiver_loss_explains_a_repeat_however_it_is_stamp
         answered.copy_of(OPENING + 20, 101.0)
     };
     assert_eq!((counts(&middle(false)), counts(&middle(true))), ((0, 1), (1, 0)));
+}
+
+#[test]
+fn without_both_what_filled_a_hole_may_have_been_sent_again_before_it_came() {
+    let held_back = stream(Talk::seen_at_server(RTT).without_identifications(), 50, 0.1)
+        .client(55.1, data(51_000, 1000).without_push())
+        .server(55.2, ack(50_000).sack(51_000, 52_000))
+        .client(60.0, data(50_000, 1000).without_push())
+        .server(60.1, ack(52_000))
+        .client(60.2, data(52_000, 1000).without_push());
+    let again = held_back.client(63.0, data(50_000, 1000).without_push());
+    assert_eq!(counts(&again), (1, 0));
+}
+
+#[test]
+fn a_capture_that_has_everything_twice_made_the_copies_itself_however_late() {
+    let twice = (0..60).fold(beside_receiver(true), |talk, n| {
+        let talk = talk.client(50.0 + n as f64, data(n * 1000, 1000).without_push());
+        if n < 10 {
+            talk
+        } else {
+            talk.copy_of(OPENING + (2 * n as usize).saturating_sub(29).max(n as usize - 10), 50.5 + n as f64)
+        }
+    });
+    assert_eq!(twice.summary().directions[CLIENT].loss.network_duplicates, 0);
 }

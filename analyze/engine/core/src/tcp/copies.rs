@@ -5,7 +5,7 @@
 
 use super::arrival::FASTEST_ANSWER;
 use super::connection::Connection;
-use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS};
+use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
 use super::half::{Live, half_and_peer};
 use super::sequence::{serial_difference, unwrap};
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -23,19 +23,18 @@ impl Connection {
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
-        let copy = nothing_new && self.was_captured_before(packet, bytes, side);
-        if copy {
-            self.count_copy(packet, side);
-        } else {
-            self.halves[side].live().recent.remember(packet, bytes);
+        let copy = if nothing_new { self.copy(packet, bytes, side) } else { None };
+        match copy {
+            Some(copy) => self.count_copy(packet, side, copy),
+            None => self.halves[side].live().recent.remember(packet, bytes),
         }
-        copy
+        copy.is_some()
     }
 
     #[inline(never)]
-    fn was_captured_before(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+    fn copy(&self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
         let half = &self.halves[side];
-        let Some(live) = half.live.as_deref() else { return false };
+        let live = half.live.as_deref()?;
         let numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || live.identifications.looks_rising());
         let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
         let start = unwrap(half.max, packet.sequence);
@@ -47,29 +46,49 @@ impl Connection {
             // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
             sack: self.sack || !self.offers_are_known(),
         };
-        if live.recent.age_ns(packet, bytes, longest_ns).is_some_and(|age_ns| again.is_copy_of_same(age_ns)) {
-            return true;
+        let same = live.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
+        if let Some(age_ns) = same {
+            return Some(Seen::after(age_ns));
         }
         let beside = Beside { sender: self.beside[side], receiver: self.beside[1 - side] };
         let end = start + u64::from(packet.payload_length);
         if start == end || end > half.max {
-            return false;
+            return None;
         }
-        let parts = || live.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
-        parts().is_some_and(|age_ns| again.is_copy_of_parts(age_ns))
-            || (live.holes.missing(start, end).0 == 0 && again.comes_late(beside, end == half.max))
+        let parts = live.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
+        if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
+            return Some(Seen::after(age_ns));
+        }
+        let all_seen = live.holes.missing(start, end).0 == 0;
+        (all_seen && again.comes_late(beside, end == half.max)).then_some(Seen::Late)
     }
 
     #[cold]
-    fn count_copy(&mut self, packet: &Packet, side: usize) {
+    fn count_copy(&mut self, packet: &Packet, side: usize, copy: Seen) {
         let half = &mut self.halves[side];
         half.loss.capture_duplicates += 1;
+        half.live().late_copies += u32::from(copy == Seen::Late);
         if packet.payload_length > 0 {
             half.learn_size_from_head(packet);
             let start = unwrap(half.max, packet.sequence);
             let (segments, _) = half.wire_segments_of(packet);
             half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
         }
+    }
+}
+
+/// When a copy came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// Soon after the packet, or the part of it.
+    AtOnce,
+    /// Too late for most that captures do.
+    Late,
+}
+
+impl Seen {
+    fn after(age_ns: i64) -> Self {
+        if age_ns <= LONGEST_DISTANCE_NS { Self::AtOnce } else { Self::Late }
     }
 }
 
@@ -96,9 +115,18 @@ impl Again<'_> {
     fn is_copy_of_same(&self, age_ns: i64) -> bool {
         match self.packet {
             Packet { ip_id: 1.., .. } => true,
-            Packet { payload_length: 1.., .. } => self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns),
+            Packet { payload_length: 1.., .. } => {
+                (self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns))
+                    && (age_ns <= LONGEST_WITHOUT_NUMBERS_NS || !self.may_be_on_its_way_again())
+            }
             packet => self.sack || packet.has(tcp_flags::FIN),
         }
+    }
+
+    /// What filled a hole may have been sent again before it came, and look alike if it has no timestamps.
+    fn may_be_on_its_way_again(&self) -> bool {
+        self.packet.options & option_bits::TIMESTAMPS == 0
+            && self.live.segments.recent(self.start).is_none_or(|record| record.state != 0)
     }
 
     /// It is a part of what was seen, or has that as a part.
@@ -122,23 +150,22 @@ impl Again<'_> {
         // What loss explains may have been sent again by a sender that numbers or stamps as it likes.
         let no_loss_shown = self.no_loss_shown_since(age_ns);
         let unexplained = no_loss_shown || beside.receiver;
-        // Beside its sender nothing but the capture makes copies.
-        let whole_segments = || {
-            let record = self.live.segments.recent(self.start);
-            record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length)) && !beside.sender
+        // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
+        let in_order = || {
+            let record = self.live.segments.recent(self.start).filter(|record| record.state == 0 && !beside.sender);
+            record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length))
         };
         if packet.options & option_bits::TIMESTAMPS == 0 {
             let numbers = &self.live.identifications;
             return match packet.ip_id {
-                0 => whole_segments() && no_loss_shown && comes_before_answers && !is_last,
+                0 => in_order() && no_loss_shown && comes_before_answers && !is_last,
                 id => unexplained && numbers.looks_consecutive() && numbers.is_known(id),
             };
         }
         let clock = &self.live.clock;
         let others_stamped = clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
         // No answer comes within a step of the sender's clock.
-        let would_stamp =
-            || whole_segments() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
+        let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
         unexplained && (others_stamped || would_stamp()) && is_stamped_alike()
     }

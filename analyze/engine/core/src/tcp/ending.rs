@@ -120,18 +120,24 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
 /// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
 /// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
 /// sees most of them twice; a network that copies does so now and then, so below a fifth of the packets they are the
-/// network's.
+/// network's. So are those of data that came late, reported or not: kernels put one report in the place of another where
+/// they compress acknowledgements (Linux: `tcp_comp_sack_nr`).
 fn settle_copies(halves: &mut [Half; 2]) {
     let proven =
         |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
+    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * 5 < half.packets;
+    let late = |half: &Half| match half.live.as_deref() {
+        Some(live) if few(half) => live.late_copies.min(half.loss.capture_duplicates),
+        _ => 0,
+    };
     let by_capture =
-        halves.iter().any(|half| half.data_packets > 0 && half.loss.capture_duplicates > 0 && !proven(half));
+        halves.iter().any(|half| half.data_packets > 0 && half.loss.capture_duplicates > late(half) && !proven(half));
     for half in halves {
-        let copies = u64::from(half.loss.capture_duplicates);
-        let few_without_data = half.data_packets == 0 && copies * 5 < half.packets && !by_capture;
-        if proven(half) || (copies > 0 && few_without_data) {
-            half.loss.network_duplicates += half.loss.capture_duplicates;
-            half.loss.capture_duplicates = 0;
+        let few_without_data = half.data_packets == 0 && few(half) && !by_capture;
+        let by_network = if proven(half) || few_without_data { half.loss.capture_duplicates } else { late(half) };
+        if by_network > 0 {
+            half.loss.network_duplicates += by_network;
+            half.loss.capture_duplicates -= by_network;
         }
     }
 }

@@ -186,6 +186,8 @@ pub struct Live {
     pub last_advance_ns: Option<i64>,
     /// Time of the last acknowledgement that was a duplicate or brought SACK news.
     pub last_loss_sign_ns: Option<i64>,
+    /// Of the copies those that came later than most that captures make.
+    pub late_copies: u32,
     /// Last advertised window in bytes was zero.
     pub window_closed: bool,
     /// Other traffic of the side takes identifications between those of this connection.
