@@ -98,11 +98,15 @@ def _add_connection(reading: Reading, connection: Mapping[str, Any], sender: str
     flight = way["flight"]["max_bytes"]
     reading.largest_flight_bytes = max(flight or 0, reading.largest_flight_bytes or 0)
     ledger = connection["ledger"]
-    parts = sum(value for name, value in ledger.items() if name not in {"wire_bytes", "overhead_ratio"})
-    reading.ledger_misses_bytes += abs(ledger["wire_bytes"] - parts)
+    reading.ledger_misses_bytes += abs(ledger["wire_bytes"] - ledger_parts_bytes(ledger))
     application_bytes = (connection["tls"] or {}).get("application_bytes")
     if application_bytes is not None:
         reading.tls_application_bytes = (reading.tls_application_bytes or 0) + application_bytes
+
+
+def ledger_parts_bytes(ledger: Mapping[str, Any]) -> int:
+    """What the parts of a connection's byte ledger sum to: all of its wire bytes, if it is right."""
+    return sum(value for name, value in ledger.items() if name.endswith("_bytes") and name != "wire_bytes")
 
 
 _TSHARK_FIELDS = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.accuracy.readings import tshark_label, tshark_lines
+from lab.accuracy.readings import ledger_parts_bytes, tshark_label, tshark_lines
 
 _FIELDS = (
     "frame.number", "frame.protocols", "tcp.stream", "tcp.len", "tcp.analysis.retransmission",
@@ -81,8 +81,7 @@ def contradictions(document: Mapping[str, Any]) -> Iterator[str]:
     """What cannot be true together, whatever passed: each in one line."""
     for connection in document["connections"]:
         ledger = connection["ledger"]
-        apart = {"wire_bytes", "overhead_ratio"}
-        parts = sum(v for name, v in ledger.items() if name not in apart and not isinstance(v, bool))
+        parts = ledger_parts_bytes(ledger)
         if parts != ledger["wire_bytes"] or parts != sum(connection[way]["wire_bytes"] for way in _WAYS):
             yield f"connection {connection['id']}: the parts of the ledger are {parts} of {ledger['wire_bytes']} bytes"
         for name in _WAYS:

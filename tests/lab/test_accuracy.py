@@ -15,13 +15,15 @@ from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
 from tests.busy_machine import too_busy
 
-# Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections. VMTRACE_ACCURACY=all: all.
+# Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections, TLS cut short.
+# VMTRACE_ACCURACY=all: all.
 CUT = (
     *QUICK,
     "plain-loss1-cubic-rtt20",
     "ipv6-loss1-cubic-rtt20",
     "blackout-cubic-rtt40",
     "short-connections-loss3-rtt20",
+    "tls13-download-rtt20",
 )
 NAMES = list(SCENARIOS) if os.environ.get("VMTRACE_ACCURACY") == "all" else list(CUT)
 
