@@ -125,9 +125,10 @@ def _peak_rows(forth: Record, back: Record) -> Iterator[tuple[str, str, str]]:
 def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tuple[str, str, str]]:
     for key in _keys(forth, back):
         left, right = forth.get(key), back.get(key)
-        if isinstance(left, dict):
+        if isinstance(left, dict) or isinstance(right, dict):
+            rows = _group_rows if key == "recovery" else _count_rows
             yield indent + _label(key), "", ""
-            yield from _count_rows(left, right or {}, indent + "  ")
+            yield from rows(left or {}, right or {}, indent + "  ")
         elif not isinstance(left, list) and key != "caveat":
             yield indent + _label(key), _cell(key, left), _cell(key, right)
 

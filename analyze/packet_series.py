@@ -50,6 +50,8 @@ class ConnectionSeries:
     allowed: Series
     """Right edge of the receiver's window (bytes)."""
     rtt_s: Series
+    recovery_rtt_s: Series
+    """Round trips that SACK or timestamps tell while losses are repaired."""
     spacing_s: Series
     window_bytes: Series
     flight_bytes: Series
@@ -145,6 +147,7 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
         acknowledged=pick(not_reset, acknowledgement),
         allowed=pick(not_reset & (kind != "syn"), acknowledgement + window),
         rtt_s=pick(~from_sender, _floats(packets, "rtt_s")),
+        recovery_rtt_s=pick(~from_sender, _floats(packets, "recovery_rtt_s")),
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
         window_bytes=pick(not_reset & (kind != "syn"), window),
         flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),

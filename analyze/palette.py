@@ -22,6 +22,7 @@ ROLES = {
     "acknowledged": "#009E73",
     "allowed": "#B8860B",
     "rtt": "#0072B2",
+    "recovery_rtt": "#D55E00",
     "spacing": "#0072B2",
     "window": "#B8860B",
     "flight": "#0072B2",

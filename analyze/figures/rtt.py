@@ -1,4 +1,4 @@
-"""Round-trip time of each clean sample over time."""
+"""Round-trip time over time: clean samples, and those of loss recovery beside them."""
 
 from matplotlib.figure import Figure
 
@@ -13,9 +13,10 @@ NAME = "rtt"
 def draw(series: ConnectionSeries) -> Figure:
     """RTT over time, with the minimum and the median that the tables give."""
     figure, axes = new_figure(series, "Round-trip time")
-    if not len(series.rtt_s):
-        note_empty(axes, "no clean RTT sample in this direction")
+    if not len(series.rtt_s) and not len(series.recovery_rtt_s):
+        note_empty(axes, "no RTT sample in this direction")
     points(axes, series.rtt_s, ROLES["rtt"], "sample")
+    points(axes, series.recovery_rtt_s, ROLES["recovery_rtt"], "in loss recovery (SACK, timestamps)", "x", 3)
     rtt = series.record[series.direction]["rtt"]
     for key, style in (("min_s", "--"), ("median_s", ":")):
         if rtt[key] is not None:

@@ -33,15 +33,8 @@ def verdict(series: ConnectionSeries, rows: Rows) -> Plain:
         "open": left_open,
         "facts": facts,
         "evidence": [_evidence(one, series.record, rows) for one in found["evidence"]],
-        "what_if": [
-            f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}" for one in _once(found["what_if"])
-        ],
+        "what_if": [f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}" for one in found["what_if"]],
     }
-
-
-def _once(changes: list[Record]) -> list[Record]:
-    """Each change one time: two factors may have the same remedy."""
-    return list({one["change"]: one for one in changes}.values())
 
 
 def _evidence(evidence: Record, record: Record, rows: Rows) -> Plain:

@@ -52,6 +52,7 @@ def series_of(series: ConnectionSeries, limit: int) -> list[Plain]:
         # The window's edge may be far above all that was sent: it must not press the transfer flat.
         pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False, dashed=True),
         pack.points("rtt", series.rtt_s, "RTT sample", ROLES["rtt"]),
+        pack.points("rtt", series.recovery_rtt_s, "RTT in loss recovery", ROLES["recovery_rtt"], "cross", 3),
         pack.steps("flight", series.flight_bytes, "in flight", ROLES["flight"]),
         pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False, dashed=True),
         pack.points("spacing", spacing, "spacing", ROLES["spacing"]),

@@ -1,5 +1,6 @@
 """Packets sorted into series, and thinned out without losing what stands out."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from analyze.packet_series import keep_extremes, of_connections, throughput, throughput_bin_s
+from analyze.report.lanes import series_of
 from analyze.trace import read
+
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @given(hnp.arrays(np.float64, st.integers(0, 500), elements=st.floats(-1e9, 1e9)), st.integers(4, 60))
@@ -44,6 +48,17 @@ def test_a_transfer_becomes_the_series_it_was_made_of(two_transfers: Any) -> Non
     assert np.allclose(first.rtt_s.value, 0.020, atol=0.003)
     assert len(first.rtt_s) == first.record["client_to_server"]["rtt"]["samples"]
     assert first.spacing_s.value.max() == pytest.approx(first.record["client_to_server"]["spacing"]["max_s"])
+
+
+def test_round_trips_of_loss_recovery_are_a_series_of_their_own() -> None:
+    trace = read(SAMPLES / "lossy-sender.pcap")
+    (series,) = of_connections(trace, [1])
+    recovery = series.record["client_to_server"]["rtt"]["recovery"]
+    assert len(series.recovery_rtt_s) == recovery["sack_samples"] + recovery["timestamp_samples"] > 50
+    assert series.recovery_rtt_s.value.max() == pytest.approx(recovery["max_s"])
+    assert not set(series.recovery_rtt_s.time_s) & set(series.rtt_s.time_s)
+    lanes = {one["name"]: one for one in series_of(series, 1000)}
+    assert lanes["RTT in loss recovery"]["of"] == len(series.recovery_rtt_s)
 
 
 def test_throughput_adds_up_to_what_was_sent() -> None:

@@ -72,8 +72,8 @@ def test_the_size_does_not_grow_with_the_capture(transfer: Any) -> None:
     worst = replace(
         series,
         sent={kind: huge() for kind in series.sent},
-        acknowledged=huge(), allowed=huge(), rtt_s=huge(), spacing_s=huge(), window_bytes=huge(), flight_bytes=huge(),
-        delivered_bytes=huge(),
+        acknowledged=huge(), allowed=huge(), rtt_s=huge(), recovery_rtt_s=huge(), spacing_s=huge(),
+        window_bytes=huge(), flight_bytes=huge(), delivered_bytes=huge(),
     )  # fmt: skip
     plot = connection.of_connection(worst)
     assert max(len(one["y"]) for one in plot["series"] if "y" in one) <= lanes.POINT_LIMIT

@@ -353,6 +353,8 @@ def test_the_same_capture_with_a_duplicate_report_gives_the_same_numbers(traces:
     one, two = (ways(traces / f"tcptrace__{name}.gz") for name in ("sack_nasa_sim.dump", "dsack.dmp"))
     for first, second in zip(one, two, strict=True):
         assert first["loss"]["network_duplicates"] + second["loss"]["network_duplicates"] <= 1
+        recovery = [way["rtt"].pop("recovery", {"sack_samples": 0})["sack_samples"] for way in (first, second)]
+        assert recovery[0] - recovery[1] == second["loss"]["network_duplicates"], "the edited one reports nothing new"
         assert [first[key] for key in ("packets", "payload_bytes", "rtt", "spacing", "window")] == [
             second[key] for key in ("packets", "payload_bytes", "rtt", "spacing", "window")
         ]

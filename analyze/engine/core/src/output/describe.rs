@@ -12,6 +12,7 @@ use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
 use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
 use crate::tcp::moments::Statistics;
+use crate::tcp::recovery_trips::{Answered, RecoveryTrips};
 use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, GapCauses, SpacingSummary};
 use crate::tls::{EarlyData, TlsFacts};
 
@@ -198,14 +199,14 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("goodput_bps"), summary.goodput_bps());
     visitor.exact_seconds(key!("data_time_s", IfKnown), summary.data_time_ns.get().map(|time| time as i64));
     loss(summary, visitor);
-    let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5];
+    let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5] && summary.recovery_trips.is_none();
     visitor.part(no_trips.then_some(Common::NoRoundTrips), |visitor| round_trips(summary, visitor));
     let no_spacing = summary.spacing.durations.is_none();
     visitor.part(no_spacing.then_some(Common::NoSpacing), |visitor| spacing(summary, visitor));
     window(summary, visitor);
     visitor.object(key!("flight"), true);
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
-    visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max));
+    visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max.get()));
     visitor.end();
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
@@ -307,7 +308,21 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
         }
     });
     visitor.end();
+    recovery_trips(summary.recovery_trips.as_deref(), visitor);
     visitor.end();
+}
+
+fn recovery_trips(trips: Option<&RecoveryTrips>, visitor: &mut impl Visitor) {
+    if visitor.optional_object(key!("recovery", IfKnown), trips.is_some()) {
+        let samples = |answered: Answered| trips.map(|trips| u64::from(trips.samples[answered as usize]));
+        let exact = |value: fn(&RecoveryTrips) -> u64| trips.and_then(|trips| i64::try_from(value(trips)).ok());
+        visitor.integer(key!("sack_samples"), samples(Answered::BySack));
+        visitor.integer(key!("timestamp_samples"), samples(Answered::ByTimestamp));
+        visitor.exact_seconds(key!("min_s"), exact(|trips| trips.min_ns));
+        visitor.seconds(key!("mean_s"), trips.and_then(RecoveryTrips::mean_ns));
+        visitor.exact_seconds(key!("max_s"), exact(|trips| trips.max_ns));
+        visitor.end();
+    }
 }
 
 fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {

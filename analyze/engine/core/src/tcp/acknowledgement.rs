@@ -135,10 +135,10 @@ impl Half {
         live.last_advance_ns = Some(packet.time_ns);
         live.last_acknowledgement_ns = Some(packet.time_ns);
         if newest.time_ns < latest_time_ns {
-            live.round_trips.reject(Rejected::LaterCovered, wire_segments);
+            live.round_trips.refuse(packet, Rejected::LaterCovered, wire_segments);
             live.answers.interrupt();
         } else if packet.time_ns < newest.time_ns {
-            live.round_trips.reject(Rejected::BeforeData, wire_segments);
+            live.round_trips.refuse(packet, Rejected::BeforeData, wire_segments);
             live.answers.interrupt();
         } else {
             return Some(Some(live.clean_sample(packet, newest, wire_segments, terms)));
@@ -216,13 +216,13 @@ impl Half {
         if blocks.is_empty() {
             return;
         }
-        let (max, base, seen_data, fin) = (self.max, self.base, self.data_packets > 0, self.fin);
+        let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
         let live = Live::of(&mut self.live);
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
-        let (mut news, mut newest) = (false, 0);
+        let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
         let in_order_before = live.scoreboard.is_empty();
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
@@ -240,7 +240,9 @@ impl Half {
                 live.scoreboard.insert(start.max(position), end, |from, to| {
                     news = true;
                     newest = to.max(newest);
-                    loss.reordered += segments.sack(from, to, highest_before);
+                    let reported = segments.sack(from, to, highest_before);
+                    latest_time_ns = latest_time_ns.max(reported.latest_time_ns);
+                    loss.reordered += reported.late_originals;
                 });
             }
         }
@@ -248,11 +250,14 @@ impl Half {
             if in_order_before {
                 live.disorder_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
             }
-            // A receiver reports what comes behind a hole at once: the only round trips there are while data is lost.
-            if live.rates.wants_receiver_loop()
-                && let Some(sent_ns) = newest.checked_sub(1).and_then(|last| live.segments.sent_once_ns(last))
-            {
-                live.rates.receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sent_ns)).unwrap_or(0));
+            if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {
+                if live.rates.wants_receiver_loop() {
+                    live.rates
+                        .receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sampled.time_ns)).unwrap_or(0));
+                }
+                if position == una {
+                    live.round_trips.reported(packet, sampled, latest_time_ns);
+                }
             }
             live.answers.interrupt();
             live.last_loss_sign_ns = Some(packet.time_ns);
@@ -320,8 +325,11 @@ impl Live {
             None
         };
         if let Some(reason) = rejected {
-            self.round_trips.reject(reason, segments);
+            self.round_trips.refuse(packet, reason, segments);
             self.answers.interrupt();
+            if reason == Rejected::Retransmitted {
+                self.round_trips.repaired(packet, acknowledged);
+            }
             return None;
         }
         Some(self.clean_sample(packet, newest, segments, terms))

@@ -197,6 +197,7 @@ fn summarise(
     }
     if let Some(live) = half.live.as_deref_mut() {
         live.round_trips.sketch.settle();
+        summary.recovery_trips = live.round_trips.recovery.take();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);

@@ -50,6 +50,7 @@ mod opening;
 pub mod openings;
 pub mod ranges;
 pub mod rate_series;
+pub mod recovery_trips;
 pub mod rows;
 pub mod rtt;
 pub mod segment_size;

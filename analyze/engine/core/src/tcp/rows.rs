@@ -40,6 +40,14 @@ pub struct Rows {
     pub rtt_ns: Vec<Option<u64>>,
     /// Frame that was sampled.
     pub rtt_frame: Vec<Option<u64>>,
+    /// Why it completes none though it acknowledges data.
+    pub rtt_rejected: Vec<Option<&'static str>>,
+    /// Round trip of loss recovery that it completes, nanoseconds.
+    pub recovery_rtt_ns: Vec<Option<u64>>,
+    /// How that is known.
+    pub recovery_rtt_method: Vec<Option<&'static str>>,
+    /// Frame that was sampled for it.
+    pub recovery_rtt_frame: Vec<Option<u64>>,
     /// Distance from the data packet before it, nanoseconds.
     pub spacing_ns: Vec<Option<u64>>,
     /// Bytes the receiver holds above a hole, of the direction it acknowledges.
@@ -73,6 +81,10 @@ impl Rows {
         self.flight_bytes.append(&mut next.flight_bytes);
         self.rtt_ns.append(&mut next.rtt_ns);
         self.rtt_frame.append(&mut next.rtt_frame);
+        self.rtt_rejected.append(&mut next.rtt_rejected);
+        self.recovery_rtt_ns.append(&mut next.recovery_rtt_ns);
+        self.recovery_rtt_method.append(&mut next.recovery_rtt_method);
+        self.recovery_rtt_frame.append(&mut next.recovery_rtt_frame);
         self.spacing_ns.append(&mut next.spacing_ns);
         self.sacked_bytes.append(&mut next.sacked_bytes);
         self.raw_sequence.append(&mut next.raw_sequence);
@@ -105,6 +117,13 @@ impl Rows {
         self.flight_bytes.push(flight.live.as_ref().map(|live| live.view.flight_bytes()));
         self.rtt_ns.push(seen.round_trip.map(|(rtt_ns, _)| rtt_ns));
         self.rtt_frame.push(seen.round_trip.map(|(_, frame)| u64::from(frame)));
+        let trips = peer.live.as_ref().map(|live| &live.round_trips);
+        let rejected = trips.and_then(|trips| trips.rejected_by(packet)).filter(|_| seen.round_trip.is_none());
+        let in_recovery = trips.and_then(|trips| trips.recovery.as_ref()?.completed_by(packet));
+        self.rtt_rejected.push(rejected.map(super::rtt::Rejected::name));
+        self.recovery_rtt_ns.push(in_recovery.map(|trip| trip.rtt_ns));
+        self.recovery_rtt_method.push(in_recovery.map(|trip| trip.answered.name()));
+        self.recovery_rtt_frame.push(in_recovery.map(|trip| u64::from(trip.frame)));
         self.spacing_ns.push(seen.arrived.spacing_ns);
         self.sacked_bytes.push(peer.live.as_ref().map_or(0, |live| live.scoreboard.total()));
         let stamped = packet.options & option_bits::TIMESTAMPS != 0;

@@ -5,7 +5,9 @@
 //! an earlier hole. What is not clean is counted by reason.
 
 use super::moments::Moments;
+use super::recovery_trips::RecoveryTrips;
 use super::sketch::DurationSketch;
+use crate::packet::Packet;
 
 /// Why an acknowledged wire segment gives no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,19 @@ pub enum Rejected {
     BeforeData,
 }
 
+impl Rejected {
+    /// As it stands in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Retransmitted => "retransmitted",
+            Self::LaterCovered => "later_segment_covered",
+            Self::HeldBack => "held_back_by_hole",
+            Self::NotAllSeen => "not_all_seen",
+            Self::BeforeData => "acknowledged_before_data",
+        }
+    }
+}
+
 /// Samples of one direction, and the smoothed estimate of RFC 6298.
 #[derive(Debug)]
 pub struct RoundTrips {
@@ -32,6 +47,10 @@ pub struct RoundTrips {
     pub sketch: DurationSketch,
     /// Wire segments without a sample, by [`Rejected`].
     pub rejected: [u64; 5],
+    /// What loss recovery tells beside clean samples.
+    pub recovery: Option<Box<RecoveryTrips>>,
+    /// Time and frame of the last acknowledgement of data that gave no clean sample, and why.
+    latest_rejected: Option<(i64, u32, Rejected)>,
     /// Shortest clean sample since it was asked for last, `u64::MAX` without one.
     least_lately_ns: u64,
     srtt_ns: f64,
@@ -44,6 +63,8 @@ impl Default for RoundTrips {
             moments: Moments::default(),
             sketch: DurationSketch::default(),
             rejected: [0; 5],
+            recovery: None,
+            latest_rejected: None,
             least_lately_ns: u64::MAX,
             srtt_ns: 0.0,
             rttvar_ns: 0.0,
@@ -91,6 +112,20 @@ impl RoundTrips {
     #[inline]
     pub fn reject(&mut self, reason: Rejected, segments: u32) {
         self.rejected[reason as usize] += u64::from(segments);
+    }
+
+    /// Counts `segments` wire segments for which `packet`, their acknowledgement, gives no sample.
+    #[inline]
+    pub fn refuse(&mut self, packet: &Packet, reason: Rejected, segments: u32) {
+        self.reject(reason, segments);
+        self.latest_rejected = Some((packet.time_ns, packet.frame, reason));
+    }
+
+    /// Why `packet` gives no sample, if it acknowledges data and gives none.
+    pub fn rejected_by(&self, packet: &Packet) -> Option<Rejected> {
+        self.latest_rejected
+            .filter(|(time_ns, frame, _)| (*time_ns, *frame) == (packet.time_ns, packet.frame))
+            .map(|latest| latest.2)
     }
 
     /// Smoothed round-trip time, none before the first measurement.

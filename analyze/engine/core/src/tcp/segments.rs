@@ -19,6 +19,8 @@ pub mod state {
     pub const RESENT: u8 = 8;
     /// An original that came late, counted as out of order when it passed.
     pub const LATE: u8 = 16;
+    /// Its last two transmissions have the same TSval, or none.
+    pub const SAME_STAMP: u8 = 32;
 }
 
 /// One captured data frame, or what splitting left of it.
@@ -83,8 +85,9 @@ pub struct Sampled {
 }
 
 impl Sampled {
+    /// The last transmission of a segment.
     #[inline]
-    fn of(segment: &Segment) -> Self {
+    pub fn of(segment: &Segment) -> Self {
         Self { time_ns: segment.time_ns, frame: segment.frame }
     }
 }
@@ -118,6 +121,15 @@ pub struct Unmarked {
     /// Wire segments covered, at least one.
     pub wire_segments: u32,
     /// Latest transmission time among them.
+    pub latest_time_ns: i64,
+}
+
+/// What a selective acknowledgement brought of a stretch.
+#[derive(Debug, Clone, Copy)]
+pub struct Reported {
+    /// Wire segments, never retransmitted, delivered below what had been reported before, i.e. out of order.
+    pub late_originals: u32,
+    /// Latest transmission time among all that had not been reported before.
     pub latest_time_ns: i64,
 }
 
@@ -337,7 +349,10 @@ impl SegmentQueue {
                 segment.state |= state::RESENT;
                 resent += u64::from(segment.length);
             }
-            segment.state |= state::RETRANSMITTED;
+            segment.state = (segment.state & !state::SAME_STAMP) | state::RETRANSMITTED;
+            if segment.tsval == tsval {
+                segment.state |= state::SAME_STAMP;
+            }
             (segment.time_ns, segment.frame, segment.tsval) = (time_ns, frame, tsval);
         });
         self.resent_bytes += resent;
@@ -357,10 +372,10 @@ impl SegmentQueue {
         self.resent_bytes += resent;
     }
 
-    /// Notes that `start..end` was selectively acknowledged; returns how many wire segments, never retransmitted, this
-    /// delivers below `highest_before`, i.e. out of order.
-    pub fn sack(&mut self, start: u64, end: u64, highest_before: u64) -> u32 {
-        let (mut lost, mut resent, mut late) = (0, 0, 0);
+    /// Notes that `start..end` was selectively acknowledged, where data up to `highest_before` had been before.
+    pub fn sack(&mut self, start: u64, end: u64, highest_before: u64) -> Reported {
+        let (mut lost, mut resent) = (0, 0);
+        let mut reported = Reported { late_originals: 0, latest_time_ns: i64::MIN };
         self.change(start, end, |segment| {
             if segment.is(state::SACKED) {
                 return;
@@ -372,19 +387,25 @@ impl SegmentQueue {
                 resent += u64::from(segment.length);
             }
             if segment.start < highest_before && !segment.is(state::RETRANSMITTED | state::LATE) {
-                late += segment.wire_segments();
+                reported.late_originals += segment.wire_segments();
             }
+            reported.latest_time_ns = reported.latest_time_ns.max(segment.time_ns);
             segment.state = (segment.state & !(state::LOST | state::RESENT)) | state::SACKED;
         });
         self.lost_bytes -= lost;
         self.resent_bytes -= resent;
-        late
+        reported
     }
 
-    /// When the byte at `position` was sent, if that is on record and happened once.
-    pub fn sent_once_ns(&self, position: u64) -> Option<i64> {
+    /// The segment of the byte at `position`, if that is on record and was sent once.
+    pub fn sent_once(&self, position: u64) -> Option<Sampled> {
         let segment = self.list.get(self.index_above(position))?;
-        (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then_some(segment.time_ns)
+        (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then(|| Sampled::of(segment))
+    }
+
+    /// When that segment was sent.
+    pub fn sent_once_ns(&self, position: u64) -> Option<i64> {
+        self.sent_once(position).map(|sampled| sampled.time_ns)
     }
 
     /// When the byte at `position` was sent, and with which TSval, if that is on record.
@@ -511,8 +532,8 @@ mod tests {
     #[test]
     fn an_original_delivered_after_a_later_one_is_out_of_order() {
         let mut queue = queue(3);
-        assert_eq!(queue.sack(2000, 3000, 0), 0);
-        assert_eq!(queue.sack(1000, 2000, 3000), 1);
+        assert_eq!(queue.sack(2000, 3000, 0).late_originals, 0);
+        assert_eq!(queue.sack(1000, 2000, 3000).late_originals, 1);
         assert_eq!(queue.acknowledge(3000, 3000).late_originals, 1);
     }
 }

@@ -10,6 +10,7 @@
 //! long the queue on the way is; the loop's length then only serves while no data passes.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
 use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
@@ -347,12 +348,9 @@ impl SenderView {
     }
 
     /// Mean over the time in which data was in flight, and largest; none if nothing ever was.
-    pub fn flight_statistics(&self) -> Option<(f64, u64)> {
-        let max_flight = self.max_flight.max(self.round_max_flight);
-        if max_flight == 0 {
-            return None;
-        }
-        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { max_flight as f64 };
+    pub fn flight_statistics(&self) -> Option<(f64, NonZeroU64)> {
+        let max_flight = NonZeroU64::new(self.max_flight.max(self.round_max_flight))?;
+        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { max_flight.get() as f64 };
         Some((mean, max_flight))
     }
 
@@ -402,7 +400,7 @@ mod tests {
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
         view.sent(50 * MILLISECOND, 10_000, 10_500, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
-        assert_eq!(view.flight_statistics(), Some((10_000.0, 10_000)));
+        assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
 
+use std::num::NonZeroU64;
+
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
@@ -11,6 +13,7 @@ use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
+use super::recovery_trips::RecoveryTrips;
 use super::seldom::{Measured, Seldom};
 use super::sketch::DurationSketch;
 use super::token_bucket::TokenBucket;
@@ -141,12 +144,14 @@ pub struct DirectionSummary {
     pub round_trips: Option<Durations<3>>,
     /// Segments without a sample, by reason.
     pub rejected: [u32; 5],
+    /// Round trips that only loss recovery shows.
+    pub recovery_trips: Option<Box<RecoveryTrips>>,
     /// Spacing.
     pub spacing: SpacingSummary,
     /// Window.
     pub window: WindowSummary,
     /// Mean (over the time data was in flight) and largest flight, bytes.
-    pub flight: Option<(f64, u64)>,
+    pub flight: Option<(f64, NonZeroU64)>,
     /// The most bytes in short windows; none below [`super::microbursts::FEWEST_DATA_PACKETS`].
     pub peaks: Option<Box<Peaks>>,
     /// A token bucket on the way, if the rates show one.

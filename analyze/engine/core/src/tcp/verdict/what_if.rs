@@ -4,9 +4,15 @@
 use super::{Case, Decision, WhatIf};
 use crate::tcp::limits::{Factor, Share};
 
-/// What would help against the factor and against the runner-up.
+/// What would help against the factor and against the runner-up. They may have the same remedy, which is said once.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
-    decision.candidates().into_iter().filter_map(|factor| without(case, factor)).collect()
+    let mut found: Vec<WhatIf> = Vec::new();
+    for what_if in decision.candidates().into_iter().filter_map(|factor| without(case, factor)) {
+        if found.iter().all(|other| other.change != what_if.change) {
+            found.push(what_if);
+        }
+    }
+    found
 }
 
 fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
