@@ -67,7 +67,11 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// Fields that the document leaves out where they would be null, zero or false.
-const LEFT_OUT: [&str; 23] = [
+const LEFT_OUT: [&str; 27] = [
+    "loss_events",
+    "loss_event_rate",
+    "lost_acknowledgements_ipid",
+    "acknowledgement_loss_rate",
     "handshake_client_loop_s",
     "handshake_server_loop_s",
     "reset_by",
@@ -94,7 +98,8 @@ const LEFT_OUT: [&str; 23] = [
 ];
 
 /// Objects that the document leaves out as a whole.
-const OBJECTS_LEFT_OUT: [&str; 5] = ["verdict_", "tls_", "_peak_rate_bps_", "_token_bucket_", "_rtt_recovery_"];
+const OBJECTS_LEFT_OUT: [&str; 6] =
+    ["verdict_", "tls_", "_peak_rate_bps_", "_token_bucket_", "_rtt_recovery_", "_loss_bursts_"];
 
 fn assert_columns_match(analysis: &Analysis) {
     let columns = analysis.connection_columns(None);

@@ -10,10 +10,13 @@ use crate::tcp::gap_cause::Cause;
 use crate::tcp::lifetime::Close;
 use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
+use crate::tcp::loss_bursts::LossBursts;
 use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
 use crate::tcp::moments::Statistics;
 use crate::tcp::recovery_trips::{Answered, RecoveryTrips};
-use crate::tcp::summary::{ConnectionSummary, DirectionSummary, Durations, GapCauses, SpacingSummary};
+use crate::tcp::summary::{
+    AcknowledgementLoss, ConnectionSummary, DirectionSummary, Durations, GapCauses, LossDetails, SpacingSummary,
+};
 use crate::tls::{EarlyData, TlsFacts};
 
 /// Parts of a description that most connections have word for word in common.
@@ -39,6 +42,16 @@ const REJECTED_KEYS: [Key; 5] = [
     key!("held_back_by_hole", IfSet),
     key!("not_all_seen", IfSet),
     key!("acknowledged_before_data", IfSet),
+];
+
+/// Classes of [`LossBursts::lengths`], in segments.
+const BURST_LENGTHS: [Key; 6] = [
+    key!("1", IfSet),
+    key!("2", IfSet),
+    key!("3", IfSet),
+    key!("4_to_7", IfSet),
+    key!("8_to_15", IfSet),
+    key!("16_or_more", IfSet),
 ];
 
 /// Takes the description. Every method is called for every connection in the same order, whatever is known of it, except
@@ -199,7 +212,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("goodput_bps"), summary.goodput_bps());
     visitor.exact_seconds(key!("data_time_s", IfKnown), summary.data_time_ns.get().map(|time| time as i64));
     loss(summary, visitor);
-    let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5] && summary.recovery_trips.is_none();
+    let no_trips = summary.round_trips.is_none() && summary.rejected == [0; 5] && in_recovery(summary).is_none();
     visitor.part(no_trips.then_some(Common::NoRoundTrips), |visitor| round_trips(summary, visitor));
     let no_spacing = summary.spacing.durations.is_none();
     visitor.part(no_spacing.then_some(Common::NoSpacing), |visitor| spacing(summary, visitor));
@@ -258,7 +271,37 @@ fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
     visitor.word(key!("caveat", IfKnown), summary.loss_caveat());
+    let details = summary.loss_details.as_deref();
+    visitor.seldom(details.is_some(), |visitor| loss_details(details, summary, visitor));
     visitor.end();
+}
+
+fn loss_details(details: Option<&LossDetails>, summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    let bursts = details.and_then(|details| details.bursts.as_ref());
+    let events = bursts.filter(|_| summary.beside_sender).map(|bursts| bursts.events);
+    visitor.integer(key!("loss_events", IfKnown), events.map(u64::from));
+    visitor.number(
+        key!("loss_event_rate", IfKnown),
+        events.map(|events| f64::from(events) / summary.data_segments.max(1) as f64),
+    );
+    if visitor.optional_object(key!("bursts", IfKnown), bursts.is_some()) {
+        visitor.integer(key!("count"), bursts.map(LossBursts::count));
+        visitor.number(key!("mean_segments"), bursts.and_then(LossBursts::mean_segments));
+        visitor.integer(key!("longest_segments"), bursts.map(|bursts| u64::from(bursts.longest)));
+        visitor.number(key!("ratio"), bursts.and_then(|bursts| bursts.ratio(summary.loss_rate().unwrap_or(0.0))));
+        visitor.object(key!("lengths"), true);
+        for (class, key) in BURST_LENGTHS.into_iter().enumerate() {
+            visitor.integer(key, bursts.map(|bursts| u64::from(bursts.lengths[class])));
+        }
+        visitor.end();
+        visitor.end();
+    }
+    let acknowledgements = details.and_then(|details| details.acknowledgements);
+    visitor.integer(key!("lost_acknowledgements_ipid", IfKnown), acknowledgements.map(|both| both.lost));
+    visitor.number(
+        key!("acknowledgement_loss_rate", IfKnown),
+        acknowledgements.as_ref().and_then(AcknowledgementLoss::rate),
+    );
 }
 
 fn loss_counters(summary: &DirectionSummary, visitor: &mut impl Visitor) {
@@ -308,8 +351,12 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
         }
     });
     visitor.end();
-    recovery_trips(summary.recovery_trips.as_deref(), visitor);
+    recovery_trips(in_recovery(summary), visitor);
     visitor.end();
+}
+
+fn in_recovery(summary: &DirectionSummary) -> Option<&RecoveryTrips> {
+    summary.loss_details.as_ref()?.recovery_trips.as_ref()
 }
 
 fn recovery_trips(trips: Option<&RecoveryTrips>, visitor: &mut impl Visitor) {

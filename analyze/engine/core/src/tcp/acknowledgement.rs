@@ -75,6 +75,13 @@ impl Half {
         answer
     }
 
+    /// Bytes of this direction that were seen, and that `packet` is the first to acknowledge.
+    pub fn newly_acknowledged_by(&self, packet: &Packet) -> u64 {
+        let known = self.begun && packet.has(tcp_flags::ACK);
+        let position = if known { unwrap(self.una, packet.acknowledgement) } else { self.una };
+        position.min(self.max).saturating_sub(self.una)
+    }
+
     /// Takes the acknowledgement that every data packet of the other direction carries while this one is idle. False if it is
     /// another; then nothing has changed.
     #[inline(always)]

@@ -3,6 +3,7 @@
 
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
+use super::ip_id::Around;
 use super::loss::Trigger;
 use super::segments::Segment;
 use super::sequence::unwrap;
@@ -204,7 +205,7 @@ impl Half {
             let in_order = contiguous && arrived.kind == Kind::Data;
             let before = live.last_data.length;
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
-            live.identifications.add(packet.ip_id, segments, contiguous, || whole);
+            live.identifications.add(packet.ip_id, segments, contiguous, || Around { whole, acknowledges: 0 });
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
                 live.peer_max_then = around.peer_max;

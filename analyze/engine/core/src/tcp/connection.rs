@@ -9,6 +9,7 @@ use super::echo_loop::EchoLoops;
 use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
+use super::ip_id::Around;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
@@ -350,11 +351,12 @@ impl Connection {
     fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
         // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
         let closed = self.halves.iter().all(|half| half.fin.is_some());
-        let half = &mut self.halves[side];
+        let [half, peer] = half_and_peer(&mut self.halves, side);
         let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
-            live.identifications.add(packet.ip_id, 1, false, || whole);
+            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet) };
+            live.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {
             half.ledger.add_first_transmission(packet);

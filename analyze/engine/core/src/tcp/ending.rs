@@ -7,7 +7,8 @@ use super::limits::{LimitsSummary, Run, full_shares, network_shares};
 use super::rate_series::Series;
 use super::seldom::Measured;
 use super::summary::{
-    ConnectionSummary, DirectionSummary, Durations, GapCauses, Judgement, SpacingSummary, WindowSummary,
+    AcknowledgementLoss, ConnectionSummary, DirectionSummary, Durations, GapCauses, Judgement, LossDetails,
+    SpacingSummary, WindowSummary,
 };
 use super::token_bucket::{self, Delivered, TokenBucket};
 use super::vantage::{Clues, Side};
@@ -97,6 +98,7 @@ impl ConnectionSummary {
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
             summarise(half, &peer.offer, &context, limits, direction);
+            direction.loss_details = loss_details(half, peer, &context);
         }
         if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
             for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
@@ -140,6 +142,33 @@ fn settle_copies(halves: &mut [Half; 2]) {
             half.loss.capture_duplicates -= by_network;
         }
     }
+}
+
+/// What losses of `half`'s data show beside the counters, and how many acknowledgements of it were lost.
+fn loss_details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<LossDetails>> {
+    let acknowledged_bytes = half.una.saturating_sub(half.base);
+    let away = context.vantage_known && !context.beside_receiver && half.data_packets > 0;
+    let acknowledgements = if away { acknowledgement_loss(peer, acknowledged_bytes) } else { None };
+    let live = half.live.as_deref_mut()?;
+    let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
+    let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
+    let any = recovery_trips.is_some() || bursts.is_some() || acknowledgements.is_some();
+    any.then(|| Box::new(LossDetails { recovery_trips, bursts, acknowledgements }))
+}
+
+/// A side that does little else than to acknowledge sends so many packets for each with data.
+const FEWEST_PACKETS_FOR_EACH_OF_DATA: u64 = 10;
+
+/// What `peer` sent of acknowledgements and what of them was lost, if data is not what is missing in its numbers.
+fn acknowledgement_loss(peer: &Half, acknowledged_bytes: u64) -> Option<AcknowledgementLoss> {
+    let acknowledges = FEWEST_PACKETS_FOR_EACH_OF_DATA * peer.data_packets <= peer.packets;
+    if !acknowledges || peer.loss.retransmitted > 0 || !numbers_connections_apart(peer.ttl) {
+        return None;
+    }
+    let live = peer.live.as_deref().filter(|live| live.holes.is_empty())?;
+    let lost = live.identifications.missing_of_acknowledgements(acknowledged_bytes)?;
+    let passed = peer.packets.saturating_sub(peer.data_packets);
+    (peer.unseen_acknowledged_bytes(true) == 0).then_some(AcknowledgementLoss { lost, passed })
 }
 
 struct Context {
@@ -197,7 +226,6 @@ fn summarise(
     }
     if let Some(live) = half.live.as_deref_mut() {
         live.round_trips.sketch.settle();
-        summary.recovery_trips = live.round_trips.recovery.take();
         let trips = &live.round_trips;
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);

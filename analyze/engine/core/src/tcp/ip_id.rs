@@ -11,6 +11,10 @@ use super::sequence::serial_difference_16;
 const WINDOW: u64 = 1024;
 /// Packets that must have been compared before the count is believed.
 const FEWEST_COMPARED: u32 = 8;
+/// Packets without data that must have been seen before what is missing among them is believed.
+const FEWEST_WITHOUT_DATA: u64 = 16;
+/// What acknowledgements behind a gap must acknowledge for each number, of what all do: a single packet to others leaves half.
+const SHARE_BEHIND_GAPS: f64 = 0.7;
 /// Farther away than this, 15 bits of a number tell more than all 16.
 const MOST_AHEAD: i64 = 1 << 14;
 /// Packets that a host sends elsewhere between two of a connection, at most, if it numbers them together.
@@ -33,6 +37,15 @@ pub fn distance(ip_id: u16, other: u16) -> i64 {
     if whole.abs() <= MOST_AHEAD { whole } else { without_highest }
 }
 
+/// What is known of a packet whose number does not follow the newest one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Around {
+    /// No data up to it is missing.
+    pub whole: bool,
+    /// Bytes of the other direction that it acknowledges and none before it did.
+    pub acknowledges: u64,
+}
+
 /// Identifications of the packets of one direction.
 #[derive(Debug, Default)]
 pub struct IpIdentifications {
@@ -52,20 +65,25 @@ pub struct IpIdentifications {
     /// so many of them had contiguous data.
     run_start: u64,
     run_contiguous: u32,
+    /// How often the next one was another than the number after the newest.
+    breaks: u32,
+    /// Numbers of acknowledgements of more data that came after a gap, with those of the gap, and what they acknowledged.
+    behind_gaps: u64,
+    acknowledged_behind_gaps: u64,
     /// The next one may go on with the run.
     in_run: bool,
 }
 
 impl IpIdentifications {
     /// Takes a packet that stands for `segments` identifications from `ip_id` on; `contiguous` says that its data
-    /// directly follows the data packet before it, `whole` that no data up to it is missing. It is asked only where numbers are.
+    /// directly follows the data packet before it. What is around it is asked only where numbers are missing.
     #[inline(always)]
-    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, whole: impl FnOnce() -> bool) {
+    pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: impl FnOnce() -> Around) {
         if segments == 1 && self.in_run && ip_id == self.next as u16 {
             self.next += 1;
             self.run_contiguous += u32::from(contiguous);
         } else {
-            self.add_any(ip_id, segments, contiguous, whole());
+            self.add_any(ip_id, segments, contiguous, around());
         }
     }
 
@@ -88,7 +106,7 @@ impl IpIdentifications {
     }
 
     #[inline(never)]
-    fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool, whole: bool) {
+    fn add_any(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: Around) {
         // What the kernel sends without a socket (RFC 6864 section 4.1: no fragments, no identification).
         if ip_id == 0 && (self.next == 0 || self.ahead(ip_id).unsigned_abs() > WINDOW) {
             return;
@@ -100,8 +118,14 @@ impl IpIdentifications {
             self.last_next = self.first;
         }
         let start = self.next.wrapping_add_signed(self.ahead(ip_id));
-        if whole {
-            self.elsewhere += start.saturating_sub(self.next);
+        self.breaks += u32::from(start != self.next);
+        let gap = start.saturating_sub(self.next);
+        if around.whole {
+            self.elsewhere += gap;
+        }
+        if gap > 0 && around.acknowledges > 0 {
+            self.behind_gaps += gap + 1;
+            self.acknowledged_behind_gaps += around.acknowledges;
         }
         if contiguous {
             self.compared += 1;
@@ -172,6 +196,21 @@ impl IpIdentifications {
         proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run()))
     }
 
+    /// The same of a direction that sends no data to compare by, only acknowledgements of `acknowledged_bytes`. Most must come
+    /// with the number after that of the one before; and what comes after a gap must acknowledge as much for each number as the
+    /// others, which it does not where the missing went to somebody else.
+    pub fn missing_of_acknowledgements(&self, acknowledged_bytes: u64) -> Option<u64> {
+        let seen = self.distinct + self.run();
+        let missing = (self.next - self.first).saturating_sub(seen);
+        let usual = acknowledged_bytes as f64 / seen.max(1) as f64;
+        let behind_gaps = self.acknowledged_behind_gaps as f64 / self.behind_gaps.max(1) as f64;
+        let proven = seen >= FEWEST_WITHOUT_DATA
+            && 2 * u64::from(self.breaks) <= seen
+            && missing <= seen
+            && (missing == 0 || behind_gaps >= SHARE_BEHIND_GAPS * usual);
+        proven.then_some(missing)
+    }
+
     /// How many of them are missing where no data is: acknowledgements that were lost, or packets to others.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere
@@ -203,7 +242,7 @@ mod tests {
     use super::*;
 
     fn add(tracker: &mut IpIdentifications, ip_id: u16, segments: u32, contiguous: bool) {
-        tracker.add(ip_id, segments, contiguous, || false);
+        tracker.add(ip_id, segments, contiguous, Around::default);
     }
 
     fn feed(ids: impl IntoIterator<Item = u16>) -> Option<u64> {
@@ -285,12 +324,48 @@ mod tests {
         assert_eq!(known(&tracker, &[199, 300, 1200, 1998, 1999]), [false, false, true, true, false]);
     }
 
+    /// Of acknowledgements with these numbers, each of so many bytes.
+    fn missing_of(acknowledgements: impl IntoIterator<Item = (u16, u64)>) -> Option<u64> {
+        let (mut tracker, mut acknowledged) = (IpIdentifications::default(), 0);
+        for (id, acknowledges) in acknowledgements {
+            tracker.add(id, 1, false, || Around { whole: true, acknowledges });
+            acknowledged += acknowledges;
+        }
+        assert_eq!(tracker.missing(), None);
+        tracker.missing_of_acknowledgements(acknowledged)
+    }
+
+    /// Each acknowledges two segments, those after a gap what the lost ones would have as well.
+    fn after_losses(ids: impl IntoIterator<Item = u16>) -> Option<u64> {
+        let mut last = None;
+        missing_of(ids.into_iter().map(|id| {
+            let numbers = last.replace(id).map_or(1, |last| id.wrapping_sub(last));
+            (id, if numbers < 100 { u64::from(numbers) * 2896 } else { 0 })
+        }))
+    }
+
+    #[test]
+    fn acknowledgements_prove_their_numbers_by_themselves() {
+        assert_eq!(after_losses((65_500..=65_535).chain(2..30).chain([35, 36, 33]).chain(37..50)), Some(2 + 4));
+        assert_eq!(after_losses(0..15), None, "too few");
+    }
+
+    #[test]
+    fn numbers_that_others_take_too_prove_no_acknowledgement_lost() {
+        let each_as_much = |ids: Vec<u16>| missing_of(ids.into_iter().map(|id| (id, 2896)));
+        assert_eq!(each_as_much((0..200).map(|id| id * 3 + id % 2).collect()), None, "numbered together with others");
+        assert_eq!(each_as_much((0..50).chain(51..100).chain(102..150).collect()), None, "now and then one to others");
+        assert_eq!(each_as_much((0..50).chain(900..950).collect()), None, "more than was ever seen");
+        assert_eq!(each_as_much((0..200u16).map(|id| id.wrapping_mul(40_503)).collect()), None, "drawn at random");
+    }
+
     #[test]
     fn numbers_left_out_where_all_data_is_there_are_of_something_else() {
         let mut tracker = IpIdentifications::default();
-        (0..20u16).for_each(|id| tracker.add(id, 1, true, || true));
-        tracker.add(23, 1, true, || true);
-        tracker.add(26, 1, false, || false);
+        let whole = || Around { whole: true, ..Around::default() };
+        (0..20u16).for_each(|id| tracker.add(id, 1, true, whole));
+        tracker.add(23, 1, true, whole);
+        tracker.add(26, 1, false, Around::default);
         assert_eq!((tracker.missing(), tracker.elsewhere()), (Some(5), 3));
     }
 }

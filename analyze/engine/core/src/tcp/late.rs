@@ -136,6 +136,7 @@ impl Half {
             live.retransmissions.push(Retransmission {
                 start: position,
                 end: stop,
+                seen_up_to: self.max,
                 tsval,
                 tsecr: packet.tsecr,
                 ip_id: packet.ip_id,

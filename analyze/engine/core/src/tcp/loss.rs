@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
 
 /// What made a sender retransmit (methods, section 6.3).
@@ -87,12 +88,14 @@ impl LossCounters {
 }
 
 /// One retransmitted wire segment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Retransmission {
     /// First position.
     pub start: u64,
     /// Position after the last byte.
     pub end: u64,
+    /// Highest position seen when it passed.
+    pub seen_up_to: u64,
     /// TSval it carried (0 without timestamps).
     pub tsval: u32,
     /// TSecr it carried: what its sender had heard last.
@@ -123,16 +126,31 @@ const MOST_PENDING: usize = 256;
 #[derive(Debug, Default)]
 pub struct RecentRetransmissions {
     list: VecDeque<Retransmission>,
+    /// Of those that were forgotten.
+    bursts: Option<Box<LossBursts>>,
     pending: VecDeque<PendingDuplicate>,
 }
 
 impl RecentRetransmissions {
     /// Adds one.
     pub fn push(&mut self, retransmission: Retransmission) {
-        if self.list.len() >= MOST_RETRANSMISSIONS {
-            self.list.pop_front();
+        if self.list.len() >= MOST_RETRANSMISSIONS
+            && let Some(oldest) = self.list.pop_front()
+        {
+            let list = &self.list;
+            self.bursts
+                .get_or_insert_default()
+                .add(&oldest, || list.iter().map(|known| known.start).min().unwrap_or(0));
         }
         self.list.push_back(retransmission);
+    }
+
+    /// Events and bursts of all that were needed, when none is to come; none if there were none.
+    pub fn take_bursts(&mut self) -> Option<LossBursts> {
+        let mut bursts = self.bursts.take().map_or_else(LossBursts::default, |bursts| *bursts);
+        self.list.iter().for_each(|known| bursts.add(known, || 0));
+        bursts.finish();
+        (bursts.events > 0).then_some(bursts)
     }
 
     /// Remembers a data frame that was left out as a copy.
@@ -209,16 +227,7 @@ mod tests {
     use super::*;
 
     fn retransmission(start: u64, end: u64) -> Retransmission {
-        Retransmission {
-            start,
-            end,
-            tsval: 0,
-            tsecr: 0,
-            ip_id: 0,
-            spurious: false,
-            reported: false,
-            on_loss_signs: false,
-        }
+        Retransmission { start, end, ..Retransmission::default() }
     }
 
     #[test]

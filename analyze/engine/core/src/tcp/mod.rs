@@ -44,6 +44,7 @@ pub mod lifetime;
 pub mod limits;
 pub mod lines;
 pub mod loss;
+pub mod loss_bursts;
 pub mod microbursts;
 pub mod moments;
 mod opening;

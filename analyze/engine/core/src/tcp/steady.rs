@@ -4,6 +4,7 @@
 //! The result must be that of the general rules; `tests/short_ways.rs` compares them.
 
 use super::half::{Half, Live};
+use super::ip_id::Around;
 use super::ledger::Together;
 use super::segments::Segment;
 use super::sequence::unwrap;
@@ -49,7 +50,7 @@ impl Half {
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             // What goes on leaves nothing out.
-            live.identifications.add(packet.ip_id, segments, true, || false);
+            live.identifications.add(packet.ip_id, segments, true, Around::default);
             live.highest_identification = live.identifications.next_position();
             live.peer_max_then = peer_max;
         }
@@ -80,7 +81,8 @@ impl Half {
         live.recent.remember(packet, bytes);
         if packet.ip_version == 4 {
             let (holes, una) = (&live.holes, self.una);
-            live.identifications.add(packet.ip_id, 1, false, || !holes.reach_beyond(una));
+            let around = || Around { whole: !holes.reach_beyond(una), acknowledges: position - peer.una };
+            live.identifications.add(packet.ip_id, 1, false, around);
         }
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let ahead_ns = timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);

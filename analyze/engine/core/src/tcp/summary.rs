@@ -11,6 +11,7 @@ use super::ledger::ByteLedger;
 use super::lifetime::Close;
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
+use super::loss_bursts::LossBursts;
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
 use super::recovery_trips::RecoveryTrips;
@@ -113,6 +114,35 @@ pub struct WindowSummary {
     pub limited_ns: Measured,
 }
 
+/// What only some directions show.
+#[derive(Debug, Clone, Default)]
+pub struct LossDetails {
+    /// Round trips that only loss recovery shows.
+    pub recovery_trips: Option<RecoveryTrips>,
+    /// Losses that belong together.
+    pub bursts: Option<LossBursts>,
+    /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
+    /// identifications prove nothing.
+    pub acknowledgements: Option<AcknowledgementLoss>,
+}
+
+/// See [`LossDetails`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcknowledgementLoss {
+    /// Those that were lost.
+    pub lost: u64,
+    /// Those that passed.
+    pub passed: u64,
+}
+
+impl AcknowledgementLoss {
+    /// Lost share of those that were sent.
+    pub fn rate(&self) -> Option<f64> {
+        let sent = self.lost + self.passed;
+        (sent > 0).then(|| self.lost as f64 / sent as f64)
+    }
+}
+
 /// Measurements of one direction.
 #[derive(Debug, Clone, Default)]
 pub struct DirectionSummary {
@@ -144,8 +174,8 @@ pub struct DirectionSummary {
     pub round_trips: Option<Durations<3>>,
     /// Segments without a sample, by reason.
     pub rejected: [u32; 5],
-    /// Round trips that only loss recovery shows.
-    pub recovery_trips: Option<Box<RecoveryTrips>>,
+    /// What else losses and numbers show; none if that is nothing.
+    pub loss_details: Option<Box<LossDetails>>,
     /// Spacing.
     pub spacing: SpacingSummary,
     /// Window.
