@@ -252,6 +252,12 @@ def trouble(header: Row) -> Iterator[str]:
         yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
     if capture.get("clock_steps"):
         yield f"{plural(capture['clock_steps'], 'step')} of the capture's clock"
+    if capture.get("lag_s"):
+        what = f"one side was recorded {seconds(capture['lag_s'])} late"
+        if capture["lag_removed"]:
+            yield f"{what} (taken away)"
+        else:
+            yield f"{what}, so that times and repeats are wrong; save the capture to a file: that can be read twice"
 
 
 def unmeasured(trace: "Trace") -> Iterator[str]:

@@ -23,6 +23,7 @@ class Truth:
     stepped: tuple[ClockStep, ...] = ()
     cut: tuple[int, ...] = ()
     rewritten: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
 
     def __add__(self, other: Truth) -> Truth:
         """Both together."""

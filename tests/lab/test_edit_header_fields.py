@@ -62,7 +62,9 @@ def test_beside_the_sender_bytes_alone_tell_what_was_sent_again(name: str, fault
     assert quality(after) == quality(before)
     for clean, other in zip(directions(before), directions(after), strict=True):
         assert other["loss"]["by_trigger"] == clean["loss"]["by_trigger"]
+        recovery = [way["rtt"].pop("recovery", {"sack_samples": 0}) for way in (other, clean)]
         assert other["rtt"] == clean["rtt"]
+        assert recovery[0]["sack_samples"] == recovery[1]["sack_samples"], "repeats are told by timestamps alone"
 
 
 @pytest.mark.parametrize("fault", FREE_CHOICES.values(), ids=FREE_CHOICES.keys())

@@ -44,7 +44,10 @@ pub fn analyze(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Analysis> {
     let names: Vec<String> = groups.iter().flatten().map(Input::name).collect();
-    let open_all = |group: Vec<Input>| group.into_iter().map(Input::open).collect::<PyResult<Vec<_>>>();
+    let open_all = |inputs: Vec<Input>| -> PyResult<Group> {
+        let open = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
+        Ok(Group { inputs, open })
+    };
     let groups = groups.into_iter().map(open_all).collect::<PyResult<Vec<_>>>()?;
     let mut options = Options {
         threads,
@@ -81,20 +84,44 @@ pub fn shared_frames(py: Python<'_>, first: Input, second: Input) -> PyResult<Op
     }
 }
 
+/// Inputs that are parts of one capture.
+struct Group {
+    inputs: Vec<Input>,
+    open: Vec<read::Input>,
+}
+
+impl Group {
+    /// All of it from its beginning, once more; none if an input cannot be read twice.
+    fn reopened(&self) -> Option<Vec<read::Input>> {
+        self.inputs.iter().map(|input| if input.can_be_read_again() { input.open().ok() } else { None }).collect()
+    }
+}
+
+/// Analyses a group. Where hosts were recorded late it is read once more, with that taken away.
+fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outcome {
+    options.lags.clear();
+    let open = std::mem::take(&mut group.open);
+    let first = analysis::analyze(open, options, watch)?;
+    if first.lags.is_empty() || first.interrupted {
+        return Ok(first);
+    }
+    let Some(again) = group.reopened() else { return Ok(first) };
+    options.lags.clone_from(&first.lags);
+    drop(first);
+    let second = analysis::analyze(again, options, watch);
+    options.lags.clear();
+    second
+}
+
 /// Analyses group after group. A group that cannot be read at all is an error beside the results of the others.
-fn analyze_groups(
-    groups: Vec<Vec<read::Input>>,
-    options: &mut Options,
-    detail_connections: &[u32],
-    watch: &Watch,
-) -> Outcome {
+fn analyze_groups(groups: Vec<Group>, options: &mut Options, detail_connections: &[u32], watch: &Watch) -> Outcome {
     let mut all = analysis::Analysis::default();
     let mut any_was_read = false;
     for group in groups {
-        let inputs = group.len();
+        let inputs = group.inputs.len();
         let before = u32::try_from(all.connections.len()).unwrap_or(u32::MAX);
         options.detail_connections = detail_connections.iter().filter_map(|id| id.checked_sub(before)).collect();
-        match analysis::analyze(group, options, watch) {
+        match analyze_group(group, options, watch) {
             Ok(result) => {
                 any_was_read = true;
                 all.append(result);

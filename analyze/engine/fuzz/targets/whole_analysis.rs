@@ -1,18 +1,31 @@
-//! A whole capture file through everything: reading, decoding, TCP and TLS analysis, columns and JSON.
+//! A whole capture file through everything: reading, decoding, TCP and TLS analysis, columns and JSON; once more as if the
+//! first client had been recorded late.
 #![no_main]
 
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use vmtrace_core::analysis::{NoObserver, Options, analyze};
+use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
+use vmtrace_core::tcp::lag::{Host, Lag};
 
 fuzz_target!(|data: &[u8]| {
-    let options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };
-    let Ok(analysis) = analyze(vec![Box::new(Cursor::new(data.to_vec()))], &options, &NoObserver) else { return };
+    let mut options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };
+    let Some(analysis) = analyzed(data, &options) else { return };
+    options.lags = analysis.lags;
+    if let Some(first) = analysis.connections.first() {
+        let host = Host::of_side(&first.addresses, first.ip_version, 0);
+        options.lags.push(Lag { input: first.input, host, lag_ns: 3_000_000 });
+        analyzed(data, &options).expect("it was read before");
+    }
+});
+
+fn analyzed(data: &[u8], options: &Options) -> Option<Analysis> {
+    let analysis = analyze(vec![Box::new(Cursor::new(data.to_vec()))], options, &NoObserver).ok()?;
     analysis.connection_columns(None);
     analysis.packet_columns();
     analysis.syn_columns();
     let header = JsonHeader { vmtrace_version: "0".into(), input_paths: vec!["fuzz".into()], ..JsonHeader::default() };
     analysis.write_json(&mut std::io::sink(), &header).expect("a sink takes everything");
-});
+    Some(analysis)
+}

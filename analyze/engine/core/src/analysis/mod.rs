@@ -3,16 +3,19 @@
 //! Reading is serial, decoding goes chunk by chunk on any thread, and connections are shared out over shards, each of
 //! which sees its packets in order. [`serial`] does it all in one loop, [`parallel`] on several threads.
 
+mod lag;
 mod parallel;
 mod serial;
 mod stage;
 
 use crate::dns::Lookups;
 use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
+use crate::tcp::lag::Lag;
 use crate::tcp::openings::OpeningSeries;
 use crate::tcp::rows::Rows;
 use crate::tcp::shard::{ClockStep, Environment};
 use crate::tcp::summary::ConnectionSummary;
+use lag::LaggedSource;
 use stage::{Collected, InputTally, Intake};
 
 /// Turns a filter into a BPF program for a link type.
@@ -50,6 +53,8 @@ pub struct Options {
     pub detail_connections: Vec<u32>,
     /// Frames to take.
     pub filter: Option<Box<dyn FilterCompiler>>,
+    /// Hosts that an analysis before found to be recorded late: their packets get their true time.
+    pub lags: Vec<Lag>,
 }
 
 /// Why there is no result at all.
@@ -92,6 +97,10 @@ pub struct InputSummary {
     pub reordered: u64,
     /// Steps of the capture clock.
     pub clock_steps: u64,
+    /// Some hosts were recorded so much later than others, nanoseconds, and whether that was taken away.
+    pub lag_ns: Option<i64>,
+    /// See above.
+    pub lag_removed: bool,
 }
 
 /// All results.
@@ -111,6 +120,9 @@ pub struct Analysis {
     pub rows: Rows,
     /// Inputs that could not be read (to their end).
     pub errors: Vec<ReadError>,
+    /// Hosts that were recorded late, unless the options took that away: the times of their packets are wrong, and so is what
+    /// follows from them.
+    pub lags: Vec<Lag>,
 }
 
 impl Analysis {
@@ -132,6 +144,7 @@ impl Analysis {
         self.lookups.merge([next.lookups.moved(inputs)]);
         self.rows.append(next.rows);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
+        self.lags.extend(next.lags.into_iter().map(|lag| Lag { input: lag.input.saturating_add(inputs), ..lag }));
     }
 
     /// Adds `count` inputs that could not be read at all.
@@ -159,6 +172,7 @@ pub fn analyze_source(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
+    let source = if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) };
     let mut intake = Intake::new(source, options.filter.as_deref(), observer);
     let Collected { shards, tallies, lookups } =
         if options.threads <= 1 { serial::run(&mut intake, options) } else { parallel::run(&mut intake, options) };
@@ -172,7 +186,7 @@ pub fn analyze_source(
     let (connections, environment, lookups) = gather(shards, lookups);
     let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
-        input_summary(index, facts, &tally, &environment)
+        input_summary(index, facts, &tally, &environment, &options.lags)
     });
     Ok(Analysis {
         interrupted: intake.interrupted,
@@ -180,6 +194,7 @@ pub fn analyze_source(
         connections,
         openings: environment.openings,
         lookups,
+        lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
         rows: environment.rows,
         errors: intake.errors,
     })
@@ -215,8 +230,16 @@ fn gather(shards: Vec<crate::tcp::shard::Shard>, mut lookups: Lookups) -> (Summa
     (all, together, lookups)
 }
 
-fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, environment: &Environment) -> InputSummary {
+fn input_summary(
+    index: usize,
+    facts: InputFacts,
+    tally: &InputTally,
+    environment: &Environment,
+    removed: &[Lag],
+) -> InputSummary {
     let faults = environment.faults.of(index);
+    let longest = |lags: &[Lag]| lags.iter().filter(|lag| usize::from(lag.input) == index).map(|lag| lag.lag_ns).max();
+    let removed_ns = longest(removed);
     InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
@@ -225,6 +248,8 @@ fn input_summary(index: usize, facts: InputFacts, tally: &InputTally, environmen
         unseen_acked_bytes: faults.unseen_acked_bytes,
         duplicates: faults.duplicates,
         reordered: faults.reordered,
+        lag_ns: removed_ns.or_else(|| longest(environment.faults.lags())),
+        lag_removed: removed_ns.is_some(),
     }
 }
 

@@ -112,6 +112,8 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.integer(key!("duplicates"), Some(input.duplicates));
     json.integer(key!("reordered"), Some(input.reordered));
     json.integer(key!("clock_steps"), Some(input.clock_steps));
+    json.exact_seconds(key!("lag_s", IfKnown), input.lag_ns);
+    json.flag(key!("lag_removed", IfKnown), input.lag_ns.map(|_| input.lag_removed));
     json.end();
 }
 

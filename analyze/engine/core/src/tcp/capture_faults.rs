@@ -1,6 +1,7 @@
 //! What connections show to be wrong with the captures they were read from, counted for each input when a connection is over:
 //! its summary is at hand then, while a look at all of them in the end would fetch each from memory once more.
 
+use super::lag::{Host, Lag, add_lag};
 use super::summary::ConnectionSummary;
 
 /// What was found in the connections of one input.
@@ -16,21 +17,24 @@ pub struct Faults {
 
 /// Faults by the number of the input.
 #[derive(Debug, Default)]
-pub struct CaptureFaults(Vec<Faults>);
+pub struct CaptureFaults {
+    by_input: Vec<Faults>,
+    lags: Vec<Lag>,
+}
 
 impl CaptureFaults {
     /// Those of one input; none were found in one that no connection was seen in.
     pub fn of(&self, input: usize) -> Faults {
-        self.0.get(input).copied().unwrap_or_default()
+        self.by_input.get(input).copied().unwrap_or_default()
     }
 
     /// Those of an input, to be added to.
     pub fn at(&mut self, input: u16) -> &mut Faults {
         let index = usize::from(input);
-        if self.0.len() <= index {
-            self.0.resize(index + 1, Faults::default());
+        if self.by_input.len() <= index {
+            self.by_input.resize(index + 1, Faults::default());
         }
-        &mut self.0[index]
+        &mut self.by_input[index]
     }
 
     /// Counts what a connection that is over shows.
@@ -41,11 +45,23 @@ impl CaptureFaults {
             faults.duplicates += u64::from(direction.loss.capture_duplicates);
             faults.reordered += u64::from(direction.loss.capture_reordered);
         }
+        for (side, direction) in summary.directions.iter().enumerate() {
+            if let Some(lag_ns) = direction.loss_details.as_ref().and_then(|details| details.lag_ns) {
+                let host = Host::of_side(&summary.addresses, summary.ip_version, side);
+                add_lag(&mut self.lags, Lag { input: summary.input, host, lag_ns });
+            }
+        }
+    }
+
+    /// Hosts that were recorded late.
+    pub fn lags(&self) -> &[Lag] {
+        &self.lags
     }
 
     /// Adds others.
     pub fn merge(&mut self, other: &Self) {
-        for (input, more) in (0..).zip(&other.0) {
+        other.lags.iter().for_each(|lag| add_lag(&mut self.lags, *lag));
+        for (input, more) in (0..).zip(&other.by_input) {
             let faults = self.at(input);
             faults.unseen_acked_bytes += more.unseen_acked_bytes;
             faults.duplicates += more.duplicates;

@@ -152,8 +152,9 @@ fn loss_details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<L
     let live = half.live.as_deref_mut()?;
     let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
-    let any = recovery_trips.is_some() || bursts.is_some() || acknowledgements.is_some();
-    any.then(|| Box::new(LossDetails { recovery_trips, bursts, acknowledgements }))
+    let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
+    let any = recovery_trips.is_some() || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some();
+    any.then(|| Box::new(LossDetails { recovery_trips, bursts, acknowledgements, lag_ns }))
 }
 
 /// A side that does little else than to acknowledge sends so many packets for each with data.

@@ -11,6 +11,7 @@ use super::gap_watch::{GapWatch, LastData};
 use super::gaps::Gaps;
 use super::holes::Holes;
 use super::ip_id::IpIdentifications;
+use super::lag::RecordedBehind;
 use super::ledger::{ByteLedger, Together};
 use super::limits::{Limits, Stopwatch};
 use super::loss::{LossCounters, RecentRetransmissions};
@@ -188,6 +189,8 @@ pub struct Live {
     pub last_loss_sign_ns: Option<i64>,
     /// Of the copies those that came later than most that captures make.
     pub late_copies: u32,
+    /// Data that was recorded behind its acknowledgement.
+    pub recorded_behind: RecordedBehind,
     /// Last advertised window in bytes was zero.
     pub window_closed: bool,
     /// Other traffic of the side takes identifications between those of this connection.

@@ -35,6 +35,9 @@ impl Half {
         }
         let (missing, exposure) = live.holes.missing(start, late_end);
         let fills_only = missing == late_end - start;
+        if let Some(known) = exposure.filter(|known| fills_only && known.by_acknowledgement) {
+            live.recorded_behind.add(packet.time_ns.saturating_sub(known.time_ns));
+        }
         let original = match exposure.filter(|_| fills_only) {
             Some(exposure) => !is_retransmission(placed, &exposure, live),
             None => is_late_original(placed, late_end, live, &mut self.loss.spurious),

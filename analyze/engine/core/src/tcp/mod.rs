@@ -38,6 +38,7 @@ mod half_steps;
 pub mod handshake;
 pub mod holes;
 pub mod ip_id;
+pub mod lag;
 mod late;
 pub mod ledger;
 pub mod lifetime;

@@ -124,6 +124,8 @@ pub struct LossDetails {
     /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
     /// identifications prove nothing.
     pub acknowledgements: Option<AcknowledgementLoss>,
+    /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
+    pub lag_ns: Option<i64>,
 }
 
 /// See [`LossDetails`].
