@@ -257,6 +257,7 @@ impl Half {
             if in_order_before {
                 live.disorder_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
             }
+            // What comes behind a hole is reported at once: the only round trips there are while data is lost.
             if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {
                 if live.rates.wants_receiver_loop() {
                     live.rates
