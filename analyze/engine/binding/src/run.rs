@@ -99,7 +99,6 @@ impl Group {
 
 /// Analyses a group. Where hosts were recorded late it is read once more, with that taken away.
 fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outcome {
-    options.lags.clear();
     let open = std::mem::take(&mut group.open);
     let first = analysis::analyze(open, options, watch)?;
     if first.lags.is_empty() || first.interrupted {

@@ -3,8 +3,7 @@
 //!
 //! Stands between reading and [`super::stage::Intake`]: records of lagging hosts get their true time and their place in it.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::decode::{Decoded, decode};
 use crate::read::{Chunk, ChunkSource, InputFacts, ReadError, Record};
@@ -13,14 +12,13 @@ use crate::tcp::lag::{Host, LONGEST_NS, Lag};
 /// Records that wait for earlier ones, at most: beyond that they go on as they come.
 const MOST_WAITING: usize = 1 << 18;
 
-/// A record that waits, in order of its time, then of its place in the file. Of one time, what lagged comes first: the fastest
+/// Where a record stands: in order of its time, then of its place in the file. Of one time, what lagged comes first: the fastest
 /// answer to it, by which the lag was told, seems to take no time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     time_ns: i64,
     punctual: bool,
     order: u64,
-    slot: usize,
 }
 
 /// A source whose lagging hosts are put where they belong.
@@ -29,9 +27,7 @@ pub struct LaggedSource {
     lags: HashMap<(u16, Host), i64>,
     longest_ns: i64,
     read: Chunk,
-    waiting: BinaryHeap<Reverse<Place>>,
-    kept: Vec<(Record, Vec<u8>)>,
-    free: Vec<usize>,
+    waiting: BTreeMap<Place, (Record, Vec<u8>)>,
     order: u64,
     latest_ns: i64,
     ended: bool,
@@ -46,9 +42,7 @@ impl LaggedSource {
             lags: lags.iter().map(|lag| ((lag.input, lag.host), lag_ns(lag))).collect(),
             longest_ns: lags.iter().map(lag_ns).max().unwrap_or(0),
             read: Chunk::default(),
-            waiting: BinaryHeap::new(),
-            kept: Vec::new(),
-            free: Vec::new(),
+            waiting: BTreeMap::new(),
             order: 0,
             latest_ns: i64::MIN,
             ended: false,
@@ -81,27 +75,20 @@ impl LaggedSource {
     }
 
     fn keep(&mut self, time_ns: i64, punctual: bool, record: Record, frame: Vec<u8>) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.kept.push((record, Vec::new()));
-            self.kept.len() - 1
-        });
-        self.kept[slot] = (record, frame);
-        self.waiting.push(Reverse(Place { time_ns, punctual, order: self.order, slot }));
+        self.waiting.insert(Place { time_ns, punctual, order: self.order }, (record, frame));
         self.order += 1;
     }
 
     /// Gives out what nothing that is still to be read can come before.
     fn give_out(&mut self, out: &mut Chunk) {
         let settled_ns = self.latest_ns.saturating_sub(self.longest_ns);
-        while let Some(Reverse(place)) = self.waiting.peek() {
-            if !self.ended && place.time_ns > settled_ns && self.waiting.len() <= MOST_WAITING {
-                break;
-            }
-            let Some(Reverse(Place { slot, .. })) = self.waiting.pop() else { break };
-            self.free.push(slot);
-            let (record, frame) = &mut self.kept[slot];
-            out.records.push(Record { offset: out.bytes.len() as u32, ..*record });
-            out.bytes.append(frame);
+        let mut waiting = self.waiting.len();
+        while let Some(first) = self.waiting.first_entry() {
+            let is_settled = self.ended || first.key().time_ns <= settled_ns;
+            let (record, frame) = if is_settled || waiting > MOST_WAITING { first.remove() } else { break };
+            waiting -= 1;
+            out.records.push(Record { offset: out.bytes.len() as u32, ..record });
+            out.bytes.extend_from_slice(&frame);
         }
     }
 }

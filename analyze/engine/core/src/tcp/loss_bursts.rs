@@ -12,7 +12,7 @@ use super::loss::Retransmission;
 /// Stretches that wait for what may join them, at most.
 const MOST_WAITING: usize = 4096;
 /// Shortest bursts of each class of [`LossBursts::lengths`].
-pub const SHORTEST_OF_CLASS: [u32; 6] = [1, 2, 3, 4, 8, 16];
+const SHORTEST_OF_CLASS: [u32; 6] = [1, 2, 3, 4, 8, 16];
 
 /// Lost data without a gap in it.
 #[derive(Debug, Clone, Copy)]

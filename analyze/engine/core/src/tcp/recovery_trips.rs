@@ -5,7 +5,7 @@
 //! tells it from what was sent before: an acknowledgement echoes the segment that filled the hole (RFC 7323 section 4.3).
 //! Both are kept apart from the clean samples in [`super::rtt`], whose definition the analysis document has.
 
-use super::rtt::RoundTrips;
+use super::rtt::{OfPacket, RoundTrips};
 use super::segments::{Acknowledged, Sampled, state};
 use crate::packet::{Packet, option_bits};
 
@@ -50,7 +50,7 @@ pub struct RecoveryTrips {
     pub min_ns: u64,
     /// See above.
     pub max_ns: u64,
-    latest: Option<(i64, u32, RecoveryTrip)>,
+    latest: OfPacket<RecoveryTrip>,
 }
 
 impl RecoveryTrips {
@@ -62,9 +62,7 @@ impl RecoveryTrips {
 
     /// The sample that `packet` completed.
     pub fn completed_by(&self, packet: &Packet) -> Option<RecoveryTrip> {
-        self.latest
-            .filter(|(time_ns, frame, _)| (*time_ns, *frame) == (packet.time_ns, packet.frame))
-            .map(|latest| latest.2)
+        self.latest.get(packet)
     }
 
     fn add(&mut self, packet: &Packet, sampled: Sampled, answered: Answered) {
@@ -75,7 +73,7 @@ impl RecoveryTrips {
         self.sum_ns = self.sum_ns.saturating_add(rtt_ns);
         self.min_ns = if is_first { rtt_ns } else { self.min_ns.min(rtt_ns) };
         self.max_ns = self.max_ns.max(rtt_ns);
-        self.latest = Some((packet.time_ns, packet.frame, RecoveryTrip { rtt_ns, frame: sampled.frame, answered }));
+        self.latest.set(packet, RecoveryTrip { rtt_ns, frame: sampled.frame, answered });
     }
 }
 

@@ -38,6 +38,28 @@ impl Rejected {
     }
 }
 
+/// What is known of the packet it was set for, until it is set for another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfPacket<T>(Option<(i64, u32, T)>);
+
+impl<T> Default for OfPacket<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Copy> OfPacket<T> {
+    #[inline]
+    pub fn set(&mut self, packet: &Packet, value: T) {
+        self.0 = Some((packet.time_ns, packet.frame, value));
+    }
+
+    pub fn get(&self, packet: &Packet) -> Option<T> {
+        let (time_ns, frame, value) = self.0?;
+        ((time_ns, frame) == (packet.time_ns, packet.frame)).then_some(value)
+    }
+}
+
 /// Samples of one direction, and the smoothed estimate of RFC 6298.
 #[derive(Debug)]
 pub struct RoundTrips {
@@ -49,8 +71,8 @@ pub struct RoundTrips {
     pub rejected: [u64; 5],
     /// What loss recovery tells beside clean samples.
     pub recovery: Option<Box<RecoveryTrips>>,
-    /// Time and frame of the last acknowledgement of data that gave no clean sample, and why.
-    latest_rejected: Option<(i64, u32, Rejected)>,
+    /// Why the last acknowledgement of data that gave no clean sample gave none.
+    latest_rejected: OfPacket<Rejected>,
     /// Shortest clean sample since it was asked for last, `u64::MAX` without one.
     least_lately_ns: u64,
     srtt_ns: f64,
@@ -64,7 +86,7 @@ impl Default for RoundTrips {
             sketch: DurationSketch::default(),
             rejected: [0; 5],
             recovery: None,
-            latest_rejected: None,
+            latest_rejected: OfPacket::default(),
             least_lately_ns: u64::MAX,
             srtt_ns: 0.0,
             rttvar_ns: 0.0,
@@ -118,14 +140,12 @@ impl RoundTrips {
     #[inline]
     pub fn refuse(&mut self, packet: &Packet, reason: Rejected, segments: u32) {
         self.reject(reason, segments);
-        self.latest_rejected = Some((packet.time_ns, packet.frame, reason));
+        self.latest_rejected.set(packet, reason);
     }
 
     /// Why `packet` gives no sample, if it acknowledges data and gives none.
     pub fn rejected_by(&self, packet: &Packet) -> Option<Rejected> {
-        self.latest_rejected
-            .filter(|(time_ns, frame, _)| (*time_ns, *frame) == (packet.time_ns, packet.frame))
-            .map(|latest| latest.2)
+        self.latest_rejected.get(packet)
     }
 
     /// Smoothed round-trip time, none before the first measurement.
