@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 __all__ = ["VERSION", "Analysis", "Columns", "TraceError", "analyze", "shared_frames"]
+
+_Input: TypeAlias = str | PathLike[str] | bytes
 
 # The engine's version, which is vmtrace's.
 VERSION: str
@@ -25,6 +27,9 @@ class Columns:
     def __len__(self) -> int: ...
     @property
     def names(self) -> list[str]: ...
+    # The names of the columns that hold texts.
+    @property
+    def texts(self) -> list[str]: ...
     # All values of a column; None where there is no value. KeyError if there is no such column.
     def values(self, name: str) -> list[Any]: ...
     # IndexError if there is no such row.
@@ -63,16 +68,18 @@ class Analysis:
     def lookups_not_kept(self) -> int: ...
     def syns(self) -> Columns: ...
 
-# Each group is one capture. Raises OSError (its subclasses) and TraceError; `progress` gets the bytes consumed so far.
+# Each group is one capture; an input may be given with what errors call it. Raises OSError (its subclasses) and
+# TraceError; `progress` gets the bytes consumed so far; `interrupted` says that the inputs are parts already.
 def analyze(
-    groups: Sequence[Sequence[str | PathLike[str] | bytes]],
+    groups: Sequence[Sequence[_Input | tuple[_Input, str]]],
     *,
     threads: int = 1,
     oversize_abs_ns: int | None = None,
     detail_connections: Sequence[int] = ...,
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
+    interrupted: bool = False,
 ) -> Analysis: ...
 
 # Of the beginnings of two captures, the share of frames that both hold.
-def shared_frames(first: str | PathLike[str] | bytes, second: str | PathLike[str] | bytes) -> float | None: ...
+def shared_frames(first: _Input, second: _Input) -> float | None: ...

@@ -31,8 +31,12 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             raise
         return
     # Through a symbolic link the file it names is replaced, not the link.
-    target = path.resolve()
-    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError):  # links in a circle: a RuntimeError before Python 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+    # Not the target's name with more to it, which may be as long as a name can be.
+    aside = target.with_name(f".vmtrace-{os.urandom(8).hex()}.part")
     try:
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as error:
@@ -53,5 +57,11 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder for output (mode 0700) with its parents, if it is not there."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Create a folder for output (mode 0700) with its parents, if it is not there.
+
+    Raises `NotADirectoryError` where something else has its name or that of a parent.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, "this is no folder; name one to write into", str(path)) from None

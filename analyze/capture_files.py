@@ -27,7 +27,7 @@ _CAPTURE_NAMES = (".pcap", ".pcapng", ".cap", ".dmp", ".dump", ".trc")
 
 
 class Found(NamedTuple):
-    """The files to read, in order, and one line for each name that led to none."""
+    """The files to read, in order, and one line for each name that led to none and for what could not be opened."""
 
     paths: tuple[str, ...]
     problems: tuple[str, ...]
@@ -38,18 +38,17 @@ def find(names: Iterable[str]) -> Found:
     paths: dict[str, None] = {}
     problems: list[str] = []
     for name in names:
-        matched, problem = _resolve(name)
+        matched, wrong = _resolve(name)
         paths.update(dict.fromkeys(matched))
-        if problem:
-            problems.append(problem)
+        problems += wrong
     return Found(tuple(paths), tuple(problems))
 
 
-def _resolve(name: str) -> tuple[list[str], str | None]:
+def _resolve(name: str) -> tuple[list[str], list[str]]:
     if name == STANDARD_INPUT:
-        return [name], None
+        return [name], []
     if not name:
-        return [], "an empty name is no file: give a capture, a folder or a pattern"
+        return [], ["an empty name is no file: give a capture, a folder or a pattern"]
     path = Path(name)
     try:
         if path.is_dir():
@@ -57,45 +56,55 @@ def _resolve(name: str) -> tuple[list[str], str | None]:
         if not os.path.lexists(path):
             return _matching(name)
     except OSError as error:
-        return [], f"{name}: {error.strerror}"
-    return [name], None
+        return [], [f"{name}: {error.strerror}"]
+    return [name], []
 
 
-def _matching(name: str) -> tuple[list[str], str | None]:
+def _matching(name: str) -> tuple[list[str], list[str]]:
     """The files of a pattern; a name that is no pattern stays, to be told of when it is opened."""
     import glob
 
     if not glob.has_magic(name):
-        return [name], None
+        return [name], []
     matched = sorted(m for m in glob.glob(name, recursive=True) if Path(m).is_file())  # noqa: PTH207 - Path.glob takes no absolute pattern
-    return matched, None if matched else f"{name}: no file matches this pattern"
+    return matched, [] if matched else [f"{name}: no file matches this pattern"]
 
 
-def _in_folder(folder: Path) -> tuple[list[str], str | None]:
+def _in_folder(folder: Path) -> tuple[list[str], list[str]]:
+    found: list[str] = []
     unreadable: list[OSError] = []
-    found = [
-        str(Path(parent, file))
-        for parent, folders, files in os.walk(folder, onerror=unreadable.append)
+    for parent, folders, files in os.walk(folder, onerror=unreadable.append):
         # os.walk goes where this list says: sorted, so that the order of the inputs does not depend on the disk.
-        for file in (folders.sort(), sorted(files))[1]
-        if is_capture(Path(parent, file))
-    ]
-    if found:
-        return found, None
-    if unreadable:
-        return [], f"{unreadable[0].filename}: {unreadable[0].strerror}"
-    return [], f"{folder}: no capture files in this folder"
+        folders.sort()
+        for path in (Path(parent, file) for file in sorted(files)):
+            try:
+                if _starts_as_capture(path):
+                    found.append(str(path))
+            except OSError as error:
+                # Of a file that nobody may read only the name says what it is.
+                if _named_as_capture(path):
+                    unreadable.append(error)
+    problems = [f"{error.filename}: {error.strerror}" for error in unreadable]
+    return found, problems if found or problems else [f"{folder}: no capture files in this folder"]
 
 
 def is_capture(path: Path) -> bool:
     """True if the file starts as a capture does; a compressed one must also have a capture's name."""
-    if not path.is_file():
-        return False
     try:
-        with path.open("rb") as file:
-            head = file.read(6)
+        return _starts_as_capture(path)
     except OSError:
         return False
+
+
+def _starts_as_capture(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(6)
     if head.startswith(_MAGICS):
         return True
-    return head.startswith(_COMPRESSED_MAGICS) and any(part.lower() in _CAPTURE_NAMES for part in path.suffixes[-2:])
+    return head.startswith(_COMPRESSED_MAGICS) and _named_as_capture(path)
+
+
+def _named_as_capture(path: Path) -> bool:
+    return any(part.lower() in _CAPTURE_NAMES for part in path.suffixes[-2:])

@@ -126,7 +126,7 @@ def _group_rows(forth: Record, back: Record, indent: str = "  ") -> Iterator[tup
     for key in _keys(forth, back):
         left, right = forth.get(key), back.get(key)
         if isinstance(left, dict) or isinstance(right, dict):
-            rows = _group_rows if key in ("recovery", "bursts") else _count_rows
+            rows = _group_rows if key in ("without_stalls", "recovery", "bursts") else _count_rows
             yield indent + _label(key), "", ""
             yield from rows(left or {}, right or {}, indent + "  ")
         elif not isinstance(left, list) and key != "caveat":

@@ -13,7 +13,7 @@ code.
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -182,22 +182,31 @@ class Condition:
                     yield Crossing(row, direction, values)
 
 
-def bind(expression: Expression, columns: Iterable[str], directions: Sequence[str] = DIRECTIONS) -> Condition:
-    """Find the columns of the metrics. Raises `ExpressionError` for a metric that there is not.
+def bind(
+    expression: Expression,
+    columns: Iterable[str],
+    directions: Sequence[str] = DIRECTIONS,
+    texts: Collection[str] = (),
+) -> Condition:
+    """Find the columns of the metrics. Raises `ExpressionError` for a metric that there is not, and for a text.
 
-    `directions` are the first words of the columns that each metric has several of.
+    `directions` are the first words of the columns that each metric has several of; `texts` are the columns that hold
+    no numbers.
     """
     known = frozenset(columns)
     whole: dict[str, str] = {}
     directed: dict[str, str] = {}
     for metric in expression.metrics():
         name = SHORT_NAMES.get(metric, metric)
+        of_direction = f"{directions[0]}_{name}"
         if name in known:
             whole[metric] = name
-        elif f"{directions[0]}_{name}" in known:
+        elif of_direction in known:
             directed[metric] = name
         else:
             raise ExpressionError(_unknown(metric, known, directions))
+        if name in texts or of_direction in texts:
+            raise ExpressionError(f"{metric!r} is text, which is no more and no less than a number")
     if not directed:
         return Condition(expression, {None: whole})
     return Condition(

@@ -7,13 +7,10 @@ a transfer) are not: each packet would be there twice. They are told by comparin
 from collections.abc import Sequence
 from enum import Enum
 from itertools import combinations
-from os import PathLike
 from pathlib import Path
 
 from analyze import _engine
-from analyze.capture_files import STANDARD_INPUT
-
-Input = str | PathLike[str] | bytes
+from analyze.sources import Data, can_be_read_again
 
 _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but
@@ -31,15 +28,17 @@ class Grouping(Enum):
     SEPARATE = "separate"
 
 
-def group(inputs: Sequence[Input], how: Grouping) -> list[list[int]]:
+def group(inputs: Sequence[Data], how: Grouping) -> list[list[int]]:
     """The positions of the inputs in groups that are each one capture, in the order given.
 
+    Inputs that can be read only once are not compared with others: that would take their beginning away.
     Nothing is raised for an input that cannot be read: the analysis will say what is wrong with it.
     """
     positions = list(range(len(inputs)))
     if how is Grouping.SEPARATE:
         return [[position] for position in positions]
-    if how is Grouping.MERGE or len(inputs) < 2 or STANDARD_INPUT in inputs:
+    one = how is Grouping.MERGE or len(inputs) < 2
+    if one or not all(isinstance(data, bytes) or can_be_read_again(data) for data in inputs):
         return [positions]
     groups: list[list[int]] = []
     alike = _pairs(inputs)
@@ -54,7 +53,7 @@ def group(inputs: Sequence[Input], how: Grouping) -> list[list[int]]:
     return groups
 
 
-def _pairs(inputs: Sequence[Input]) -> set[tuple[int, int]]:
+def _pairs(inputs: Sequence[Data]) -> set[tuple[int, int]]:
     """The pairs of inputs that may be the same traffic at two points."""
     kin: dict[object, list[int]] = {}
     for position, source in enumerate(inputs):
@@ -64,7 +63,7 @@ def _pairs(inputs: Sequence[Input]) -> set[tuple[int, int]]:
     return {pair for positions in kin.values() for pair in combinations(positions[:_COMPARED_AT_MOST], 2)}
 
 
-def _same_traffic(one: Input, other: Input) -> bool:
+def _same_traffic(one: Data, other: Data) -> bool:
     try:
         share = _engine.shared_frames(one, other)
     except (OSError, _engine.TraceError):

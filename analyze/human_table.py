@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from analyze.trace import Trace
 
 DIRECTIONS = ("client_to_server", "server_to_client")
-_ADDRESS_WIDTH = 26
+_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
 _SENTENCES_SHOWN = 3
@@ -177,7 +177,12 @@ def connection_table(trace: "Trace", limit: int, width: int) -> "Table":
 def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
     """As many of the columns as fit, the most telling first; long addresses are shortened if that is not all."""
     if _width(cells) > width:
-        cells = {f: [_shortened(t) for t in texts] if f.left else texts for f, texts in cells.items()}
+        cells = _with_addresses_of(_ADDRESS_WIDTH, cells)
+    always = {f: texts for f, texts in cells.items() if f.rank == 0}
+    if (too_wide := _width(always) - width) > 0:
+        addresses = sum(f.left for f in always)
+        widest = max(len(text) for f, texts in always.items() if f.left for text in texts)
+        cells = _with_addresses_of(max(widest - -(-too_wide // addresses), _LEAST_ADDRESS_WIDTH), cells)
     kept: dict[Field, list[str]] = {}
     for field in sorted(cells, key=lambda f: f.rank):
         wider = kept | {field: cells[field]}
@@ -191,11 +196,18 @@ def _width(cells: dict[Field, list[str]]) -> int:
     return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= _ADDRESS_WIDTH:
+def _with_addresses_of(width: int, cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
+    return {
+        f: [_shortened(text, width) for text in texts] if f.left and f.rank == 0 else texts
+        for f, texts in cells.items()
+    }
+
+
+def _shortened(text: str, width: int) -> str:
+    if len(text) <= width:
         return text
-    half = (_ADDRESS_WIDTH - 1) // 2
-    return f"{text[: _ADDRESS_WIDTH - 1 - half]}…{text[-half:]}"
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[-half:]}"
 
 
 def inputs_lines(headers: list[Row]) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SENT_KINDS = ("data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive")
+LENGTHENED_BY = ("delayed_acknowledgement", "host_stall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class ConnectionSeries:
     allowed: Series
     """Right edge of the receiver's window (bytes)."""
     rtt_s: Series
+    lengthened_rtt_s: dict[str, Series]
+    """Those of `rtt_s` that a host lengthened, by `LENGTHENED_BY`."""
     recovery_rtt_s: Series
     """Round trips that SACK or timestamps tell while losses are repaired."""
     spacing_s: Series
@@ -131,6 +134,8 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     sequence_end = _floats(packets, "sequence") + _floats(packets, "payload_bytes")
     acknowledgement = _floats(packets, "acknowledgement")
     window = _floats(packets, "window_bytes")
+    rtt_s = np.where(from_sender, np.nan, _floats(packets, "rtt_s"))
+    lengthened_by = packets["rtt_lengthened_by"].cast(pa.string()).to_numpy(zero_copy_only=False)
 
     def pick(mask: NDArray[np.bool_], value: Floats) -> Series:
         mask = mask & ~np.isnan(value)
@@ -146,7 +151,8 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
         sent={name: pick(from_sender & (kind == name), sequence_end) for name in SENT_KINDS},
         acknowledged=pick(not_reset, acknowledgement),
         allowed=pick(not_reset & (kind != "syn"), acknowledgement + window),
-        rtt_s=pick(~from_sender, _floats(packets, "rtt_s")),
+        rtt_s=pick(~from_sender, rtt_s),
+        lengthened_rtt_s={name: pick(lengthened_by == name, rtt_s) for name in LENGTHENED_BY},
         recovery_rtt_s=pick(~from_sender, _floats(packets, "recovery_rtt_s")),
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
         window_bytes=pick(not_reset & (kind != "syn"), window),

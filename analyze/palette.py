@@ -23,6 +23,8 @@ ROLES = {
     "allowed": "#B8860B",
     "rtt": "#0072B2",
     "recovery_rtt": "#D55E00",
+    "delayed_acknowledgement": "#E69F00",
+    "host_stall": "#CC79A7",
     "spacing": "#0072B2",
     "window": "#B8860B",
     "flight": "#0072B2",
@@ -38,6 +40,8 @@ LABELS = {
     "keep_alive": "keep-alive",
     "acknowledged": "acknowledged",
     "allowed": "window edge",
+    "delayed_acknowledgement": "delayed acknowledgement",
+    "host_stall": "over a stall of a host",
 }
 
 LEDGER = {

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from analyze.trace import Trace
 
 
+_NAMES = ("connections", "syns", "packets", "providers")
+
+
 def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
-    """Write `connections.csv`, `syns.csv`, `packets.csv` (if `packets_of`) and `provenance.json`."""
+    """Write `connections.csv`, `syns.csv`, `packets.csv` (if `packets_of`) and `provenance.json`.
+
+    Of these and `providers.csv` an earlier one that is not written anew goes: it is about another capture.
+    """
     from pyarrow.csv import write_csv as write
 
     def write_table(table: pa.Table, out: BinaryIO) -> None:
@@ -31,7 +37,10 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
 
 
 def write_parquet(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
-    """Write `connections.parquet`, `syns.parquet` and `packets.parquet` (if `packets_of`), compressed with zstd."""
+    """Write `connections.parquet`, `syns.parquet` and `packets.parquet` (if `packets_of`), compressed with zstd.
+
+    An earlier one of these that is not written anew goes: it is about another capture.
+    """
     from pyarrow.parquet import write_table as write
 
     metadata = {
@@ -64,9 +73,13 @@ def _write_all(
     tables: Iterator[tuple[str, pa.Table]], folder: Path, extension: str, write: Callable[[pa.Table, BinaryIO], None]
 ) -> None:
     make_folder(folder)
+    left = set(_NAMES)
     for name, table in tables:
         with writing(folder / f"{name}.{extension}") as out:
             write(table, out)
+        left.discard(name)
+    for name in left:
+        (folder / f"{name}.{extension}").unlink(missing_ok=True)
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

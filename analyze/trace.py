@@ -4,17 +4,18 @@ Reading happens once, for all connections. The packets of a connection are read 
 files, because keeping them all would take as much memory as the capture.
 """
 
+import errno
 import io
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from analyze import _engine
 from analyze._engine import Columns, TraceError
-from analyze.capture_files import STANDARD_INPUT
-from analyze.grouping import Grouping, Input, group
+from analyze.grouping import Grouping, group
+from analyze.sources import Opened, Progress, Source, Spool, opened
+from analyze.units import plural
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,12 +24,6 @@ if TYPE_CHECKING:
     from analyze.document import Record
 
 __all__ = ["Options", "Trace", "TraceError", "read", "version"]
-
-Source = str | os.PathLike[str] | bytes | IO[bytes]
-"""A path (`-`: standard input), the bytes of a capture, or a file opened in binary mode."""
-
-Progress = Callable[[int], object]
-"""Called about 20 times a second with the bytes consumed so far."""
 
 
 class Options(NamedTuple):
@@ -45,12 +40,17 @@ class Options(NamedTuple):
     packets_of: tuple[int, ...] = ()
     """Connections whose packets are wanted right away: saves the second pass for them."""
     keep_input: bool = False
-    """Keep a copy of what comes from standard input, so that packets can be asked for later."""
+    """Keep a copy of what comes from standard input or a pipe, so that packets can be asked for later."""
     anonymize: bool = False
     """Replace addresses, server names and folders by made-up ones (see `analyze.anonymize`)."""
 
 
 _DEFAULTS = Options()
+
+MOST_THREADS = 1024
+
+MOST_OVERSIZE_ABS_MS = 1e9
+"""Eleven days."""
 
 
 def version() -> str:
@@ -58,19 +58,31 @@ def version() -> str:
     return _engine.VERSION
 
 
+def connection_columns() -> Columns:
+    """The connection table of no capture: the names and kinds of its columns, which are the same for every capture."""
+    return _engine.analyze([]).connections()
+
+
 def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | None = None) -> "Trace":
     """Measure captures.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
-    `ValueError` for a bad filter. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
+    `ValueError` for a bad filter and for options out of range. Ctrl-C stops the reading; what was measured until then
+    is kept (`interrupted`).
     """
+    if not 0 <= options.threads <= MOST_THREADS:
+        raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
+    if options.oversize_abs_ms is not None and not 0 < options.oversize_abs_ms <= MOST_OVERSIZE_ABS_MS:
+        most = f"{MOST_OVERSIZE_ABS_MS:,.0f}"
+        raise ValueError(
+            f"oversize_abs_ms: from 0 (not included) to {most} milliseconds, not {options.oversize_abs_ms}"
+        )
     if options.filter is not None:
         from analyze.filter import checked
 
         checked(options.filter)
-    spool: list[IO[bytes]] = []
-    inputs = [_as_input(source, options, spool) for source in sources]
-    return Trace(inputs, [_name(source) for source in sources], options, progress, spool)
+    spool = Spool(progress)
+    return Trace([opened(source, spool, keep=options.keep_input) for source in sources], options, progress, spool)
 
 
 class Trace:
@@ -78,20 +90,19 @@ class Trace:
 
     def __init__(
         self,
-        inputs: Sequence[Input],
-        names: Sequence[str],
+        inputs: Sequence[Opened],
         options: Options,
         progress: Progress | None,
-        spool: list[IO[bytes]],
+        spool: Spool,
     ) -> None:
         self._inputs = list(inputs)
-        self._names = list(names)
         self._options = options
         self._progress = progress
         self._spool = spool
-        self._groups = group(self._inputs, options.grouping)
+        self._as_measured = self._states()
+        self._groups = group([one.data for one in self._inputs], options.grouping)
         self._anonymizer = _anonymizer() if options.anonymize else None
-        self._result = self._run(options.packets_of)
+        self._result = self._run(options.packets_of, interrupted=spool.interrupted)
         self._detail = (options.packets_of, self._result)
         self._columns: Columns | None = None
         self._some_columns: dict[str, list[Any]] = {}
@@ -105,7 +116,7 @@ class Trace:
     @property
     def paths(self) -> list[str]:
         """The inputs' names as results show them, in the order of the results."""
-        names = [self._names[position] for members in self._groups for position in members]
+        names = [one.name for one in self._in_order]
         return [self._anonymizer.path(name) for name in names] if self._anonymizer else names
 
     @property
@@ -116,13 +127,12 @@ class Trace:
     @property
     def files(self) -> list[str]:
         """The inputs that are files, by their true names."""
-        return [os.fspath(i) for i in self._inputs if not isinstance(i, bytes) and i != STANDARD_INPUT]
+        return [one.file for one in self._inputs if one.file is not None]
 
     def file_of(self, number: int) -> Path | None:
         """The file behind an input of the results, by its true name; None for what is no file."""
-        order = [position for members in self._groups for position in members]
-        source = self._inputs[order[number]]
-        return None if isinstance(source, bytes) or source == STANDARD_INPUT else Path(source)
+        file = self._in_order[number].file
+        return None if file is None else Path(file)
 
     @property
     def connections(self) -> "Columns | pyarrow.Table":
@@ -154,23 +164,28 @@ class Trace:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()
 
-    def packets(self, connection: int | Iterable[int]) -> Columns:
-        """One row for each packet of these connections, in time order. Reads the files once more."""
-        wanted = (connection,) if isinstance(connection, int) else tuple(connection)
+    def packets(self, connection: SupportsIndex | Iterable[SupportsIndex]) -> Columns:
+        """One row for each packet of these connections, in time order. Reads the files once more.
+
+        Raises `KeyError` for a connection that there is not, `ValueError` for what can be read only once, `OSError` if
+        a file has changed since it was measured, and `KeyboardInterrupt` on Ctrl-C: a part of the packets is nothing.
+        """
+        several = connection if isinstance(connection, Iterable) else (connection,)
+        wanted = tuple(one.__index__() for one in several)
+        known = set(self.values("id"))
+        for number in wanted:
+            if number not in known:
+                raise KeyError(number)
         if not set(wanted) <= set(self._detail[0]):
-            if STANDARD_INPUT in self._inputs:
-                raise ValueError("standard input cannot be read twice: read with packets_of or keep_input")
-            self._detail = (wanted, self._run(wanted))
+            result = self._read_again(wanted)
+            if result.interrupted:
+                raise KeyboardInterrupt
+            self._detail = (wanted, result)
         return self._detail[1].packets()
 
     def __len__(self) -> int:
         """The number of connections."""
         return len(self._result)
-
-    @property
-    def column_names(self) -> list[str]:
-        """The names of the connection table's columns."""
-        return self._result.connections(rows=()).names
 
     def load(self, columns: Iterable[str]) -> None:
         """Get these columns for `values` in one go, which is quicker than one by one."""
@@ -202,7 +217,7 @@ class Trace:
 
     def largest(self, limit: int | None = None) -> list[int]:
         """The rows of the connection table, the one of most bytes on the wire first."""
-        return self._result.largest(len(self) if limit is None else limit)
+        return self._result.largest(len(self) if limit is None else min(limit, len(self)))
 
     def header(self) -> "Record":
         """The JSON document without its connections."""
@@ -256,7 +271,7 @@ class Trace:
         return summary_text(self, limit=limit, width=width)
 
     def __repr__(self) -> str:
-        return f"<vmtrace.Trace of {', '.join(map(repr, self.paths))}: {len(self)} connections>"
+        return f"<vmtrace.Trace of {', '.join(map(repr, self.paths))}: {plural(len(self), 'connection')}>"
 
     def _repr_html_(self) -> str:
         from analyze.human_table import summary_html
@@ -279,15 +294,33 @@ class Trace:
         content: Record = json.loads(buffer.getvalue())
         return content
 
-    def _run(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
+    @property
+    def _in_order(self) -> list[Opened]:
+        """The inputs in the order of the results."""
+        return [self._inputs[position] for members in self._groups for position in members]
+
+    def _states(self) -> list[tuple[int, ...] | None]:
+        return [_state(one.file) for one in self._inputs]
+
+    def _read_again(self, packets_of: tuple[int, ...]) -> _engine.Analysis:
+        for one, before, now in zip(self._inputs, self._as_measured, self._states(), strict=True):
+            if one.once:
+                raise ValueError(f"{one.name} cannot be read twice: read with packets_of or keep_input")
+            if now is not None and now != before:
+                what = "it has changed since it was measured: analyse a copy of it"
+                raise OSError(errno.ESTALE, what, one.file)
+        return self._run(packets_of)
+
+    def _run(self, packets_of: tuple[int, ...], *, interrupted: bool = False) -> _engine.Analysis:
         options = self._options
         return _engine.analyze(
-            [[self._inputs[position] for position in members] for members in self._groups],
+            [[self._inputs[position][:2] for position in members] for members in self._groups],
             threads=options.threads or len(os.sched_getaffinity(0)),
             oversize_abs_ns=None if options.oversize_abs_ms is None else round(options.oversize_abs_ms * 1e6),
             detail_connections=packets_of,
             compile_filter=_compiler(options.filter),
             progress=self._progress,
+            interrupted=interrupted,
         )
 
 
@@ -305,29 +338,12 @@ def _compiler(expression: str | None) -> Callable[[int, int], bytes] | None:
     return lambda link_type, snap_length: compile_filter(expression, link_type, snap_length)
 
 
-def _as_input(source: Source, options: Options, spool: list[IO[bytes]]) -> Input:
-    if source == STANDARD_INPUT and options.keep_input:
-        return _spooled(sys.stdin.buffer, spool)
-    if isinstance(source, str | os.PathLike | bytes):
-        return source
-    return _spooled(source, spool)
-
-
-def _spooled(stream: IO[bytes], spool: list[IO[bytes]]) -> str:
-    """The stream's content in a temporary file (mode 0600) that lives as long as `spool`."""
-    import shutil
-    import tempfile
-
-    file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")  # noqa: SIM115 - lives on in `spool`
-    shutil.copyfileobj(stream, file, 1 << 20)
-    file.flush()
-    spool.append(file)
-    return file.name
-
-
-def _name(source: Source) -> str:
-    if isinstance(source, bytes):
-        return "<bytes>"
-    if isinstance(source, str | os.PathLike):
-        return "<stdin>" if source == STANDARD_INPUT else os.fspath(source)
-    return str(getattr(source, "name", "<stream>"))
+def _state(file: str | None) -> tuple[int, ...] | None:
+    """What changes when a file is written to or replaced; None for what is no file (any more)."""
+    if file is None:
+        return None
+    try:
+        state = Path(file).stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns

@@ -3,15 +3,39 @@
 Loading typer takes far longer than analysing a small capture, so it is loaded only where it is needed.
 """
 
+import os
 import sys
+from io import TextIOWrapper
+from itertools import pairwise
 
 from vmtrace.commands import plain
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
+
+_PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "--html"})
+"""Options of all subcommands that say where to write."""
 
 
 def main() -> None:
     """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:]))
+    _prepare_standard_output()
+    status = run(sys.argv[1:])
+    try:
+        with guarded_output():
+            pass  # what is printed still has to get out
+    except OSError as error:
+        if status != Exit.FAILED:  # else it has been told of
+            complain(f"cannot write standard output: {error.strerror}")
+        status = Exit.FAILED
+    sys.exit(status)
+
+
+def _prepare_standard_output() -> None:
+    if sys.stdout is None:
+        # The user closed it. What takes its number now is no file of ours, and cannot be written to either.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    elif isinstance(sys.stdout, TextIOWrapper):
+        # Not every terminal knows every letter: `?` for one is better than no answer.
+        sys.stdout.reconfigure(errors="replace")
 
 
 def run(arguments: list[str]) -> int:
@@ -34,12 +58,21 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    _check_places(arguments)
     request = plain.parse(arguments)
     if request is None:
         return _run_other(arguments)
     from vmtrace.commands import analysis
 
     return analysis.run(request)
+
+
+def _check_places(arguments: list[str]) -> None:
+    """Raises `UsageError` for an output without a name (`--csv "$FOLDER"`), which a path would take for this folder."""
+    for argument, following in pairwise([*arguments, "-"]):
+        option, equals, value = argument.partition("=")
+        if option in _PLACES and not (value if equals else following):
+            raise UsageError(f"{option}: give a name to write to, not an empty one")
 
 
 def _run_other(arguments: list[str]) -> int:

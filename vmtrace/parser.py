@@ -52,11 +52,15 @@ def run(arguments: list[str]) -> int:
     """Run one command line; returns the exit status. Wrong usage is told of here; what the command raises is raised."""
     _register_rooms(arguments)
     try:
-        return app(arguments, prog_name="vmtrace", standalone_mode=False) or Exit.DONE
+        status = app(arguments, prog_name="vmtrace", standalone_mode=False) or Exit.DONE
     except _ParserError as error:
-        return _usage(error)
+        return _usage(error, arguments)
     except typer.Abort:
         raise KeyboardInterrupt from None
+    if status == Exit.INTERRUPTED and not isinstance(status, Exit):
+        # A newer typer's answer to Ctrl-C; a command that was interrupted, and said so, returns an `Exit`.
+        raise KeyboardInterrupt
+    return status
 
 
 def _register_rooms(arguments: list[str]) -> None:
@@ -76,7 +80,7 @@ def _never_called() -> None:
     raise AssertionError("a subcommand of another room is run by its own parser")
 
 
-def _usage(error: Exception) -> int:
+def _usage(error: Exception, arguments: list[str]) -> int:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         # Its message is the help, which a newer typer has printed already.
@@ -84,6 +88,8 @@ def _usage(error: Exception) -> int:
         print(text, file=sys.stderr) if text else None
         return Exit.USAGE
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    command = context.command_path if context is not None else "vmtrace"
+    known = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    named = next((f" {word}" for word in arguments[:1] if word in {name.replace("_", "-") for name in known}), "")
+    command = context.command_path if context is not None else f"vmtrace{named}"
     complain(f"{message} (see {command} --help)")
     return Exit.USAGE

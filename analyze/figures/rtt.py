@@ -1,10 +1,10 @@
-"""Round-trip time over time: clean samples, and those of loss recovery beside them."""
+"""Round-trip time over time: clean samples, with marks where a host lengthened them, and those of loss recovery."""
 
 from matplotlib.figure import Figure
 
 from analyze.figures.axes import legend, new_figure, note_empty, points, si_axis
-from analyze.packet_series import ConnectionSeries
-from analyze.palette import ROLES
+from analyze.packet_series import LENGTHENED_BY, ConnectionSeries
+from analyze.palette import LABELS, ROLES
 from analyze.units import seconds
 
 NAME = "rtt"
@@ -16,6 +16,8 @@ def draw(series: ConnectionSeries) -> Figure:
     if not len(series.rtt_s) and not len(series.recovery_rtt_s):
         note_empty(axes, "no RTT sample in this direction")
     points(axes, series.rtt_s, ROLES["rtt"], "sample")
+    for name, marker in zip(LENGTHENED_BY, "^s", strict=True):
+        points(axes, series.lengthened_rtt_s[name], ROLES[name], LABELS[name], marker, 3)
     points(axes, series.recovery_rtt_s, ROLES["recovery_rtt"], "in loss recovery (SACK, timestamps)", "x", 3)
     rtt = series.record[series.direction]["rtt"]
     for key, style in (("min_s", "--"), ("median_s", ":")):

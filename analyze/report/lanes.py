@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analyze.packet_series import SENT_KINDS, ConnectionSeries, Floats, Series, throughput_bin_s
+from analyze.packet_series import LENGTHENED_BY, SENT_KINDS, ConnectionSeries, Floats, Series, throughput_bin_s
 from analyze.palette import LABELS, ROLES
 
 Plain = dict[str, Any]
@@ -52,6 +52,10 @@ def series_of(series: ConnectionSeries, limit: int) -> list[Plain]:
         # The window's edge may be far above all that was sent: it must not press the transfer flat.
         pack.steps("sequence", series.allowed, LABELS["allowed"], ROLES["allowed"], leads=False, dashed=True),
         pack.points("rtt", series.rtt_s, "RTT sample", ROLES["rtt"]),
+        *(
+            pack.points("rtt", series.lengthened_rtt_s[name], LABELS[name], ROLES[name], symbol, 4)
+            for name, symbol in zip(LENGTHENED_BY, ("up", "ring"), strict=True)
+        ),
         pack.points("rtt", series.recovery_rtt_s, "RTT in loss recovery", ROLES["recovery_rtt"], "cross", 3),
         pack.steps("flight", series.flight_bytes, "in flight", ROLES["flight"]),
         pack.steps("flight", series.window_bytes, "receiver's window", ROLES["window"], leads=False, dashed=True),

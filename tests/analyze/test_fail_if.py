@@ -106,3 +106,11 @@ def test_a_metric_of_the_whole_connection_has_no_direction() -> None:
 def test_an_unknown_metric_is_told_of_with_those_that_are_near() -> None:
     with pytest.raises(ExpressionError, match="no metric 'los_rate'; did you mean loss_rate"):
         bind(parse("los_rate>1"), COLUMNS)
+
+
+def test_a_text_is_compared_with_no_number() -> None:
+    columns = ("client", "client_to_server_rule", "server_to_client_rule", "duration_s")
+    texts = ("client", "client_to_server_rule", "server_to_client_rule")
+    for metric in ("client", "rule", "client_to_server_rule"):
+        with pytest.raises(ExpressionError, match=f"'{metric}' is text"):
+            bind(parse(f"{metric}>1 or duration_s>1"), columns, texts=texts)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import FIELDS, inputs_lines, main_direction, summary_html, summary_text
+from analyze.human_table import FIELDS, fitting, inputs_lines, main_direction, summary_html, summary_text
 from analyze.trace import read
 from analyze.units import ABSENT
 
@@ -108,3 +108,12 @@ def test_a_verdict_that_is_open_has_a_question_mark() -> None:
     assert why.text(row, "client_to_server") == "slow start?"
     assert why.text(row | {"verdict_confidence": 0.6}, "client_to_server") == "slow start"
     assert why.text({"verdict_factor": None}, "client_to_server") == ABSENT
+
+
+@pytest.mark.parametrize("width", [40, 50, 60])
+def test_a_narrow_terminal_shortens_addresses_before_it_loses_a_column(width: int) -> None:
+    texts = {"id": "7", "bytes": "1.23 GB", "": "→"}
+    cells = {field: [texts.get(field.title, "[2001:db8:85a3:1::8a2e:370:7334]:40000")] for field in FIELDS[:5]}
+    fields = fitting(cells, width)
+    assert {"id", "client", "server", "bytes"} <= {field.title for field in fields}
+    assert sum(max(len(field.title), *map(len, texts)) + 2 for field, texts in fields.items()) - 2 <= width

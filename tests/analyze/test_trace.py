@@ -2,10 +2,16 @@
 
 import io
 import json
+import math
+import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,7 +19,7 @@ import pytest
 
 from analyze.filter import FilterError
 from analyze.grouping import Grouping
-from analyze.trace import Options, TraceError, read
+from analyze.trace import Options, TraceError, connection_columns, read
 
 
 def pandas_frame(table: Any) -> Any:
@@ -104,6 +110,40 @@ def test_oversize_spacing_follows_the_option(transfer: Any) -> None:
     assert many[0] > 30
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(threads=-1),
+        Options(threads=1025),
+        Options(oversize_abs_ms=0),
+        Options(oversize_abs_ms=-1),
+        Options(oversize_abs_ms=math.inf),
+        Options(oversize_abs_ms=math.nan),
+    ],
+)
+def test_an_option_out_of_range_is_refused_in_words(transfer: Any, options: Options) -> None:
+    with pytest.raises(ValueError, match=r"^(threads|oversize_abs_ms): .*, not "):
+        read(transfer.bytes(), options=options)
+
+
+def test_where_the_system_gives_fewer_threads_those_do_all_the_work(transfer_file: Path) -> None:
+    program = f"""
+import resource
+from analyze.trace import Options, read
+
+one = read({str(transfer_file)!r}, options=Options(threads=1)).row(0)
+with open("/proc/self/statm") as statm:
+    used_bytes = int(statm.read().split()[0]) * resource.getpagesize()
+# Room for the stacks of some hundred threads.
+limit_bytes = used_bytes + (1 << 29)
+resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+assert read({str(transfer_file)!r}, options=Options(threads=1024)).row(0) == one
+print("the same")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.stdout == "the same\n", ended.stderr
+
+
 def test_anonymous_results_name_nobody(two_transfers: Any, tmp_path: Path) -> None:
     path = two_transfers.write(tmp_path / "x.pcap")
     trace = read(path, options=Options(anonymize=True))
@@ -126,10 +166,56 @@ def test_a_notebook_shows_a_table(transfer: Any) -> None:
     trace = read(transfer.bytes())
     assert "<td>10.0.0.1:40000</td>" in trace._repr_html_()
     assert "10.0.0.1:40000" in trace.summary()
-    assert repr(trace) == "<vmtrace.Trace of '<bytes>': 1 connections>"
+    assert repr(trace) == "<vmtrace.Trace of '<bytes>': 1 connection>"
     shape = f"1 rows, {len(trace.connections.names)} columns"
     assert repr(trace.connections) == f"<table: {shape}: {', '.join(trace.connections.names[:6])}, ...>"
 
 
 def test_an_unknown_column_has_no_values(transfer: Any) -> None:
     assert read(transfer.bytes()).values("no_such_column") == [None]
+
+
+def test_packets_of_a_connection_that_there_is_not_are_a_key_error(transfer: Any) -> None:
+    trace = read(transfer.bytes())
+    for number in (0, 2, -1):
+        with pytest.raises(KeyError):
+            trace.packets(number)
+    with pytest.raises(KeyError):
+        trace.packets([1, 99])
+    assert len(trace.packets(np.int64(1))) == len(trace.packets(np.array([1]))) == 107
+
+
+@pytest.mark.parametrize("how", ["rewritten", "replaced", "grown"])
+def test_a_file_that_has_changed_is_not_read_for_the_packets_of_another(transfer_file: Path, how: str) -> None:
+    trace = read(transfer_file)
+    content = transfer_file.read_bytes()
+    if how == "replaced":
+        transfer_file.rename(transfer_file.with_suffix(".old"))
+    if how == "grown":
+        content += bytes(4)
+    transfer_file.write_bytes(content)
+    os.utime(transfer_file, ns=(0, 0))
+    with pytest.raises(OSError, match="it has changed since it was measured") as raised:
+        trace.packets(1)
+    assert raised.value.filename == str(transfer_file)
+
+
+def test_ctrl_c_while_packets_are_read_gives_no_part_of_them(
+    transfer_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = read(transfer_file)
+    monkeypatch.setattr(trace, "_run", lambda _packets_of: SimpleNamespace(interrupted=True))
+    with pytest.raises(KeyboardInterrupt):
+        trace.packets(1)
+    monkeypatch.undo()
+    assert len(trace.packets(1)) == 107
+
+
+def test_the_table_of_no_capture_has_the_columns_of_every_capture(two_transfers: Any) -> None:
+    columns = connection_columns()
+    table = pa.table(read(two_transfers.bytes()).connections)
+    assert columns.names == table.column_names
+    text = {name for name in table.column_names if pa.types.is_string(table.schema.field(name).type)}
+    text |= {name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)}
+    assert set(columns.texts) == text
+    assert {"client", "close", "verdict_sentence"} <= text

@@ -111,22 +111,26 @@ def test_one_bad_file_among_good_ones_does_not_stop_them(vmtrace: Any, capture: 
     assert "10.0.0.1:40000" in (tmp_path / "out.json").read_text()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become somebody else")
-def test_no_permission_as_somebody_else(capture: Path, tmp_path: Path) -> None:
-    capture.chmod(0o600)
+def as_somebody_else(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     # Run once as root, so that all modules are there: somebody else may not be able to read them.
     code = (
         "import os, sys; from vmtrace.cli import run; run([*sys.argv[1:], '-q']); os.setgid(65534); os.setuid(65534)\n"
     )
     code += "sys.exit(run(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code, "analyze", "x.pcap"],
-        cwd=tmp_path,
+    return subprocess.run(
+        [sys.executable, "-P", "-c", code, *arguments],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become somebody else")
+def test_no_permission_as_somebody_else(capture: Path, tmp_path: Path) -> None:
+    capture.chmod(0o600)
+    done = as_somebody_else(tmp_path, "analyze", "x.pcap")
     assert (done.returncode, done.stderr) == (1, "vmtrace: x.pcap: Permission denied\n")
 
 
@@ -162,7 +166,7 @@ def test_a_disk_that_fills_up_leaves_no_half_written_file(capture: Path, tmp_pat
 
 
 def test_an_output_folder_that_cannot_be(vmtrace: Any, capture: Path) -> None:
-    assert_one_line(vmtrace("analyze", "x.pcap", "-q", "--csv", "x.pcap"), 1, "cannot write x.pcap: File exists")
+    assert_one_line(vmtrace("analyze", "x.pcap", "-q", "--csv", "x.pcap"), 1, "cannot write x.pcap: this is no folder")
 
 
 def test_a_reader_that_has_had_enough(capture: Path) -> None:
@@ -258,3 +262,64 @@ def test_a_hostile_file_name_cannot_steer_the_terminal(vmtrace: Any, tmp_path: P
     assert done.returncode == 1
     assert "\x1b" not in done.stdout + done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_name_that_is_no_text_is_a_name(vmtrace: Any, capture: Path, tmp_path: Path, alone: bool) -> None:
+    name = os.fsdecode(b"caf\xe9.pcap")
+    capture.rename(tmp_path / name)
+    done = vmtrace("analyze", name if alone else ".", "--json", "out.json", "--report", "page.html", "--csv", "csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '"path":"caf\N{REPLACEMENT CHARACTER}.pcap"' in (tmp_path / "out.json").read_text(encoding="utf-8")
+    assert "caf\N{REPLACEMENT CHARACTER}.pcap" in vmtrace("analyze", name).stdout
+    assert "caf\N{REPLACEMENT CHARACTER}.pcap" in vmtrace("compare", name, name).stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become somebody else")
+def test_what_cannot_be_read_in_a_folder_is_told_of_and_the_rest_is_read(capture: Path, tmp_path: Path) -> None:
+    content = capture.read_bytes()
+    for name in ("one.pcap", "secret.pcap", "secret.key", "closed/two.pcap"):
+        (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "all" / name).write_bytes(content)
+    for name, mode in (("one.pcap", 0o644), ("secret.pcap", 0o600), ("secret.key", 0o600), ("closed", 0o700)):
+        (tmp_path / "all" / name).chmod(mode)
+    for folder in (tmp_path, tmp_path / "all"):
+        folder.chmod(0o777)
+    done = as_somebody_else(tmp_path, "analyze", "all", "--json", "-")
+    assert done.returncode == 1
+    assert sorted(done.stderr.splitlines()) == [
+        "vmtrace: all/closed: Permission denied",
+        "vmtrace: all/secret.pcap: Permission denied",
+    ]
+    assert done.stdout.count('"path":"all/one.pcap"') == 2, "of root and of somebody else"
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("client==1", "'client' is text"),
+        ("close>0 and duration_s>0", "'close' is text"),
+        ("verdict_sentence!=1", "'verdict_sentence' is text"),
+        ("fooo>1", "no metric 'fooo'"),
+    ],
+)
+def test_a_threshold_that_cannot_be_judged_is_wrong_usage_before_anything_is_read(
+    vmtrace: Any, expression: str, text: str
+) -> None:
+    assert_one_line(vmtrace("analyze", "gone.pcap", "--fail-if", expression, "--json", "out"), 2, text)
+
+
+@pytest.mark.parametrize("option", ["--oversize-abs", "--limit", "--threads"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300", "0", "99999999999999999999999", "-1"])
+def test_a_number_out_of_range_is_one_line_or_the_most_there_is(
+    vmtrace: Any, capture: Path, option: str, value: str
+) -> None:
+    done = vmtrace("analyze", capture.name, option, value)
+    assert "defect" not in done.stderr
+    assert done.stderr.count("\n") == (done.returncode != 0)
+    assert done.returncode == (0 if (option, value) in {("--limit", "9" * 23), ("--threads", "0")} else 2)
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300"])
+def test_a_spacing_that_is_none_is_wrong_usage_of_compare(vmtrace: Any, value: str) -> None:
+    assert_one_line(vmtrace("compare", "a.pcap", "b.pcap", "--oversize-abs", value), 2, "--oversize-abs")

@@ -93,3 +93,107 @@ def test_no_subcommand_overwrites_a_capture(small_run: Any, command: str) -> Non
     assert done.returncode != 0
     assert "is a capture" in done.stderr
     assert capture.read_bytes() == before
+
+
+@pytest.fixture
+def capture(transfer: Any, tmp_path: Path) -> Path:
+    written: Path = transfer.write(tmp_path / "x.pcap")
+    return written
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_reader_of_the_table_that_has_had_enough_changes_no_file(small_run: Any, command: str) -> None:
+    folder = small_run.folder.parent
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = run_into(closed, folder, command, ["--csv", "csv"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((folder / "csv").glob("*.csv"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_table_that_cannot_be_printed_keeps_no_file_from_being_written(small_run: Any, command: str) -> None:
+    folder = small_run.folder.parent
+    with Path("/dev/full").open("wb") as full:
+        done = run_into(full, folder, command, ["--csv", "csv"])
+    assert done.returncode == 1
+    assert done.stderr == "vmtrace: cannot write standard output: No space left on device\n"
+    assert list((folder / "csv").glob("*.csv"))
+
+
+@pytest.mark.parametrize("words", ["analyze x.pcap", "analyze x.pcap --json -", "analyze --help", "--version"])
+def test_a_closed_standard_output_is_told_of(capture: Path, words: str) -> None:
+    command = f"{sys.executable} -P -m vmtrace {words} >&-"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=capture.parent, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr in {f"vmtrace: {what}Bad file descriptor\n" for what in ("cannot write standard output: ", "")}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_letters_that_standard_output_does_not_know_are_replaced(vmtrace: Any, capture: Path, encoding: str) -> None:
+    done = vmtrace("analyze", capture.name, "--connection", "1", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "10.0.0.1:40000" in done.stdout
+    assert vmtrace("analyze", capture.name, PYTHONIOENCODING=encoding).stdout.splitlines()[3].split()[2] == "?", "→"
+
+
+@pytest.mark.parametrize("option", ["--csv", "--parquet", "--figures"])
+@pytest.mark.parametrize("place", ["file", "file/below", "/dev/null"])
+def test_a_file_in_the_place_of_a_folder_is_named(vmtrace: Any, capture: Path, option: str, place: str) -> None:
+    (capture.parent / "file").touch()
+    done = vmtrace("analyze", capture.name, "-q", option, place)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"vmtrace: cannot write {place}: ")
+    assert "no folder" in done.stderr or "Not a directory" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--csv", "--parquet", "--figures", "--report"])
+@pytest.mark.parametrize("equals", [True, False])
+def test_an_output_without_a_name_is_wrong_usage(vmtrace: Any, capture: Path, option: str, equals: bool) -> None:
+    done = vmtrace("analyze", capture.name, *([f"{option}="] if equals else [option, ""]))
+    assert done.returncode == 2
+    assert done.stderr == f"vmtrace: {option}: give a name to write to, not an empty one\n"
+    assert [path.name for path in capture.parent.iterdir()] == [capture.name]
+
+
+def test_two_outputs_of_one_name_are_wrong_usage(vmtrace: Any, capture: Path) -> None:
+    done = vmtrace("analyze", capture.name, "--json", "out", "--report", "./out")
+    assert (done.returncode, done.stderr) == (2, "vmtrace: --json and --report: out can hold one of them, not both\n")
+    assert vmtrace("analyze", capture.name, "--json", "/dev/null", "--report", "/dev/null").returncode == 0
+
+
+def test_a_link_to_itself_is_named(vmtrace: Any, capture: Path) -> None:
+    (capture.parent / "loop").symlink_to("loop")
+    done = vmtrace("analyze", capture.name, "--json", "loop")
+    assert done.stderr in {"", "vmtrace: cannot write loop: Too many levels of symbolic links\n"}
+    assert (done.returncode == 0) == (done.stderr == "") == (not (capture.parent / "loop").is_symlink())
+
+
+def test_a_name_may_be_as_long_as_the_system_takes_it(vmtrace: Any, capture: Path) -> None:
+    name = "x" * 250 + ".json"
+    assert vmtrace("analyze", capture.name, "--json", name).returncode == 0
+    assert (capture.parent / name).read_text().startswith('{"schema"')
+
+
+def test_tables_of_an_earlier_capture_do_not_stay_beside_the_new_ones(vmtrace: Any, capture: Path) -> None:
+    tables = {"--csv": "csv", "--parquet": "parquet"}
+    everything = [word for option, folder in tables.items() for word in (option, folder)]
+    (capture.parent / "csv").mkdir()
+    (capture.parent / "csv/notes.csv").write_text("mine")
+    vmtrace("analyze", capture.name, *everything, "--connection", "1", "--by", "provider")
+    assert all((capture.parent / folder / f"packets.{folder}").exists() for folder in tables.values())
+    assert (capture.parent / "csv/providers.csv").exists()
+    vmtrace("analyze", capture.name, *everything)
+    left = sorted(path.name for folder in tables.values() for path in (capture.parent / folder).iterdir())
+    assert left == [
+        "connections.csv", "connections.parquet", "notes.csv", "provenance.json", "syns.csv", "syns.parquet",
+    ]  # fmt: skip
+
+
+def test_what_is_missing_after_an_option_points_to_the_help_of_its_command(vmtrace: Any) -> None:
+    done = vmtrace("analyze", "x.pcap", "--json")
+    assert done.returncode == 2
+    assert done.stderr.endswith("(see vmtrace analyze --help)\n")

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from analyze import capture_files
 from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
-from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
+from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
 from vmtrace.commands.request import Request
-from vmtrace.commands.thresholds import parsed_threshold
+from vmtrace.commands.thresholds import check_oversize_abs, parsed_condition
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from analyze.allowances.findings import Findings
     from analyze.allowances.published import Allowance
-    from analyze.fail_if import Expression
+    from analyze.fail_if import Condition
     from analyze.packet_series import ConnectionSeries
     from analyze.provenance import Provenance
     from analyze.providers import Provider
@@ -37,8 +39,9 @@ _DRAWN_SHARE = 0.05
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    _keep_captures(request)
-    expression = parsed_threshold(request.fail_if)
+    _check_places(request)
+    check_oversize_abs(request.oversize_abs_ms)
+    condition = parsed_condition(request.fail_if)
     allowance = _allowance(request)
     ranges = _address_ranges(request)
     found = capture_files.find(request.names)
@@ -58,9 +61,9 @@ def run(request: Request) -> int:
         outputs = Outputs(trace, request, bar, allowance, ranges)
         # Who asks for JSON has a program read it, not eyes.
         if not request.quiet and request.json is None:
-            outputs.print()
+            failures += outputs.print()
         failures += outputs.write()
-        crossed = expression is not None and _judge(trace, request.fail_if or "", expression)
+        crossed = condition is not None and _judge(trace, request.fail_if or "", condition)
     if trace.interrupted:
         complain("interrupted: the results are about the part that was read")
         return Exit.INTERRUPTED
@@ -69,8 +72,15 @@ def run(request: Request) -> int:
     return Exit.CROSSED if crossed else Exit.DONE
 
 
-def _keep_captures(request: Request) -> None:
-    """An option that takes a file takes a capture, too, where its own value was forgotten: `--json *.pcap`."""
+def _check_places(request: Request) -> None:
+    """Raises `UsageError` for outputs that would take each other's place, or a capture's.
+
+    An option that takes a file takes a capture, too, where its own value was forgotten: `--json *.pcap`.
+    """
+    if request.json not in (None, STANDARD_OUTPUT) and request.report is not None:
+        json = os.path.realpath(request.json)
+        if json == os.path.realpath(request.report) and not Path(json).is_char_device():
+            raise UsageError(f"--json and --report: {request.report} can hold one of them, not both")
     for option, place in (("--json", request.json), ("--report", request.report)):
         if place is not None and capture_files.is_capture(Path(place)):
             raise UsageError(f"{option} {place}: this is a capture and stays as it is; name another file to write")
@@ -191,14 +201,8 @@ def _print_traceback() -> None:
     traceback.print_exc()
 
 
-def _judge(trace: Trace, text: str, expression: "Expression") -> bool:
+def _judge(trace: Trace, text: str, condition: "Condition") -> bool:
     """Tell of the first connection in which the expression holds; true if there is one."""
-    from analyze import fail_if
-
-    try:
-        condition = fail_if.bind(expression, trace.column_names)
-    except fail_if.ExpressionError as error:
-        raise UsageError(f"--fail-if: {error}") from None
     trace.load(condition.columns())
     columns = {name: trace.values(name) for name in condition.columns()}
     crossings = list(condition.crossings(columns))
@@ -235,26 +239,28 @@ class Outputs:
         self._ranges = ranges
         self._bar = bar
 
-    def print(self) -> None:
-        """The human answer on standard output."""
+    def print(self) -> list[str]:
+        """The human answer on standard output; returns what went wrong."""
+        width = _PROVIDERS_WIDTH if self._request.by_provider else _WIDTH
+        return printed(self._show, no_color=self._request.no_color, piped_width=width)
+
+    def _show(self, console: "Console") -> None:
         from analyze import detail_view, human_table
         from vmtrace.commands import both_sides
 
-        width = _PROVIDERS_WIDTH if self._request.by_provider else _WIDTH
-        with human_answer(no_color=self._request.no_color, piped_width=width) as console:
-            if self._request.connections:
-                for record in self._trace.records(self._request.connections):
-                    detail_view.show(record, self._trace.header()["reasons"], console)
-            elif self._request.by_provider:
-                console.print(human_table.provider_table(self._providers))
-            else:
-                human_table.show(self._trace, console, limit=self._request.limit)
-                both_sides.show(self._runs, console)
-            if self._findings is not None:
-                from analyze.allowances import findings
+        if self._request.connections:
+            for record in self._trace.records(self._request.connections):
+                detail_view.show(record, self._trace.header()["reasons"], console)
+        elif self._request.by_provider:
+            console.print(human_table.provider_table(self._providers))
+        else:
+            human_table.show(self._trace, console, limit=self._request.limit)
+            both_sides.show(self._runs, console)
+        if self._findings is not None:
+            from analyze.allowances import findings
 
-                for line in findings.lines(self._findings, self._request.limit):
-                    console.print(line, soft_wrap=True)
+            for line in findings.lines(self._findings, self._request.limit):
+                console.print(line, soft_wrap=True)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""

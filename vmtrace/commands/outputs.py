@@ -1,5 +1,7 @@
 """How subcommands print and write: each output that fails is told of in one line, and the others are still made."""
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -37,15 +39,31 @@ def answer() -> Iterator[None]:
         raise CommandError(f"cannot write {_NAME}: {error.strerror}") from error
 
 
+def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: int = 120) -> list[str]:
+    """Print the human answer; returns what went wrong, which is told of and keeps nothing else from being made."""
+    try:
+        with human_answer(no_color=no_color, piped_width=piped_width) as console:
+            show(console)
+    except CommandError as error:
+        complain(str(error))
+        return [str(error)]
+    return []
+
+
 @contextmanager
 def human_answer(*, no_color: bool, piped_width: int = 120) -> "Iterator[Console]":
     """A console for the answer."""
     from rich.console import Console
 
+    class Guarded(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the program here, before files are written and thresholds judged.
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     # A pipe or a file has no width; and a table is read best at no more than this.
     width = None if sys.stdout.isatty() else piped_width
     with answer():
-        yield Console(no_color=no_color or None, highlight=False, width=width, markup=False)
+        yield Guarded(no_color=no_color or None, highlight=False, width=width, markup=False)
 
 
 def wanted(place: Place | None, write: Callable[[Place], None]) -> Iterator[Task]:
@@ -66,13 +84,19 @@ def write_all(
             with told:
                 write()
         except OSError as error:
-            failures.append(f"cannot write {describe(error)}")
+            cannot = "write" if _is_about(error, place) else f"make {place}:"
+            failures.append(f"cannot {cannot} {describe(error)}")
             complain(failures[-1])
             if debug:
                 import traceback
 
                 traceback.print_exc()
     return failures
+
+
+def _is_about(error: OSError, place: str | Path) -> bool:
+    """False where it is an input that made trouble."""
+    return error.filename in (None, _NAME) or Path(str(error.filename)).is_relative_to(place)
 
 
 @contextmanager

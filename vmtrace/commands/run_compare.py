@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.trace import Options, Trace, TraceError, read
-from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
+from vmtrace.commands.outputs import opened, printed, wanted, write_all
+from vmtrace.commands.thresholds import check_oversize_abs
 from vmtrace.errors import CommandError, Exit, complain, describe
 from vmtrace.progress import Bar
 
@@ -32,6 +33,7 @@ def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
     from analyze.compare.comparison import NothingInCommonError, compare
 
+    check_oversize_abs(request.oversize_abs_ms)
     paths = [str(request.sender), str(request.receiver)]
     with Bar([*paths, *paths], wanted=not request.quiet) as bar:
         # Each file is read twice: for its connections, then for their packets.
@@ -43,13 +45,14 @@ def run(request: Request) -> int:
     if any(trace.interrupted for trace in traces):
         complain("interrupted: a part of a capture cannot be compared")
         return Exit.INTERRUPTED
+    failures = list[str]()
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
         from analyze.compare import human
 
-        with human_answer(no_color=request.no_color) as console:
-            human.show(comparison, console)
-    return Exit.FAILED if _write(comparison, request) else Exit.DONE
+        failures += printed(partial(human.show, comparison), no_color=request.no_color)
+    failures += _write(comparison, request)
+    return Exit.FAILED if failures else Exit.DONE
 
 
 def _read(path: str, request: Request, bar: Bar) -> Trace:

@@ -1,9 +1,10 @@
 """What `vmtrace compare-runs` does: read, compare, print, write, judge. Owns the order and the exit status."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vmtrace.commands.outputs import human_answer, opened, wanted, write_all
+from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
 from vmtrace.errors import Exit, UsageError, complain
@@ -41,9 +42,8 @@ def run(request: Request) -> int:
     if not request.quiet and request.json is None:
         from analyze.run import changes_human
 
-        with human_answer(no_color=request.no_color, piped_width=140) as console:
-            changes_human.show(comparison, console)
-    failures = write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
+        failures += printed(partial(changes_human.show, comparison), no_color=request.no_color, piped_width=140)
+    failures += write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
     if failures:
         return Exit.FAILED

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.run.results import Choice, NoSuchPairError, RunResults
 from analyze.run.run_folder import inside_or_new
-from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
+from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.errors import CommandError, Exit, UsageError
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from analyze.run.chart import Chart
     from analyze.run.provenance import Provenance
 
@@ -48,7 +50,7 @@ def run(request: Request) -> int:
     outputs = Outputs(measured, choices, _with_default(request))
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
-        outputs.print()
+        failures += outputs.print()
     failures += outputs.write()
     return Exit.FAILED if failures else Exit.DONE
 
@@ -87,16 +89,18 @@ class Outputs:
         self._page: Path | None = None
         """Where the page is, once it is written."""
 
-    def print(self) -> None:
-        """The human answer on standard output."""
+    def print(self) -> list[str]:
+        """The human answer on standard output; returns what went wrong."""
+        return printed(self._show, no_color=self._request.no_color)
+
+    def _show(self, console: "Console") -> None:
         from analyze.run import human
 
-        with human_answer(no_color=self._request.no_color) as console:
-            for number, one in enumerate(self._runs):
-                if number:
-                    console.print()
-                human.show(one, console)
-            human.show_changes(self._runs, console)
+        for number, one in enumerate(self._runs):
+            if number:
+                console.print()
+            human.show(one, console)
+        human.show_changes(self._runs, console)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""

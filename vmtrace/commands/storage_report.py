@@ -5,11 +5,11 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 
 import argparse
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.outputs import answer, human_answer, opened, wanted, write_all
+from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError, Exit, complain, describe
 from vmtrace.progress import Bar
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = Outputs(reports, _with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
-        outputs.print()
+        failures += outputs.print()
     failures += outputs.write()
     return Exit.FAILED if failures else Exit.DONE
 
@@ -117,12 +117,11 @@ class Outputs:
         self._page: Path | None = None
         """Where the page is, once it is written."""
 
-    def print(self) -> None:
-        """The human answer on standard output."""
+    def print(self) -> list[str]:
+        """The human answer on standard output; returns what went wrong."""
         from analyze.storage import human
 
-        with human_answer(no_color=self._arguments.no_color, piped_width=160) as console:
-            human.show(self._reports, console)
+        return printed(partial(human.show, self._reports), no_color=self._arguments.no_color, piped_width=160)
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""

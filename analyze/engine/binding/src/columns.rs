@@ -74,6 +74,15 @@ impl Columns {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
+    /// The names of the columns that hold texts.
+    #[getter]
+    fn texts(&self) -> Vec<String> {
+        let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::Dictionary(..));
+        let schema = self.batch.schema();
+        let texts = schema.fields().iter().filter(|field| is_text(field.data_type()));
+        texts.map(|field| field.name().clone()).collect()
+    }
+
     /// All values of a column as a list; `None` where there is no value.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let array = self.column(name)?;

@@ -1,18 +1,29 @@
 //! One input as Python names it: a path, `-` for standard input, or the bytes of a capture themselves.
 
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::system_error;
+use crate::stream::Stream;
+
+/// An input, and what errors call it.
+#[derive(FromPyObject)]
+pub enum Input {
+    /// `(input, name)`
+    Named(Source, String),
+    /// What has a name by itself.
+    Plain(Source),
+}
 
 /// A path or a capture's bytes.
 #[derive(FromPyObject)]
-pub enum Input {
+pub enum Source {
     /// The capture itself, already in memory.
     Bytes(#[pyo3(from_py_with = shared)] Arc<PyBackedBytes>),
     /// Where the capture lies; `-` is standard input.
@@ -33,33 +44,46 @@ impl AsRef<[u8]> for Shared {
 }
 
 impl Input {
-    /// The name that errors give to this input.
+    fn source(&self) -> &Source {
+        match self {
+            Self::Named(source, _) | Self::Plain(source) => source,
+        }
+    }
+
+    /// What errors call it.
     pub fn name(&self) -> String {
         match self {
-            Self::Bytes(_) => "<bytes>".to_owned(),
-            Self::Path(path) if path.as_os_str() == "-" => "<stdin>".to_owned(),
-            Self::Path(path) => path.display().to_string(),
+            Self::Named(_, name) => name.clone(),
+            Self::Plain(Source::Bytes(_)) => "<bytes>".to_owned(),
+            Self::Plain(Source::Path(path)) => path.display().to_string(),
         }
     }
 
     /// It gives the same whenever it is opened.
     pub fn can_be_read_again(&self) -> bool {
-        match self {
-            Self::Bytes(_) => true,
-            Self::Path(path) => path.as_os_str() != "-" && path.is_file(),
+        match self.source() {
+            Source::Bytes(_) => true,
+            Source::Path(path) => path.as_os_str() != "-" && path.is_file(),
         }
     }
 
-    /// Opens the input for reading.
+    /// Opens the input for reading. `stop` ends the reading of what may never end by itself.
     ///
     /// # Errors
     /// The built-in Python class for what the system refused.
-    pub fn open(&self) -> PyResult<Box<dyn Read + Send>> {
-        let name = self.name();
-        Ok(match self {
-            Self::Bytes(bytes) => Box::new(Cursor::new(Shared(Arc::clone(bytes)))),
-            Self::Path(path) if path.as_os_str() == "-" => Box::new(std::io::stdin()),
-            Self::Path(path) => Box::new(File::open(path).map_err(|error| system_error(&error, &name))?),
-        })
+    pub fn open(&self, stop: &Arc<AtomicBool>) -> PyResult<Box<dyn Read + Send>> {
+        let path = match self.source() {
+            Source::Bytes(bytes) => return Ok(Box::new(Cursor::new(Shared(Arc::clone(bytes))))),
+            Source::Path(path) => path,
+        };
+        // A file, and what is not there, are opened as they are; a folder cannot be read, which is said then.
+        let opened: io::Result<Box<dyn Read + Send>> = if path.as_os_str() == "-" {
+            Stream::standard_input(Arc::clone(stop)).map(|stream| Box::new(stream) as _)
+        } else if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            Stream::open(path, Arc::clone(stop)).map(|stream| Box::new(stream) as _)
+        } else {
+            File::open(path).map(|file| Box::new(file) as _)
+        };
+        opened.map_err(|error| system_error(&error, &self.name()))
     }
 }

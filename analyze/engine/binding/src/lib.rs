@@ -7,6 +7,7 @@ mod errors;
 mod input;
 mod result;
 mod run;
+mod stream;
 mod writer;
 
 use pyo3::prelude::*;

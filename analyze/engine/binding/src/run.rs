@@ -3,7 +3,7 @@
 //! The engine runs on a thread of its own, because only Python's main thread may look for signals: the calling thread
 //! wakes every [`POLL`] to pass on progress and to see Ctrl-C, and needs the GIL for no longer than that. The first
 //! Ctrl-C asks the engine to stop and keeps what was measured; a second one does not wait for it any more (the engine
-//! may be blocked in a read).
+//! may be blocked in a read of a disk that does not answer).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -29,11 +29,12 @@ type Outcome = Result<analysis::Analysis, Failure>;
 ///
 /// Each of `groups` holds inputs that are parts of one capture; groups are analysed apart and their connections numbered
 /// through. `progress` is called about 20 times a second with the bytes of the inputs consumed so far. Ctrl-C ends the
-/// reading and gives what was measured until then, with `interrupted` set. What could not be read while others could is
-/// in `errors`.
+/// reading and gives what was measured until then, with `interrupted` set, as it is where the inputs are parts already.
+/// What could not be read while others could is in `errors`.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, detail_connections = Vec::new(),
-                    compile_filter = None, progress = None))]
+                    compile_filter = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
@@ -42,10 +43,12 @@ pub fn analyze(
     detail_connections: Vec<u32>,
     compile_filter: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
+    interrupted: bool,
 ) -> PyResult<Analysis> {
+    let watch = Arc::new(Watch::default());
     let names: Vec<String> = groups.iter().flatten().map(Input::name).collect();
     let open_all = |inputs: Vec<Input>| -> PyResult<Group> {
-        let open = inputs.iter().map(Input::open).collect::<PyResult<Vec<_>>>()?;
+        let open = inputs.iter().map(|input| input.open(&watch.stop)).collect::<PyResult<Vec<_>>>()?;
         Ok(Group { inputs, open })
     };
     let groups = groups.into_iter().map(open_all).collect::<PyResult<Vec<_>>>()?;
@@ -55,7 +58,6 @@ pub fn analyze(
         filter: compile_filter.map(|callable| Box::new(PythonFilter(callable)) as Box<dyn FilterCompiler>),
         ..Options::default()
     };
-    let watch = Arc::new(Watch::default());
     let (sender, receiver) = channel::<Outcome>();
     let observed = Arc::clone(&watch);
     std::thread::Builder::new().name("vmtrace-engine".to_owned()).spawn(move || {
@@ -63,10 +65,13 @@ pub fn analyze(
         let _ = sender.send(analyze_groups(groups, &mut options, &detail_connections, &observed));
     })?;
     match wait(py, receiver, &watch, progress.as_ref())? {
-        Ok(result) => {
+        Ok(mut result) => {
+            result.interrupted |= interrupted;
             let errors = result.errors.iter().map(|error| to_python(py, error, &names)).collect();
             Ok(Analysis::new(result, errors))
         }
+        // Nothing had come of a stream yet.
+        Err(Failure::Read(_)) if watch.stopped() => Err(PyKeyboardInterrupt::new_err(())),
         Err(failure) => Err(failure_to_python(py, &failure, &names)),
     }
 }
@@ -77,7 +82,8 @@ pub fn analyze(
 #[pyfunction]
 pub fn shared_frames(py: Python<'_>, first: Input, second: Input) -> PyResult<Option<f64>> {
     let names = [first.name(), second.name()];
-    let readers = [first.open()?, second.open()?];
+    let stop = Arc::default();
+    let readers = [first.open(&stop)?, second.open(&stop)?];
     match py.detach(|| read::shared_frames(readers)) {
         Ok(overlap) => Ok(overlap.share()),
         Err(error) => Err(to_python(py, &error, &names)),
@@ -92,8 +98,9 @@ struct Group {
 
 impl Group {
     /// All of it from its beginning, once more; none if an input cannot be read twice.
-    fn reopened(&self) -> Option<Vec<read::Input>> {
-        self.inputs.iter().map(|input| if input.can_be_read_again() { input.open().ok() } else { None }).collect()
+    fn reopened(&self, watch: &Watch) -> Option<Vec<read::Input>> {
+        let open = |input: &Input| input.open(&watch.stop).ok();
+        self.inputs.iter().map(|input| if input.can_be_read_again() { open(input) } else { None }).collect()
     }
 }
 
@@ -104,7 +111,7 @@ fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outc
     if first.lags.is_empty() || first.interrupted {
         return Ok(first);
     }
-    let Some(again) = group.reopened() else { return Ok(first) };
+    let Some(again) = group.reopened(watch) else { return Ok(first) };
     options.lags.clone_from(&first.lags);
     drop(first);
     let second = analysis::analyze(again, options, watch);
@@ -129,6 +136,8 @@ fn analyze_groups(groups: Vec<Group>, options: &mut Options, detail_connections:
             Err(failure @ Failure::Filter(_)) => return Err(failure),
         }
         watch.next_group();
+        // A stream that was told to end ends as any other.
+        all.interrupted |= watch.stopped();
         if all.interrupted {
             break;
         }
@@ -175,10 +184,15 @@ struct Watch {
     before_bytes: AtomicU64,
     /// Of all groups.
     consumed_bytes: AtomicU64,
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
 }
 
 impl Watch {
+    /// Ctrl-C was pressed, or whoever is told of the progress does not want more.
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// What is reported from now on comes on top.
     fn next_group(&self) {
         self.before_bytes.store(self.consumed_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -189,7 +203,7 @@ impl Observer for Watch {
     fn progress(&self, consumed_bytes: u64) -> bool {
         let before = self.before_bytes.load(Ordering::Relaxed);
         self.consumed_bytes.store(before.saturating_add(consumed_bytes), Ordering::Relaxed);
-        self.stop.load(Ordering::Relaxed)
+        self.stopped()
     }
 }
 

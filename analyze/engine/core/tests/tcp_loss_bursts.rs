@@ -11,7 +11,7 @@ fn client(talk: &Talk) -> DirectionSummary {
 
 /// Bursts by length, and events.
 fn bursts(talk: &Talk) -> Option<([u32; 6], u32)> {
-    let bursts = client(talk).loss_details?.bursts?;
+    let bursts = client(talk).details?.bursts?;
     Some((bursts.lengths, bursts.events))
 }
 
@@ -33,7 +33,7 @@ fn three_lost(talk: Talk) -> Talk {
 fn neighbours_that_are_lost_are_a_burst() {
     assert_eq!(bursts(&three_lost(Talk::seen_at_client(40.0))), Some(([1, 1, 0, 0, 0, 0], 1)));
     let direction = client(&three_lost(Talk::seen_at_client(40.0)));
-    let found = direction.loss_details.as_ref().and_then(|details| details.bursts.as_ref()).expect("losses");
+    let found = direction.details.as_ref().and_then(|details| details.bursts.as_ref()).expect("losses");
     assert_eq!((found.count(), found.longest, found.mean_segments()), (2, 2, Some(1.5)));
     let rate = direction.loss_rate().expect("data");
     assert_eq!(found.ratio(rate), Some(1.5 * (1.0 - rate)));
@@ -69,7 +69,7 @@ fn at_the_receiver_what_fills_a_hole_was_lost() {
         .server(53.1, ack(1000).sack(3000, 4000))
         .client(94.0, data(1000, 1000))
         .client(94.1, data(2000, 1000));
-    let found = client(&talk).loss_details.and_then(|details| details.bursts).expect("losses");
+    let found = client(&talk).details.and_then(|details| details.bursts).expect("losses");
     assert_eq!((found.lengths, found.segments), ([0, 1, 0, 0, 0, 0], 2));
 }
 
@@ -83,7 +83,7 @@ fn acknowledged(talk: Talk, lost: &[i64]) -> Talk {
 }
 
 fn lost_acknowledgements(talk: &Talk) -> Option<AcknowledgementLoss> {
-    client(talk).loss_details?.acknowledgements
+    client(talk).details?.acknowledgements
 }
 
 #[test]

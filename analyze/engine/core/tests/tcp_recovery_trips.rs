@@ -8,7 +8,7 @@ use vmtrace_core::analysis::Options;
 /// Samples by SACK and by timestamp, shortest and longest in milliseconds, of what the client sends.
 fn client(talk: &Talk) -> Option<([u32; 2], f64, f64)> {
     let summary = talk.summary();
-    let trips = summary.directions[CLIENT].loss_details.as_deref()?.recovery_trips.as_ref()?;
+    let trips = summary.directions[CLIENT].details.as_deref()?.recovery_trips.as_ref()?;
     Some((trips.samples, trips.min_ns as f64 / 1e6, trips.max_ns as f64 / 1e6))
 }
 

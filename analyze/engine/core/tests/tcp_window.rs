@@ -156,7 +156,6 @@ fn one_pause() -> Talk {
 fn one_long_gap_in_an_even_stream_is_oversize() {
     let spacing = spacing(&one_pause(), None);
     assert_eq!((spacing.oversize().count, spacing.oversize().time_ns), (1, ms(155.0) as u64));
-    assert!(!spacing.fixed_threshold);
     assert_eq!(spacing.gaps()[0].start_ns, START_NS + ms(149.0));
     assert_eq!(spacing.gaps()[0].frames, [103, 104], "three frames open the connection");
     let durations = spacing.durations.map(|durations| (durations.moments.count(), durations.quantiles_ns[0] / 1e6));
@@ -164,9 +163,18 @@ fn one_long_gap_in_an_even_stream_is_oversize() {
 }
 
 #[test]
+fn it_is_told_whether_the_limit_was_the_users() {
+    let is_fixed = |oversize_abs_ns| {
+        let options = Options { oversize_abs_ns, ..Options::default() };
+        one_pause().analysis_with(&options).connections[0].directions[CLIENT].oversize_limit_is_fixed
+    };
+    assert_eq!([is_fixed(None), is_fixed(Some(999_999))], [false, true]);
+}
+
+#[test]
 fn a_fixed_limit_replaces_the_adaptive_one() {
     let all = spacing(&one_pause(), Some(999_999));
-    assert_eq!((all.oversize().count, all.oversize_threshold_ns, all.fixed_threshold), (199, 999_999, true));
+    assert_eq!((all.oversize().count, all.oversize_threshold_ns), (199, 999_999));
     let none = spacing(&one_pause(), Some(ms(155.0) as u64));
     assert_eq!((none.oversize().count, none.oversize().time_ns), (0, 0), "as long as the limit is not longer");
 }

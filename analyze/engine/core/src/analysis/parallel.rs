@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 use super::Options;
 use super::stage::{Collected, Intake, Tallies};
@@ -134,7 +135,10 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
     std::thread::scope(|scope| {
         let hall = &hall;
         for thread in 1..options.threads {
-            scope.spawn(move || hall.work(thread));
+            // Where the system gives no more of them, those that there are do all the work.
+            if Builder::new().spawn_scoped(scope, move || hall.work(thread)).is_err() {
+                break;
+            }
         }
         hall.work(0);
     });

@@ -108,6 +108,7 @@ impl Analysis {
             Column::new("flight_bytes", ColumnValues::U64(rows.flight_bytes.clone())),
             Column::new("rtt_s", seconds(&rows.rtt_ns)),
             Column::new("rtt_frame", ColumnValues::U64(rows.rtt_frame.clone())),
+            Column::new("rtt_lengthened_by", ColumnValues::Category(rows.rtt_lengthened_by.clone())),
             Column::new("rtt_rejected", ColumnValues::Category(rows.rtt_rejected.clone())),
             Column::new("recovery_rtt_s", seconds(&rows.recovery_rtt_ns)),
             Column::new("recovery_rtt_frame", ColumnValues::U64(rows.recovery_rtt_frame.clone())),

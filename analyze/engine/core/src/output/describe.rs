@@ -7,6 +7,7 @@ use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
 use crate::tcp::gap_cause::Cause;
+use crate::tcp::lengthened_trips::WithoutStalls;
 use crate::tcp::lifetime::Close;
 use crate::tcp::limits::LimitsSummary;
 use crate::tcp::loss::Trigger;
@@ -15,7 +16,7 @@ use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
 use crate::tcp::moments::Statistics;
 use crate::tcp::recovery_trips::{Answered, RecoveryTrips};
 use crate::tcp::summary::{
-    AcknowledgementLoss, ConnectionSummary, DirectionSummary, Durations, GapCauses, LossDetails, SpacingSummary,
+    AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary,
 };
 use crate::tls::{EarlyData, TlsFacts};
 
@@ -271,12 +272,12 @@ fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
     visitor.word(key!("caveat", IfKnown), summary.loss_caveat());
-    let details = summary.loss_details.as_deref();
+    let details = summary.details.as_deref();
     visitor.seldom(details.is_some(), |visitor| loss_details(details, summary, visitor));
     visitor.end();
 }
 
-fn loss_details(details: Option<&LossDetails>, summary: &DirectionSummary, visitor: &mut impl Visitor) {
+fn loss_details(details: Option<&DirectionDetails>, summary: &DirectionSummary, visitor: &mut impl Visitor) {
     let bursts = details.and_then(|details| details.bursts.as_ref());
     let events = bursts.filter(|_| summary.beside_sender).map(|bursts| bursts.events);
     visitor.integer(key!("loss_events", IfKnown), events.map(u64::from));
@@ -351,12 +352,30 @@ fn round_trips(summary: &DirectionSummary, visitor: &mut impl Visitor) {
         }
     });
     visitor.end();
-    recovery_trips(in_recovery(summary), visitor);
+    visitor.integer(key!("delayed_acknowledgements", IfSet), Some(u64::from(summary.delayed_trips)));
+    let details = summary.details.as_deref();
+    visitor.seldom(details.is_some(), |visitor| {
+        without_stalls(details.and_then(|details| details.without_stalls.as_ref()), visitor);
+        recovery_trips(in_recovery(summary), visitor);
+    });
     visitor.end();
 }
 
+fn without_stalls(rest: Option<&WithoutStalls>, visitor: &mut impl Visitor) {
+    if visitor.optional_object(key!("without_stalls", IfKnown), rest.is_some()) {
+        let quantile = |index: usize| rest.and_then(|rest| Some(rest.quantiles_ns?[index]));
+        visitor.integer(key!("left_out"), rest.map(|rest| rest.left_out));
+        visitor.integer(key!("samples"), rest.map(|rest| rest.samples));
+        visitor.seconds(key!("mean_s"), rest.and_then(|rest| rest.mean_ns));
+        visitor.seconds(key!("median_s"), quantile(0));
+        visitor.seconds(key!("p95_s"), quantile(1));
+        visitor.seconds(key!("p99_s"), quantile(2));
+        visitor.end();
+    }
+}
+
 fn in_recovery(summary: &DirectionSummary) -> Option<&RecoveryTrips> {
-    summary.loss_details.as_ref()?.recovery_trips.as_ref()
+    summary.details.as_ref()?.recovery_trips.as_ref()
 }
 
 fn recovery_trips(trips: Option<&RecoveryTrips>, visitor: &mut impl Visitor) {
@@ -388,7 +407,7 @@ fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));
     visitor.word(
         key!("oversize_rule", IfKnown),
-        moments.map(|_| if summary.fixed_threshold { "fixed" } else { "adaptive" }),
+        moments.map(|_| if direction.oversize_limit_is_fixed { "fixed" } else { "adaptive" }),
     );
     visitor.anomalies(moments.map(|_| summary));
     gap_causes(summary.causes.as_deref(), visitor);

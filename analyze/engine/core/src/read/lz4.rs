@@ -4,7 +4,9 @@
 
 use super::compression::{Packed, Unpack};
 use lz4_flex::frame::FrameDecoder;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
+
+const ENDS_TOO_EARLY: &str = "it ends too early";
 
 /// The source, watched for its end.
 struct Watched {
@@ -41,13 +43,16 @@ impl Unpack for Lz4 {
         let mut between_frames = false;
         loop {
             let before = self.decoder.get_ref().consumed;
-            let count = self.decoder.read(out).map_err(|error| error.to_string())?;
+            let count = self.decoder.read(out).map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof => ENDS_TOO_EARLY.to_owned(),
+                _ => error.to_string(),
+            })?;
             let Watched { consumed, ended, .. } = *self.decoder.get_ref();
             match (count, ended) {
                 (1.., _) => return Ok(count),
                 (_, false) => between_frames = true,
                 (_, true) if self.legacy || between_frames && consumed == before => return Ok(0),
-                (_, true) => return Err("it ends too early".to_owned()),
+                (_, true) => return Err(ENDS_TOO_EARLY.to_owned()),
             }
         }
     }

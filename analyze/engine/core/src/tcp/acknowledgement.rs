@@ -6,6 +6,7 @@
 use super::arrival::FARTHEST_JUMP;
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
+use super::lengthened_trips::LEAST_DELAY_NS;
 use super::loss::LossCounters;
 use super::rtt::Rejected;
 use super::segments::{Acknowledged, Sampled, Unmarked};
@@ -140,7 +141,7 @@ impl Half {
         live.duplicate_acknowledgements = 0;
         live.probe_outstanding = false;
         live.last_advance_ns = Some(packet.time_ns);
-        live.last_acknowledgement_ns = Some(packet.time_ns);
+        let mut sample = None;
         if newest.time_ns < latest_time_ns {
             live.round_trips.refuse(packet, Rejected::LaterCovered, wire_segments);
             live.answers.interrupt();
@@ -148,9 +149,10 @@ impl Half {
             live.round_trips.refuse(packet, Rejected::BeforeData, wire_segments);
             live.answers.interrupt();
         } else {
-            return Some(Some(live.clean_sample(packet, newest, wire_segments, terms)));
+            sample = Some(live.clean_sample(packet, newest, wire_segments, terms));
         }
-        Some(None)
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        Some(sample)
     }
 
     #[inline(never)]
@@ -347,6 +349,9 @@ impl Live {
     #[inline(always)]
     fn clean_sample(&mut self, packet: &Packet, newest: Sampled, segments: u32, terms: Terms) -> (u64, u32) {
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
+        if segments == 1 && self.round_trips.may_be_delayed(rtt_ns) {
+            self.check_delayed(packet);
+        }
         self.round_trips.add(rtt_ns);
         self.rates.receiver_loop(rtt_ns);
         self.answers.add(Passed { time_ns: packet.time_ns, bytes: packet.acknowledgement, sent_ns: newest.time_ns });
@@ -357,6 +362,17 @@ impl Live {
             self.round_trips.reject(Rejected::LaterCovered, segments - 1);
         }
         (rtt_ns, newest.frame)
+    }
+
+    /// An acknowledgement of a single segment took long: it was delayed if its receiver had nothing else to acknowledge, and
+    /// has not just acknowledged other data, which would have waited in the same queue.
+    #[cold]
+    fn check_delayed(&mut self, packet: &Packet) {
+        let heard_lately = |heard_ns: i64| packet.time_ns.saturating_sub(heard_ns).unsigned_abs() < LEAST_DELAY_NS;
+        let is_first = self.round_trips.moments.count == 0;
+        if !is_first && self.segments.is_empty() && !self.last_acknowledgement_ns.is_some_and(heard_lately) {
+            self.round_trips.delayed_by(packet);
+        }
     }
 
     /// Nothing is missing and no acknowledgement says so, as far as records tell that are kept beside the segments.

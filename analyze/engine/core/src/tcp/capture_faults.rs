@@ -46,7 +46,7 @@ impl CaptureFaults {
             faults.reordered += u64::from(direction.loss.capture_reordered);
         }
         for (side, direction) in summary.directions.iter().enumerate() {
-            if let Some(lag_ns) = direction.loss_details.as_ref().and_then(|details| details.lag_ns) {
+            if let Some(lag_ns) = direction.details.as_ref().and_then(|details| details.lag_ns) {
                 let host = Host::of_side(&summary.addresses, summary.ip_version, side);
                 add_lag(&mut self.lags, Lag { input: summary.input, host, lag_ns });
             }

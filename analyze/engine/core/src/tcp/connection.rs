@@ -273,6 +273,9 @@ impl Connection {
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
         self.count_answer(packet, side);
+        if let Some((rtt_ns, _)) = answer.round_trip {
+            self.keep_if_covering(packet, side, rtt_ns);
+        }
         self.check_round(packet, side);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };

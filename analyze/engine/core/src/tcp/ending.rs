@@ -3,11 +3,12 @@
 use super::connection::Connection;
 use super::half::{Half, Live, Offer, half_and_peer};
 use super::ip_id::numbers_connections_apart;
+use super::lengthened_trips::WithoutStalls;
 use super::limits::{LimitsSummary, Run, full_shares, network_shares};
 use super::rate_series::Series;
 use super::seldom::Measured;
 use super::summary::{
-    AcknowledgementLoss, ConnectionSummary, DirectionSummary, Durations, GapCauses, Judgement, LossDetails,
+    AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement,
     SpacingSummary, WindowSummary,
 };
 use super::token_bucket::{self, Delivered, TokenBucket};
@@ -98,7 +99,7 @@ impl ConnectionSummary {
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
             summarise(half, &peer.offer, &context, limits, direction);
-            direction.loss_details = loss_details(half, peer, &context);
+            direction.details = details(half, peer, &context);
         }
         if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
             for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
@@ -144,8 +145,8 @@ fn settle_copies(halves: &mut [Half; 2]) {
     }
 }
 
-/// What losses of `half`'s data show beside the counters, and how many acknowledgements of it were lost.
-fn loss_details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<LossDetails>> {
+/// What losses, round trips and identifications show of `half`'s data beside what every direction has.
+fn details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<DirectionDetails>> {
     let acknowledged_bytes = half.una.saturating_sub(half.base);
     let away = context.vantage_known && !context.beside_receiver && half.data_packets > 0;
     let acknowledgements = if away { acknowledgement_loss(peer, acknowledged_bytes) } else { None };
@@ -153,8 +154,15 @@ fn loss_details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<L
     let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
-    let any = recovery_trips.is_some() || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some();
-    any.then(|| Box::new(LossDetails { recovery_trips, bursts, acknowledgements, lag_ns }))
+    let without_stalls = without_stalls(live);
+    let trips = recovery_trips.is_some() || without_stalls.is_some();
+    let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some();
+    any.then(|| Box::new(DirectionDetails { recovery_trips, without_stalls, bursts, acknowledgements, lag_ns }))
+}
+
+/// The clean round trips without those that a host's stall lengthened.
+fn without_stalls(live: &Live) -> Option<WithoutStalls> {
+    WithoutStalls::of(&live.round_trips, &live.watch.as_deref()?.covering, live.gaps.stall_spans()?)
 }
 
 /// A side that does little else than to acknowledge sends so many packets for each with data.
@@ -211,6 +219,7 @@ fn summarise(
     summary.ledger = half.ledger;
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
+    summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,
         extremes: half.window.extremes().filter(|_| context.shift.is_some()),
@@ -231,6 +240,7 @@ fn summarise(
         let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        summary.delayed_trips = trips.delayed;
         summary.spacing = spacing_summary(live, min_rtt_ns, context.fixed_limit_ns);
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
@@ -256,7 +266,6 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
     let mut summary = SpacingSummary {
         durations: Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]),
         oversize_threshold_ns: threshold_ns,
-        fixed_threshold: fixed_limit_ns.is_some(),
         ..SpacingSummary::default()
     };
     if live.gaps.is_empty() {

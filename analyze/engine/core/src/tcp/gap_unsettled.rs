@@ -104,8 +104,7 @@ impl Unsettled {
 
     /// What has to be moved once it is known whether it is a stall.
     fn settled(&self, is_stall: bool) -> Option<Settled> {
-        let start_ns = self.gap.start_ns;
-        let end_ns = start_ns.saturating_add_unsigned(self.gap.gap_ns);
+        let [start_ns, end_ns] = self.gap.span();
         match (self.by, is_stall) {
             (By::Rate, false) => {
                 let to = factor_of(self.gap.cause, self.ended_by_timer, false).unwrap_or(Factor::Unknown);
@@ -173,7 +172,7 @@ fn silences<'a>(gaps: impl Iterator<Item = &'a Gap>) -> usize {
     let mut last_end_ns = i64::MIN;
     gaps.filter(|gap| {
         let begins = gap.start_ns > last_end_ns;
-        last_end_ns = gap.start_ns.saturating_add_unsigned(gap.gap_ns);
+        last_end_ns = gap.span()[1];
         begins
     })
     .count()
@@ -187,6 +186,9 @@ impl Live {
         let suspicion = Some(evidence).filter(|_| gap.cause == Cause::HostOrPath).and_then(suspicion);
         let unsettled = Unsettled::of(pending, &gap, suspicion);
         if unsettled.is_none() && suspicion.is_none() && gap.cause != Cause::PathHold && !gap.cause.is_host_stall() {
+            if let Some(watch) = self.watch.as_deref_mut() {
+                watch.covering.forget(gap.span());
+            }
             return self.gaps.add(gap, limit_ns);
         }
         let watch = self.watch.get_or_insert_default();

@@ -27,6 +27,7 @@ use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gap_unsettled::{Settled, Told, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
 use super::half::{Half, Live, half_and_peer};
+use super::lengthened_trips::CoveringTrips;
 use super::loss::Trigger;
 use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
@@ -106,6 +107,8 @@ pub struct GapWatch {
     pub(super) settled: Vec<Settled>,
     /// What all gaps told.
     pub(super) told: Told,
+    /// Round trips that cover a silence.
+    pub(super) covering: CoveringTrips,
 }
 
 /// The shortest gap that is judged; `limit_ns` is the user's limit.

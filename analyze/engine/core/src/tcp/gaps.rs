@@ -7,8 +7,11 @@ use super::gap_cause::Cause;
 use super::gap_period::{self, NoPeriod};
 use super::spacing::MOST_ANOMALIES;
 
-/// Starts of stalls that are kept for finding a period.
-const MOST_STARTS: usize = 512;
+/// Stalls that are kept for finding a period, and what they lengthened.
+const MOST_SPANS: usize = 512;
+
+/// Start and end of a gap.
+pub type Span = [i64; 2];
 
 /// A long gap between two data packets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +26,13 @@ pub struct Gap {
     pub cause: Cause,
     /// How sure that is, 0 to 1.
     pub confidence: f64,
+}
+
+impl Gap {
+    /// From when to when it lasted.
+    pub fn span(&self) -> Span {
+        [self.start_ns, self.start_ns.saturating_add_unsigned(self.gap_ns)]
+    }
 }
 
 /// A gap with its cause, handed out once, as soon as that is known.
@@ -91,7 +101,7 @@ pub struct Gaps {
 struct Stalls {
     total: CauseTotal,
     longest_ns: u64,
-    starts_ns: Vec<i64>,
+    spans_ns: Vec<Span>,
 }
 
 /// Oversize gaps, counted.
@@ -186,12 +196,18 @@ impl Gaps {
             period_ns: gap_period::period_ns(&stalls.in_order()),
         })
     }
+
+    /// When the hosts stood still; none if they never did, or more often than is kept.
+    pub fn stall_spans(&self) -> Option<&[Span]> {
+        let stalls = self.stalls.as_ref()?;
+        (stalls.spans_ns.len() as u64 == stalls.total.count).then_some(&stalls.spans_ns)
+    }
 }
 
 impl Stalls {
     /// When they began; some were found to be stalls only later.
     fn in_order(&self) -> Vec<i64> {
-        let mut starts_ns = self.starts_ns.clone();
+        let mut starts_ns: Vec<i64> = self.spans_ns.iter().map(|[start_ns, _]| *start_ns).collect();
         starts_ns.sort_unstable();
         starts_ns
     }
@@ -199,8 +215,8 @@ impl Stalls {
     fn add(&mut self, gap: &Gap) {
         self.total.add(gap.gap_ns);
         self.longest_ns = self.longest_ns.max(gap.gap_ns);
-        if self.starts_ns.len() < MOST_STARTS {
-            self.starts_ns.push(gap.start_ns);
+        if self.spans_ns.len() < MOST_SPANS {
+            self.spans_ns.push(gap.span());
         }
     }
 }

@@ -41,6 +41,7 @@ pub mod ip_id;
 pub mod lag;
 mod late;
 pub mod ledger;
+pub mod lengthened_trips;
 pub mod lifetime;
 pub mod limits;
 pub mod lines;

@@ -1,7 +1,10 @@
 //! Per-packet rows of the connections that were asked for, column by column.
 
+use std::collections::HashSet;
+
 use super::arrival::Kind;
 use super::connection::{Connection, Seen};
+use super::lengthened_trips::Lengthened;
 use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
@@ -40,6 +43,8 @@ pub struct Rows {
     pub rtt_ns: Vec<Option<u64>>,
     /// Frame that was sampled.
     pub rtt_frame: Vec<Option<u64>>,
+    /// What lengthened it beside the path.
+    pub rtt_lengthened_by: Vec<Option<&'static str>>,
     /// Why it completes none though it acknowledges data.
     pub rtt_rejected: Vec<Option<&'static str>>,
     /// Round trip of loss recovery that it completes, nanoseconds.
@@ -81,6 +86,7 @@ impl Rows {
         self.flight_bytes.append(&mut next.flight_bytes);
         self.rtt_ns.append(&mut next.rtt_ns);
         self.rtt_frame.append(&mut next.rtt_frame);
+        self.rtt_lengthened_by.append(&mut next.rtt_lengthened_by);
         self.rtt_rejected.append(&mut next.rtt_rejected);
         self.recovery_rtt_ns.append(&mut next.recovery_rtt_ns);
         self.recovery_rtt_method.append(&mut next.recovery_rtt_method);
@@ -91,6 +97,17 @@ impl Rows {
         self.tsval.append(&mut next.tsval);
         self.tsecr.append(&mut next.tsecr);
         self.identification.append(&mut next.identification);
+    }
+
+    /// A host's stall lengthened what these packets, by time and frame, of a connection completed.
+    pub(super) fn mark_stalled(&mut self, connection: u32, packets: &HashSet<(i64, u32)>) {
+        let rows = self.connection.iter().zip(&self.time_ns).zip(&self.frame).zip(&mut self.rtt_lengthened_by);
+        for (((row_connection, time_ns), frame), lengthened_by) in rows {
+            let completes = u32::try_from(*frame).is_ok_and(|frame| packets.contains(&(*time_ns, frame)));
+            if completes && *row_connection == u64::from(connection) {
+                *lengthened_by = Some(Lengthened::HostStall.name());
+            }
+        }
     }
 
     /// Adds a packet of `connection`, sent by `side`.
@@ -119,7 +136,9 @@ impl Rows {
         self.rtt_frame.push(seen.round_trip.map(|(_, frame)| u64::from(frame)));
         let trips = peer.live.as_ref().map(|live| &live.round_trips);
         let rejected = trips.and_then(|trips| trips.rejected_by(packet)).filter(|_| seen.round_trip.is_none());
+        let delayed = seen.round_trip.is_some() && trips.is_some_and(|trips| trips.was_delayed(packet));
         let in_recovery = trips.and_then(|trips| trips.recovery.as_ref()?.completed_by(packet));
+        self.rtt_lengthened_by.push(delayed.then(|| Lengthened::DelayedAcknowledgement.name()));
         self.rtt_rejected.push(rejected.map(super::rtt::Rejected::name));
         self.recovery_rtt_ns.push(in_recovery.map(|trip| trip.rtt_ns));
         self.recovery_rtt_method.push(in_recovery.map(|trip| trip.answered.name()));

@@ -4,6 +4,7 @@
 //! retransmitted, none covered by the same acknowledgement was sent later, and the acknowledgement was not held back by
 //! an earlier hole. What is not clean is counted by reason.
 
+use super::lengthened_trips::LEAST_DELAY_NS;
 use super::moments::Moments;
 use super::recovery_trips::RecoveryTrips;
 use super::sketch::DurationSketch;
@@ -71,6 +72,9 @@ pub struct RoundTrips {
     pub rejected: [u64; 5],
     /// What loss recovery tells beside clean samples.
     pub recovery: Option<Box<RecoveryTrips>>,
+    /// Clean samples that a delayed acknowledgement lengthened.
+    pub delayed: u32,
+    latest_delayed: OfPacket<()>,
     /// Why the last acknowledgement of data that gave no clean sample gave none.
     latest_rejected: OfPacket<Rejected>,
     /// Shortest clean sample since it was asked for last, `u64::MAX` without one.
@@ -86,6 +90,8 @@ impl Default for RoundTrips {
             sketch: DurationSketch::default(),
             rejected: [0; 5],
             recovery: None,
+            delayed: 0,
+            latest_delayed: OfPacket::default(),
             latest_rejected: OfPacket::default(),
             least_lately_ns: u64::MAX,
             srtt_ns: 0.0,
@@ -146,6 +152,24 @@ impl RoundTrips {
     /// Why `packet` gives no sample, if it acknowledges data and gives none.
     pub fn rejected_by(&self, packet: &Packet) -> Option<Rejected> {
         self.latest_rejected.get(packet)
+    }
+
+    /// A clean sample is so much longer than the shortest that its acknowledgement may have been delayed.
+    #[inline(always)]
+    pub fn may_be_delayed(&self, rtt_ns: u64) -> bool {
+        rtt_ns > self.moments.min_ns.saturating_add(LEAST_DELAY_NS)
+    }
+
+    /// The acknowledgement that gave the last clean sample had been delayed.
+    #[cold]
+    pub fn delayed_by(&mut self, packet: &Packet) {
+        self.delayed = self.delayed.saturating_add(1);
+        self.latest_delayed.set(packet, ());
+    }
+
+    /// The acknowledgement that `packet` is had been delayed.
+    pub fn was_delayed(&self, packet: &Packet) -> bool {
+        self.latest_delayed.get(packet).is_some()
     }
 
     /// Smoothed round-trip time, none before the first measurement.

@@ -204,6 +204,11 @@ impl SegmentQueue {
         self.list.get(self.front..).unwrap_or_default()
     }
 
+    /// Nothing on record is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.open().is_empty()
+    }
+
     /// Inserts a record that fills a hole.
     pub fn insert(&mut self, segment: Segment) {
         let index = self.front + self.open().partition_point(|other| other.start < segment.start);

@@ -356,6 +356,9 @@ fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
     {
         let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
         environment.faults.count(&summary);
+        if connection.detailed {
+            environment.rows.mark_stalled(connection.id, &connection.stalled_trips());
+        }
         if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
             environment.spares.leave(connection);
         }

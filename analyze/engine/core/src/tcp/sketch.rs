@@ -126,6 +126,21 @@ impl DurationSketch {
         }
     }
 
+    /// The same without some of its samples.
+    pub fn without(&self, values_ns: &[u64]) -> Self {
+        let mut rest = self.clone();
+        for value_ns in values_ns {
+            if let Some(index) = rest.exact.iter().position(|exact_ns| exact_ns == value_ns) {
+                rest.exact.remove(index);
+            }
+            let index = bucket_of(*value_ns).wrapping_sub(rest.first_bucket) as usize;
+            if let Some(count) = rest.counts.get_mut(index) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        rest
+    }
+
     /// Prepares for questions. To be called once, after the last sample.
     pub fn settle(&mut self) {
         self.exact.sort_unstable();

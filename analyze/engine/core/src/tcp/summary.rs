@@ -8,6 +8,7 @@ use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
 use super::ledger::ByteLedger;
+use super::lengthened_trips::WithoutStalls;
 use super::lifetime::Close;
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
@@ -68,8 +69,6 @@ pub struct SpacingSummary {
     pub durations: Option<Durations<2>>,
     /// The limit that oversize gaps exceed.
     pub oversize_threshold_ns: u64,
-    /// The limit was the user's.
-    pub fixed_threshold: bool,
     /// The gaps and their causes; none if no gap was long.
     pub causes: Option<Box<GapCauses>>,
 }
@@ -116,9 +115,11 @@ pub struct WindowSummary {
 
 /// What only some directions show.
 #[derive(Debug, Clone, Default)]
-pub struct LossDetails {
+pub struct DirectionDetails {
     /// Round trips that only loss recovery shows.
     pub recovery_trips: Option<RecoveryTrips>,
+    /// The clean round trips without those that a host's stall lengthened; none if it lengthened none.
+    pub without_stalls: Option<WithoutStalls>,
     /// Losses that belong together.
     pub bursts: Option<LossBursts>,
     /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
@@ -128,7 +129,7 @@ pub struct LossDetails {
     pub lag_ns: Option<i64>,
 }
 
-/// See [`LossDetails`].
+/// See [`DirectionDetails`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcknowledgementLoss {
     /// Those that were lost.
@@ -176,10 +177,14 @@ pub struct DirectionSummary {
     pub round_trips: Option<Durations<3>>,
     /// Segments without a sample, by reason.
     pub rejected: [u32; 5],
-    /// What else losses and numbers show; none if that is nothing.
-    pub loss_details: Option<Box<LossDetails>>,
+    /// Clean round trips that a delayed acknowledgement lengthened.
+    pub delayed_trips: u32,
+    /// What only some directions show; none if that is nothing.
+    pub details: Option<Box<DirectionDetails>>,
     /// Spacing.
     pub spacing: SpacingSummary,
+    /// The limit that oversize spacings exceed was the user's.
+    pub oversize_limit_is_fixed: bool,
     /// Window.
     pub window: WindowSummary,
     /// Mean (over the time data was in flight) and largest flight, bytes.

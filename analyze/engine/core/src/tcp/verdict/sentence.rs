@@ -3,6 +3,10 @@
 use super::{Case, Decision, LEAST_CONFIDENCE};
 use crate::tcp::limits::Factor;
 use crate::tcp::loss::Trigger;
+use crate::tcp::summary::DirectionSummary;
+
+/// Round trips are told with and without stalls if these make them so many times as long.
+const PLAINLY_LONGER: f64 = 1.2;
 
 /// The sentence.
 pub fn sentence(case: &Case, decision: &Decision) -> String {
@@ -69,7 +73,10 @@ fn because(case: &Case, factor: Factor) -> String {
     let loss = direction.loss_rate().map_or_else(String::new, |loss| format!(" ({} lost)", fine_percent(loss)));
     match factor {
         Factor::Setup => format!("Opening the connection took {time} before data could flow"),
-        Factor::HostStall => format!("A host stood still for {time} in all, while the path could carry {reference}"),
+        Factor::HostStall => {
+            let trips = stalled_round_trips(direction);
+            format!("A host stood still for {time} in all, while the path could carry {reference}{trips}")
+        }
         Factor::TimeoutWait => {
             let of = |trigger: Trigger| u64::from(direction.loss.by_trigger[trigger as usize]);
             let by_timers = match of(Trigger::Rto) + of(Trigger::Tlp) {
@@ -114,6 +121,20 @@ fn because(case: &Case, factor: Factor) -> String {
         Factor::CongestionWindow => format!("The congestion window grew slowly: {}", possible()),
         Factor::Idle => format!("The direction waited {time} for the other side"),
         Factor::Unknown => "What limited the transfer cannot be told".to_owned(),
+    }
+}
+
+/// What the stalls did to round trips, if that shows.
+fn stalled_round_trips(direction: &DirectionSummary) -> String {
+    let with_ns = direction.round_trips.map(|trips| trips.quantiles_ns[2]);
+    let without = direction.details.as_deref().and_then(|details| details.without_stalls);
+    let without_ns = without.and_then(|rest| rest.quantiles_ns).map(|quantiles_ns| quantiles_ns[2]);
+    match with_ns.zip(without_ns) {
+        Some((with_ns, without_ns)) if with_ns > PLAINLY_LONGER * without_ns => {
+            let [with, without] = [with_ns, without_ns].map(|ns| seconds(ns as u64));
+            format!("; 99 % of round trips took {with} or less with that, {without} without")
+        }
+        _ => String::new(),
     }
 }
 
