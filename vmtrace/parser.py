@@ -55,6 +55,10 @@ def run(arguments: list[str]) -> int:
         status = app(arguments, prog_name="vmtrace", standalone_mode=False) or Exit.DONE
     except _ParserError as error:
         return _usage(error, arguments)
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            return Exit.DONE  # whoever reads the help has had enough
+        raise
     except typer.Abort:
         raise KeyboardInterrupt from None
     if status == Exit.INTERRUPTED and not isinstance(status, Exit):

@@ -1,8 +1,15 @@
 """What typer does for the command: help, completion and wrong usage."""
 
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
+
+from vmtrace import parser
+from vmtrace.errors import Exit
 
 
 def test_help_names_the_options_that_scripts_rely_on(vmtrace: Any) -> None:
@@ -56,3 +63,21 @@ def test_no_arguments_print_the_help(vmtrace: Any) -> None:
         done = vmtrace(*arguments)
         assert done.returncode == 2
         assert "Usage: vmtrace" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["analyze", "--help"], ["storage", "run", "--help"], ["--version"]])
+def test_a_reader_of_the_help_who_has_had_enough_ends_it_quietly(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        command = [sys.executable, "-P", "-m", "vmtrace", *arguments]
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_ctrl_c_is_told_of_whatever_typer_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, raised in ((130, True), (Exit.INTERRUPTED, False)):
+        monkeypatch.setattr(parser, "_register_rooms", lambda _arguments: None)
+        monkeypatch.setattr(parser, "app", lambda *_arguments, status=status, **_options: status)
+        with pytest.raises(KeyboardInterrupt) if raised else nullcontext():
+            assert parser.run(["analyze"]) == Exit.INTERRUPTED
