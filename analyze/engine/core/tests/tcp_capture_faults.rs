@@ -24,6 +24,18 @@ fn acknowledged_but_never_captured_is_a_loss_of_the_capture() {
 }
 
 #[test]
+fn little_that_the_capture_missed_is_much_beside_little_that_was_lost() {
+    let missed = |lost: u32| {
+        let sent = (0..4000_u32).filter(|n| *n != 2000).fold(Talk::seen_at_client(40.0), |talk, n| {
+            talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000))
+        });
+        let again = (0..lost).fold(sent, |talk, n| talk.client(4300.0 + f64::from(n), data(i64::from(n) * 1000, 1000)));
+        client(&again.server(4400.0, ack(4_000_000))).loss_caveat()
+    };
+    assert_eq!((missed(0), missed(9), missed(11)), (None, Some("capture_loss"), None));
+}
+
+#[test]
 fn a_hole_that_was_not_acknowledged_is_no_loss_of_the_capture() {
     let talk = Talk::seen_at_server(40.0).client(50.0, data(0, 1000)).client(51.0, data(2000, 1000));
     let direction = client(&talk.server(51.1, ack(1000).sack(2000, 3000)));

@@ -102,6 +102,18 @@ fn without_sack_a_duplicate_acknowledgement_shows_the_hole() {
 }
 
 #[test]
+fn without_sack_an_update_of_the_window_shows_no_hole() {
+    let rejected_after = |window: u16| {
+        let opened = Talk::new().client(0.0, syn().no_sack()).server(40.0, syn_ack()).client(40.1, ack(0));
+        let running = opened.client(50.0, data(0, 1000)).server(90.0, ack(1000).window(500));
+        let sent = running.client(100.0, data(1000, 1000)).server(110.0, ack(1000).window(window));
+        client(sent.server(140.0, ack(2000))).1
+    };
+    assert_eq!(rejected_after(501), [0; 5]);
+    assert_eq!(rejected_after(500), [0, 0, 1, 0, 0]);
+}
+
+#[test]
 fn data_the_capture_missed_gives_no_sample() {
     let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(2000));
     assert_eq!(client(talk), (None, [0, 0, 0, 1, 0]));

@@ -104,6 +104,30 @@ fn without_timestamps_an_answer_faster_than_any_round_trip_is_for_the_original()
 }
 
 #[test]
+fn with_the_same_timestamp_as_the_original_it_is_as_without() {
+    let answered = |at: f64| {
+        let sampled = Talk::new().with_timestamps().open(40.0, 0.1).client(42.0, data(0, 1000)).server(82.0, ack(1000));
+        // The clock ticks once in half a second.
+        let again = || data(1000, 1000).tsval(1_000_100);
+        let sent =
+            sampled.client(100.0, again()).client(100.1, data(2000, 1000).tsval(1_000_100)).client(400.0, again());
+        counts(sent.server(at, ack(2000).tsecr(1_000_100)))
+    };
+    assert_eq!(answered(431.0), (1, 1, 0), "31 ms of 40");
+    assert_eq!(answered(441.0), (1, 0, 0));
+}
+
+#[test]
+fn a_report_is_of_the_repeat_that_its_timestamp_showed_to_be_needless() {
+    // Lost, sent again after 200 ms, and once more, needlessly; the first repeat is answered.
+    let sent = Talk::new().with_timestamps().open(40.0, 0.1).client(50.0, data(0, 1000)).client(50.1, data(1000, 1000));
+    let repeated = sent.client(300.0, data(0, 1000)).client(800.0, data(0, 1000));
+    let answered = repeated.server(801.0, ack(2000).tsecr(1_000_300));
+    let reported = answered.server(840.0, ack(2000).sack(0, 1000).tsecr(1_000_300));
+    assert_eq!(counts(reported), (2, 1, 0));
+}
+
+#[test]
 fn what_was_acknowledged_before_it_is_sent_again_was_not_needed() {
     let talk = Talk::seen_at_client(40.0)
         .client(50.0, data(0, 1000))

@@ -54,6 +54,17 @@ fn three_duplicate_acknowledgements_are_answered_fast() {
 }
 
 #[test]
+fn an_update_of_the_window_is_no_duplicate_acknowledgement() {
+    let again_after = |window: u16| {
+        let running = without_sack().client(50.0, data(0, 1000)).server(90.0, ack(1000).window(500));
+        let sent = running.each(1..6, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)));
+        client(sent.server(120.0, ack(1000).window(window)).client(250.0, data(1000, 1000)))
+    };
+    assert_eq!(again_after(501), RTO, "nothing tells of a loss");
+    assert_eq!(again_after(500), UNKNOWN, "one duplicate is no reason");
+}
+
+#[test]
 fn what_follows_within_the_recovery_is_fast_too() {
     let talk = ten_segments()
         .server(140.0, ack(1000).sack(2000, 5000))
@@ -89,6 +100,22 @@ fn a_timeout_that_gets_no_answer_comes_again() {
 fn the_last_segment_after_two_round_trips_of_silence_is_a_probe() {
     let talk = ten_segments().client(181.0, data(10_000, 1000));
     assert_eq!(client(talk), TLP);
+}
+
+#[test]
+fn a_probe_is_one_segment() {
+    assert_eq!(client(ten_segments().client(345.0, data(6000, 5000))), [0, 0, 0, 0, 5]);
+}
+
+#[test]
+fn the_only_segment_again_after_a_second_is_a_timeout_of_rfc_6298() {
+    let again =
+        |beside: fn(f64) -> Talk, at: f64| client(beside(40.0).client(50.0, data(0, 1000)).client(at, data(0, 1000)));
+    for beside in [Talk::seen_at_client, Talk::seen_at_server] {
+        assert_eq!(again(beside, 300.0), TLP);
+        assert_eq!(again(beside, 1050.0), RTO);
+    }
+    assert_eq!(client(ten_segments().client(1200.0, data(10_000, 1000))), TLP, "late, but not the oldest");
 }
 
 #[test]
@@ -140,6 +167,12 @@ fn one_segment_reported_and_a_quarter_round_trip_is_racks_timer() {
 }
 
 #[test]
+fn too_little_reported_too_long_ago_explains_nothing_of_an_episode() {
+    let talk = ten_segments().server(140.0, ack(1000).sack(2000, 3000)).client(175.0, data(1000, 1000));
+    assert_eq!(client(talk.client(175.1, data(3000, 1000))), [0, 0, 0, 0, 2]);
+}
+
+#[test]
 fn a_repeat_without_any_sign_or_silence_is_unexplained() {
     let talk = ten_segments().client(103.0, data(3000, 1000));
     assert_eq!(client(talk), UNKNOWN);
@@ -174,6 +207,19 @@ fn beside_the_receiver_a_hole_filled_after_long_silence_is_a_timeout() {
 fn beside_the_receiver_the_tail_once_more_after_silence_is_a_probe() {
     let talk = Talk::seen_at_server(40.0).client(50.0, data(0, 1000)).client(140.0, data(0, 1000));
     assert_eq!(client(talk), TLP);
+}
+
+#[test]
+fn beside_the_receiver_a_lost_tail_that_comes_in_order_is_a_timeouts() {
+    // The last two segments and a probe are lost.
+    let talk = Talk::seen_at_server(40.0)
+        .each(0..30, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(80.0, ack(30_000))
+        .lost_before_capture(CLIENT, 3)
+        .client(380.0, data(30_000, 1000))
+        .server(380.1, ack(31_000))
+        .client(420.2, data(31_000, 1000));
+    assert_eq!(client(talk), [0, 2, 0, 0, 0]);
 }
 
 #[test]

@@ -98,6 +98,16 @@ fn what_is_reported_above_a_hole_is_not_in_flight_and_neither_is_what_is_lost() 
     assert_eq!(flight(&client(&talk)), Some((5500.0, 10_000)));
 }
 
+#[test]
+fn after_a_timeout_only_what_was_sent_again_is_in_flight() {
+    let sent = Talk::seen_at_client(40.0).each(0..10, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)));
+    let timed_out = sent.client(400.0, data(0, 1000)).server(440.0, ack(1000));
+    let repaired = timed_out.client(540.0, data(1000, 9000)).server(580.0, ack(10_000));
+    // 300 ms with all ten, 40 ms with the first again, 100 ms with nothing, 40 ms with the other nine.
+    let in_flight = 300.0 * 10_000.0 + 40.0 * 1000.0 + 40.0 * 9000.0;
+    assert_eq!(flight(&client(&repaired)).map(|(mean, _)| mean.round()), Some((in_flight / 380.0_f64).round()));
+}
+
 /// A window of 3000 bytes, filled at 100 ms and again at 140 ms as the client sees it; captured `late_ms` after that,
 /// the acknowledgements so much before.
 fn limited_by_window(open: Talk, late_ms: f64) -> Talk {

@@ -210,9 +210,12 @@ impl Half {
     #[inline]
     fn repeated(&mut self, packet: &Packet, terms: Terms) {
         let outstanding = self.max > self.una;
+        // With another window it is an update of that (RFC 5681 section 2).
+        let is_duplicate =
+            self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
         let Some(live) = self.live.as_deref_mut() else { return };
         live.last_acknowledgement_ns = Some(packet.time_ns);
-        if outstanding && packet.payload_length == 0 && !packet.has(tcp_flags::FIN) && !terms.sack {
+        if outstanding && is_duplicate && !terms.sack {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
         }
@@ -299,11 +302,9 @@ impl Live {
     #[inline(always)]
     fn take_window(&mut self, packet: &Packet, position: u64, window_bytes: Option<u64>) {
         self.window_closed = packet.window == 0;
-        let mut relief = 0;
-        if !self.scoreboard.is_empty() {
-            let (lost, resent) = self.segments.lost_and_resent();
-            relief = (self.scoreboard.total() + lost).saturating_sub(resent);
-        }
+        // After a timeout everything is lost that was not sent again, with or without a report of what arrived.
+        let (lost, resent) = self.segments.lost_and_resent();
+        let relief = (self.scoreboard.total() + lost).saturating_sub(resent);
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         let edge = window_bytes.map(|bytes| position + bytes);
         self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
@@ -385,7 +386,7 @@ impl Live {
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
-    /// Without timestamps one that comes sooner than any round trip does (beside the sender).
+    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender).
     #[allow(clippy::too_many_arguments)]
     fn check_spurious(
         &mut self,
@@ -397,7 +398,8 @@ impl Live {
         terms: Terms,
         counters: &mut LossCounters,
     ) {
-        let answers_original = if packet.options & option_bits::TIMESTAMPS != 0 {
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        let answers_original = if timestamps && packet.tsecr != retransmitted_tsval {
             retransmitted_tsval != 0
                 && packet.tsecr != 0
                 && serial_difference(packet.tsecr, retransmitted_tsval) < 0

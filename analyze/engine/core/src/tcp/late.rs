@@ -119,7 +119,7 @@ impl Half {
             // The FIN that goes with the last bytes has a position of its own, behind them.
             end: end + u64::from(packet.has(tcp_flags::FIN) && end + 1 == self.max),
             una: self.una,
-            max: self.max,
+            max: self.max.max(live.sent_unseen),
             previous_ns: known.previous_time_ns,
             last_data_ns,
             exposed_ns: exposure.map(|exposure| exposure.time_ns),

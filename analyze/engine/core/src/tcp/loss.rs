@@ -173,8 +173,8 @@ impl RecentRetransmissions {
     }
 
     /// Applies a report of duplicate data `start..end` (D-SACK, RFC 2883) to the counters: for each byte range the
-    /// oldest retransmission without a report was unnecessary (RFC 3708); where nothing was retransmitted, the network
-    /// made the copy.
+    /// oldest retransmission without a report was unnecessary (RFC 3708), but for one that is known to be by its timestamp:
+    /// the report is about that. Where nothing was retransmitted, the network made the copy.
     ///
     /// Beside the sender, an original that must have come late (something later had been reported, yet the
     /// retransmission was one too many) is reordering.
@@ -189,8 +189,9 @@ impl RecentRetransmissions {
         let mut position = start;
         while position < end {
             let unreported =
-                self.list.iter_mut().find(|known| !known.reported && known.start <= position && position < known.end);
-            match unreported {
+                |known: &Retransmission| !known.reported && known.start <= position && position < known.end;
+            let found = self.list.iter().position(|known| unreported(known) && known.spurious);
+            match found.or_else(|| self.list.iter().position(unreported)).map(|index| &mut self.list[index]) {
                 Some(known) => {
                     known.reported = true;
                     if !known.spurious {

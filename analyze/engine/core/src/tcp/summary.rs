@@ -325,10 +325,13 @@ impl DirectionSummary {
         Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
     }
 
-    /// A warning that belongs to the loss numbers.
+    /// A warning that belongs to the loss numbers: the capture missed more than a thousandth of the bytes, or more than a tenth
+    /// of what was lost.
     pub fn loss_caveat(&self) -> Option<&'static str> {
         let unseen = self.unseen_acknowledged_bytes;
-        (unseen > 0 && unseen * 1000 > self.unique_payload_bytes).then_some("capture_loss")
+        let lost_bytes = self.lost_inferred() * u64::from(self.segment_size);
+        let is_much = unseen * 1000 > self.unique_payload_bytes || lost_bytes > 0 && unseen * 10 > lost_bytes;
+        (unseen > 0 && is_much).then_some("capture_loss")
     }
 }
 

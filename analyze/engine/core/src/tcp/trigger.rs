@@ -46,12 +46,30 @@ pub struct Evidence {
     pub sack: bool,
 }
 
+impl Evidence {
+    fn is_one_segment(&self) -> bool {
+        self.end - self.start < 2 * u64::from(self.segment_size.max(1))
+    }
+}
+
+/// Of a flight of one segment a timeout repeats the last one, too. A probe waits two round trips, and 200 ms more for the
+/// delayed acknowledgement of a single segment (RFC 8985 section 7.2); the timeout of stacks without probes a second or more
+/// (RFC 6298 section 2).
+fn is_long_timeout(silence_ns: f64, round_trip_ns: f64) -> bool {
+    silence_ns > LONGEST_PROBE * (2.0 * round_trip_ns + SMALLEST_TIMEOUT_NS)
+        && silence_ns >= TIMER_SLACK * STANDARD_TIMEOUT_NS
+}
+
 /// Acknowledgement and answer are one event within this time (timer and capture jitter).
 const SAME_INSTANT_NS: i64 = 2_000_000;
 /// Sender loops below this count as being beside the sender.
 const BESIDE_SENDER_NS: i64 = 2_000_000;
 /// Share of a timer's length that must have passed: timers run on coarse clocks.
 const TIMER_SLACK: f64 = 0.9;
+/// A probe comes no later than after this many times its timer's length.
+const LONGEST_PROBE: f64 = 1.3;
+/// The least a retransmission timeout waits by RFC 6298.
+const STANDARD_TIMEOUT_NS: f64 = 1e9;
 /// The least a retransmission timeout waits in common stacks.
 const SMALLEST_TIMEOUT_NS: f64 = 200e6;
 
@@ -62,11 +80,9 @@ impl Live {
             self.end_recovery(evidence.time_ns);
         }
         self.end_undone_timeout(evidence);
-        let trigger = if evidence.sender_loop_ns < BESIDE_SENDER_NS {
-            self.trigger_beside_sender(evidence)
-        } else {
-            self.trigger_elsewhere(evidence)
-        };
+        let beside_sender = evidence.sender_loop_ns < BESIDE_SENDER_NS;
+        let trigger =
+            if beside_sender { self.trigger_beside_sender(evidence) } else { self.trigger_elsewhere(evidence) };
         match trigger {
             Trigger::Tlp => self.probe_outstanding = true,
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
@@ -79,9 +95,18 @@ impl Live {
                 self.recovering.start(evidence.time_ns);
                 self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast, start, went_on: false });
             }
+            // It repairs what was reported missing, whatever made it do so now.
+            Trigger::Unknown if beside_sender && self.recovery.is_none() && self.sees_loss() => {
+                self.recovering.start(evidence.time_ns);
+                self.recovery = Some(Recovery { point: evidence.max, trigger, start: evidence.start, went_on: false });
+            }
             _ => {}
         }
         trigger
+    }
+
+    fn sees_loss(&self) -> bool {
+        !self.scoreboard.is_empty() || self.duplicate_acknowledgements > 0
     }
 
     fn end_recovery(&mut self, time_ns: i64) {
@@ -117,7 +142,7 @@ impl Live {
     fn trigger_beside_sender(&self, evidence: &Evidence) -> Trigger {
         let since = |then: Option<i64>| then.map_or(i64::MAX, |then| evidence.time_ns.saturating_sub(then));
         let answers_acknowledgement = since(self.last_acknowledgement_ns) <= SAME_INSTANT_NS;
-        let loss_seen = !self.scoreboard.is_empty() || self.duplicate_acknowledgements > 0;
+        let loss_seen = self.sees_loss();
         let silence = since(self.last_acknowledgement_ns).min(since(evidence.last_data_ns));
         if !loss_seen && self.is_tail_probe(evidence, silence) {
             return Trigger::Tlp;
@@ -129,6 +154,7 @@ impl Live {
         match self.recovery.map(|recovery| recovery.trigger) {
             Some(Trigger::Rto) => Trigger::Rto,
             _ if timed_out && !(answers_acknowledgement && loss_seen) => Trigger::Rto,
+            Some(Trigger::Unknown) => Trigger::Unknown,
             Some(_) => Trigger::Fast,
             None if loss_seen => self.fast_or_rack(evidence, answers_acknowledgement, since(self.last_loss_sign_ns)),
             None if evidence.start <= evidence.una && self.is_short_timeout(silence) => Trigger::Rto,
@@ -144,7 +170,12 @@ impl Live {
         let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
         let on_timer =
             !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
-        if !enough && on_timer { Trigger::Rack } else { Trigger::Fast }
+        match (enough, answers_acknowledgement, on_timer) {
+            // RACK does without the threshold where an acknowledgement itself shows that the time is over.
+            (true, ..) | (_, true, _) => Trigger::Fast,
+            (.., true) => Trigger::Rack,
+            _ => Trigger::Unknown,
+        }
     }
 
     /// The last segment again, after about two round trips without news, once (RFC 8985 section 7). Linux sends the probe
@@ -152,7 +183,10 @@ impl Live {
     fn is_tail_probe(&self, evidence: &Evidence, silence_ns: i64) -> bool {
         let Some(srtt) = self.round_trips.srtt_ns() else { return false };
         let earliest = (2.0 * srtt).min(self.round_trips.rto_ns());
+        let is_timeout = evidence.start <= evidence.una && is_long_timeout(silence_ns as f64, srtt);
         evidence.sack
+            && !is_timeout
+            && evidence.is_one_segment()
             && evidence.end >= evidence.max
             && !self.probe_outstanding
             && self.recovery.is_none()
@@ -170,6 +204,8 @@ impl Live {
         let oldest = evidence.start <= evidence.una;
         let in_timeout = self.recovery.is_some_and(|recovery| recovery.trigger == Trigger::Rto);
         if evidence.sack
+            && !(oldest && is_long_timeout(gap as f64, round_trip))
+            && evidence.is_one_segment()
             && evidence.exposed_ns.is_none()
             && !self.probe_outstanding
             && self.recovery.is_none()

@@ -26,6 +26,12 @@ impl AdvertisedWindow {
         packet.window == self.last && packet.window != 0 && packet.options & option_bits::OTHERS == 0
     }
 
+    /// True if the packet advertises what the one before it did, if there was one.
+    #[inline]
+    pub fn is_unchanged(&self, packet: &Packet) -> bool {
+        self.count == 0 || packet.window == self.last
+    }
+
     /// Takes an advertisement that [`Self::is_repeated`].
     #[inline]
     pub fn add_repeated(&mut self, window_bytes: u64) {
