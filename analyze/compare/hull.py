@@ -77,12 +77,28 @@ def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, 
     Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to
     microseconds, and one packet that was quicker than the rest does not count. None if there are too few.
     """
-    found = [(sign, fit) for sign, x, y in clouds if (fit := _median_slope(*_floor(x, y))) is not None]
+    found = _floor_slopes(clouds)
     if not found:
         return None
-    weights = np.array([1 / error**2 for _, (_, error) in found])
-    slopes = np.array([sign * slope for sign, (slope, _) in found])
+    weights = np.array([1 / error**2 for _, error in found])
+    slopes = np.array([slope for slope, _ in found])
     return float((slopes * weights).sum() / weights.sum()), float(1 / np.sqrt(weights.sum()))
+
+
+def disagreement(clouds: Sequence[tuple[float, Floats, Floats]], slope: float) -> float:
+    """How far a cloud's own slope may be from the common one, where that is more than its error.
+
+    A clock that runs fast makes delays grow one way and shrink the other (Paxson 1998, section 5): what grows one way
+    alone is a queue, and the floor of the other way shows that.
+    """
+    far = [abs(own - slope) + error for own, error in _floor_slopes(clouds) if abs(own - slope) > error]
+    return max(far, default=0.0)
+
+
+def _floor_slopes(clouds: Sequence[tuple[float, Floats, Floats]]) -> list[tuple[float, float]]:
+    """Of each cloud with enough points its slope, as that of the clock, and the error of it."""
+    fits = [(sign, _median_slope(*_floor(x, y))) for sign, x, y in clouds]
+    return [(sign * fit[0], fit[1]) for sign, fit in fits if fit is not None]
 
 
 def _floor(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -38,6 +38,10 @@ def heading(comparison: Comparison) -> str:
     )
 
 
+def _rounded(error_ppm: float) -> str:
+    return f"{error_ppm:.2g}" if error_ppm < 100 else f"{error_ppm:,.0f}"
+
+
 def clock_line(clock: Clock) -> str:
     """The receiver's clock against the sender's."""
     if clock.offset_s is None or clock.offset_error_s is None:
@@ -46,7 +50,7 @@ def clock_line(clock: Clock) -> str:
     offset = f"{seconds(abs(clock.offset_s))} {ahead} the sender's (± {seconds(clock.offset_error_s)})"
     skew = f"; {clock.why_not}"
     if clock.skew_ppm is not None and clock.skew_error_ppm is not None:
-        skew = f", skew {clock.skew_ppm:+.2f} ppm (± {clock.skew_error_ppm:.2g})"
+        skew = f", skew {clock.skew_ppm:+.2f} ppm (± {_rounded(clock.skew_error_ppm)})"
     steps = f", {plural(len(clock.steps), 'step')}" if clock.steps else ""
     shown = ", ".join(f"{step.step_s:+.6g} s ({step.clock}'s clock)" for step in clock.steps[:3])
     return f"clock: the receiver's is {offset}{skew}{steps}{': ' if shown else ''}{shown}"

@@ -118,3 +118,22 @@ def test_no_point_lies_below_the_hull() -> None:
     assert (y >= np.interp(x, hull.x, hull.y) - 1e-12).all()
     assert (np.diff(hull.slopes()) > 0).all()
     assert hull.lowest(0.0) == y.min()
+
+
+@pytest.mark.parametrize("grows", ["forward", "backward"])
+def test_a_queue_that_only_grows_is_within_the_error_of_the_skew(grows: str) -> None:
+    # 1 ms in each second, one way; the other way meets up to 4 ms of a queue that comes and goes.
+    random = np.random.default_rng(3)
+    number = np.arange(4000)
+    forward = number % 2 == 0
+    sent_s = number * 0.005
+    steady_s, other_s = 0.01 + 0.001 * sent_s, 0.01 + 0.004 * random.random(len(number))
+    delay_s = np.where(forward == (grows == "forward"), steady_s, other_s)
+    here_s, there_s = np.where(forward, sent_s, sent_s + delay_s), np.where(forward, sent_s + delay_s, sent_s)
+    order = np.argsort(here_s)
+    there = np.argsort(np.argsort(there_s))
+    here_ns, there_ns = ((at_s[order] * NS).astype(np.int64) for at_s in (here_s, there_s))
+    clock = measure(Crossings(np.arange(len(number)), there[order], here_ns, there_ns, forward[order]))
+    assert clock.skew_ppm is not None
+    assert clock.skew_error_ppm is not None
+    assert abs(clock.skew_ppm) <= clock.skew_error_ppm

@@ -203,6 +203,18 @@ fn a_flight_that_never_grows_below_the_window_is_the_senders_own_limit() {
 }
 
 #[test]
+fn bursts_of_the_same_size_were_never_faster_than_one_in_a_round_trip() {
+    for limited in [send_buffer_limited(), window_limited()] {
+        for transfer in at_both_ends(limited) {
+            let summary = transfer.summary();
+            let reference = summary.limits(CLIENT).and_then(|limits| limits.reference_bytes_s).unwrap_or_default();
+            let goodput = summary.directions[CLIENT].goodput_bps().unwrap_or_default() / 8.0;
+            assert!((reference / goodput - 1.0).abs() < 0.05, "{reference} of {goodput} bytes/s");
+        }
+    }
+}
+
+#[test]
 fn a_queue_and_a_rate_that_stays_show_the_path() {
     for transfer in at_both_ends(path_limited()) {
         assert!(transfer.share(Factor::BottleneckBandwidth) > 0.75, "{}", transfer.share(Factor::BottleneckBandwidth));

@@ -345,22 +345,22 @@ pub struct Opening {
 }
 
 impl LimitsSummary {
-    /// Counts the opening: what came before the first data, and the first runs up to the end of the TLS handshake.
+    /// Counts the opening: what came before the first data, and all up to the end of the TLS handshake.
     fn take_opening(&mut self, opening: Opening) {
         let setup_end_ns = opening.end_ns.max(opening.start_ns);
-        for run in &mut self.runs {
-            if run.end_ns <= setup_end_ns {
-                let share = Share { time_ns: run.duration_ns(), bytes: run.bytes };
+        let mut settled = Runs::default();
+        for run in std::mem::take(&mut self.runs) {
+            let [within, after] = run.split(setup_end_ns);
+            if within.duration_ns() > 0 {
+                let share = Share { time_ns: within.duration_ns(), bytes: within.bytes };
                 for shares in [&mut self.shares, &mut self.underlying] {
-                    let known = &mut shares[run.factor as usize];
-                    known.time_ns = known.time_ns.saturating_sub(share.time_ns);
-                    known.bytes = known.bytes.saturating_sub(share.bytes);
-                    shares[Factor::Setup as usize].time_ns += share.time_ns;
-                    shares[Factor::Setup as usize].bytes += share.bytes;
+                    move_to_setup(shares, share, run.factor);
                 }
-                run.factor = Factor::Setup;
+                settled.push(Run { factor: Factor::Setup, ..within });
             }
+            settled.push(after);
         }
+        self.runs = settled.into_list();
         let data_ns = opening.first_data_ns;
         let before_data_ns = setup_end_ns.min(data_ns);
         let mut first = Vec::new();
@@ -381,6 +381,15 @@ impl LimitsSummary {
         let mut runs = Runs::default();
         first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
         self.runs = runs.into_list();
+    }
+}
+
+/// A run is named by the longest part of its rounds: what is more than that part comes from what a handshake looks like.
+fn move_to_setup(shares: &mut Shares, mut wanted: Share, from: Factor) {
+    for factor in [from, Factor::Idle, Factor::Application] {
+        let moved = shares[factor as usize].take(wanted);
+        wanted.take(moved);
+        shares[Factor::Setup as usize].add(moved);
     }
 }
 
@@ -421,5 +430,37 @@ impl Parts {
     /// The factor of the longest part.
     fn main(&self) -> Factor {
         self.list.iter().max_by_key(|(_, share)| share.time_ns).map_or(Factor::Unknown, |(factor, _)| *factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    #[test]
+    fn a_run_across_the_end_of_the_handshake_is_setup_up_to_there() {
+        let mut summary = LimitsSummary::default();
+        for shares in [&mut summary.shares, &mut summary.underlying] {
+            shares[Factor::Idle as usize] = Share { time_ns: 1_000_000_000, bytes: 0 };
+            shares[Factor::Application as usize] = Share { time_ns: 1_000_000_000, bytes: 800 };
+        }
+        summary.runs =
+            vec![Run { start_ns: SECOND, end_ns: 3 * SECOND, factor: Factor::Idle, bytes: 800, frames: [4, 9] }];
+        let (start_ns, first_data_ns, end_ns) = (0, SECOND, 5 * SECOND / 2);
+        summary.take_opening(Opening {
+            start_ns,
+            first_data_ns,
+            end_ns,
+            wait: Factor::Application,
+            handshake: [None; 3],
+            frame: 1,
+        });
+        let times_ns = |factor: Factor| summary.shares[factor as usize].time_ns;
+        let all = [Factor::Setup, Factor::Idle, Factor::Application].map(times_ns);
+        assert_eq!(all, [2_500_000_000, 0, 500_000_000], "of 3 s");
+        let runs: Vec<_> = summary.runs.iter().map(|run| (run.factor, run.start_ns, run.end_ns)).collect();
+        assert_eq!(runs, [(Factor::Setup, 0, end_ns), (Factor::Idle, end_ns, 3 * SECOND)]);
     }
 }

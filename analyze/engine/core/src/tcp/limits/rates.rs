@@ -30,7 +30,7 @@ impl Rates {
         // What is delivered in a round that a gap cuts was sent in the time of the gap, too.
         let cut_ns = if round.disturbed { round.cut_ns } else { 0 };
         let time_ns = round.duration_ns().saturating_add(cut_ns);
-        self.list.push(Rate { bytes: round.delivered_bytes, time_ns, shows_capacity });
+        self.list.push(Rate { bytes: round.delivered_bytes.min(most_bytes(round, time_ns)), time_ns, shows_capacity });
         if self.list.len() >= MOST_RATES {
             self.halve();
         }
@@ -71,6 +71,14 @@ impl Rates {
             .filter(|rate| telling_ns as f64 >= LEAST_SHARE * all_ns as f64 && *rate >= mean)
             .or_else(|| percentile(&self.list))
     }
+}
+
+/// What the largest flight of a round can have delivered in its time, round trip after round trip. A round that begins
+/// within a burst of acknowledgements and ends within the next but one has seen more than it took.
+fn most_bytes(round: &Round, time_ns: u64) -> u64 {
+    let round_trip_ns = round.least_rtt_ns.filter(|rtt_ns| *rtt_ns > 0 && !round.disturbed);
+    let most = |rtt_ns: u64| round.max_flight as f64 * time_ns as f64 / rtt_ns as f64;
+    round_trip_ns.map_or(u64::MAX, |rtt_ns| most(rtt_ns).ceil() as u64)
 }
 
 /// The rate that is not exceeded for 95 % of the time.
