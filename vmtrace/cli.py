@@ -9,7 +9,8 @@ from io import TextIOWrapper
 from itertools import pairwise
 
 from vmtrace.commands import plain
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe, guarded_output
+from vmtrace.commands.outputs import answer
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
 _PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "--html"})
 """Options of all subcommands that say where to write."""
@@ -20,11 +21,11 @@ def main() -> None:
     _prepare_standard_output()
     status = run(sys.argv[1:])
     try:
-        with guarded_output():
+        with answer():
             pass  # what is printed still has to get out
-    except OSError as error:
+    except CommandError as error:
         if status != Exit.FAILED:  # else it has been told of
-            complain(f"cannot write standard output: {error.strerror}")
+            complain(str(error))
         status = Exit.FAILED
     sys.exit(status)
 

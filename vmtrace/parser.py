@@ -92,8 +92,8 @@ def _usage(error: Exception, arguments: list[str]) -> int:
         print(text, file=sys.stderr) if text else None
         return Exit.USAGE
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    known = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
-    named = next((f" {word}" for word in arguments[:1] if word in {name.replace("_", "-") for name in known}), "")
-    command = context.command_path if context is not None else f"vmtrace{named}"
+    names = (command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands)
+    known = {name.replace("_", "-") for name in names}
+    command = context.command_path if context is not None else " ".join(["vmtrace", *known.intersection(arguments[:1])])
     complain(f"{message} (see {command} --help)")
     return Exit.USAGE

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyze.compare.arrays import Booleans, Floats, Integers
 from analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
-from analyze.compare.hull import common_slope, disagreement, floor_slope, lower_hull
+from analyze.compare.hull import common_slope, disagreement, floor_slope, floor_slopes, lower_hull
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
@@ -131,8 +131,9 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
     span_s, fewest = float(np.ptp(time_s)), int(np.bincount(crossings.forward, minlength=2).min())
     measured = None
     if span_s >= _SHORTEST_FOR_SKEW_S and fewest >= _FEWEST_FOR_SKEW:
-        fits = floor_slope(clouds), common_slope([(sign, hull) for _, sign, hull in lines])
-        doubtful = [(fit[0], max(fit[1], disagreement(clouds, fit[0]))) for fit in fits if fit is not None]
+        floors = floor_slopes(clouds)
+        fits = floor_slope(floors), common_slope([(sign, hull) for _, sign, hull in lines])
+        doubtful = [(fit[0], max(fit[1], disagreement(floors, fit[0]))) for fit in fits if fit is not None]
         measured = min(doubtful, key=lambda fit: fit[1], default=None)
     why_not = None if measured else f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
     skew = measured[0] if measured else 0.0

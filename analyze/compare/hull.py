@@ -71,13 +71,8 @@ def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | 
     return float(slopes[np.argmin(total)]), noise / span
 
 
-def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, float] | None:
-    """The same from the smallest delays of many stretches of time: the median of all slopes between two of them.
-
-    Where the floor is reached again and again, as it is where acknowledgements meet no queue, these agree to
-    microseconds, and one packet that was quicker than the rest does not count. None if there are too few.
-    """
-    found = _floor_slopes(clouds)
+def floor_slope(found: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """The same from what `floor_slopes` found: the mean, weighted by how sure each is. None if there are none."""
     if not found:
         return None
     weights = np.array([1 / error**2 for _, error in found])
@@ -85,18 +80,24 @@ def floor_slope(clouds: Sequence[tuple[float, Floats, Floats]]) -> tuple[float, 
     return float((slopes * weights).sum() / weights.sum()), float(1 / np.sqrt(weights.sum()))
 
 
-def disagreement(clouds: Sequence[tuple[float, Floats, Floats]], slope: float) -> float:
+def disagreement(found: Sequence[tuple[float, float]], slope: float) -> float:
     """How far a cloud's own slope may be from the common one, where that is more than its error.
 
     A clock that runs fast makes delays grow one way and shrink the other (Paxson 1998, section 5): what grows one way
     alone is a queue, and the floor of the other way shows that.
     """
-    far = [abs(own - slope) + error for own, error in _floor_slopes(clouds) if abs(own - slope) > error]
+    far = [abs(own - slope) + error for own, error in found if abs(own - slope) > error]
     return max(far, default=0.0)
 
 
-def _floor_slopes(clouds: Sequence[tuple[float, Floats, Floats]]) -> list[tuple[float, float]]:
-    """Of each cloud with enough points its slope, as that of the clock, and the error of it."""
+def floor_slopes(clouds: Sequence[tuple[float, Floats, Floats]]) -> list[tuple[float, float]]:
+    """Of each cloud with enough points the slope, as the clock's, of the smallest delays of many stretches of time, and
+    its error.
+
+    It is the median of all slopes between two of them. Where the floor is reached again and again, as it is where
+    acknowledgements meet no queue, these agree to microseconds, and one packet that was quicker than the rest does not
+    count.
+    """
     fits = [(sign, _median_slope(*_floor(x, y))) for sign, x, y in clouds]
     return [(sign * fit[0], fit[1]) for sign, fit in fits if fit is not None]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyze import capture_files
+from analyze.sources import can_be_read_again
 from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
 from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
@@ -127,7 +128,7 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
     for path in paths:
         try:
             # Not a pipe: opening one could wait for ever, or take what is in it.
-            if path != capture_files.STANDARD_INPUT and (Path(path).is_file() or not Path(path).exists()):
+            if can_be_read_again(path):
                 os.close(os.open(path, os.O_RDONLY))
             readable.append(path)
         except (OSError, ValueError) as error:

@@ -41,18 +41,6 @@ def answer() -> Iterator[None]:
 
 def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: int = 120) -> list[str]:
     """Print the human answer; returns what went wrong, which is told of and keeps nothing else from being made."""
-    try:
-        with human_answer(no_color=no_color, piped_width=piped_width) as console:
-            show(console)
-    except CommandError as error:
-        complain(str(error))
-        return [str(error)]
-    return []
-
-
-@contextmanager
-def human_answer(*, no_color: bool, piped_width: int = 120) -> "Iterator[Console]":
-    """A console for the answer."""
     from rich.console import Console
 
     class Guarded(Console):
@@ -62,8 +50,13 @@ def human_answer(*, no_color: bool, piped_width: int = 120) -> "Iterator[Console
 
     # A pipe or a file has no width; and a table is read best at no more than this.
     width = None if sys.stdout.isatty() else piped_width
-    with answer():
-        yield Guarded(no_color=no_color or None, highlight=False, width=width, markup=False)
+    try:
+        with answer():
+            show(Guarded(no_color=no_color or None, highlight=False, width=width, markup=False))
+    except CommandError as error:
+        complain(str(error))
+        return [str(error)]
+    return []
 
 
 def wanted(place: Place | None, write: Callable[[Place], None]) -> Iterator[Task]:

@@ -348,7 +348,7 @@ impl LimitsSummary {
     /// Counts the opening: what came before the first data, and all up to the end of the TLS handshake.
     fn take_opening(&mut self, opening: Opening) {
         let setup_end_ns = opening.end_ns.max(opening.start_ns);
-        let mut settled = Runs::default();
+        let mut rest = Vec::new();
         for run in std::mem::take(&mut self.runs) {
             let [within, after] = run.split(setup_end_ns);
             if within.duration_ns() > 0 {
@@ -356,11 +356,9 @@ impl LimitsSummary {
                 for shares in [&mut self.shares, &mut self.underlying] {
                     move_to_setup(shares, share, run.factor);
                 }
-                settled.push(Run { factor: Factor::Setup, ..within });
             }
-            settled.push(after);
+            rest.extend([Run { factor: Factor::Setup, ..within }, after]);
         }
-        self.runs = settled.into_list();
         let data_ns = opening.first_data_ns;
         let before_data_ns = setup_end_ns.min(data_ns);
         let mut first = Vec::new();
@@ -379,7 +377,7 @@ impl LimitsSummary {
         handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
         self.marks.splice(0..0, marks.into_list());
         let mut runs = Runs::default();
-        first.into_iter().chain(self.runs.drain(..)).for_each(|run| runs.push(run));
+        first.into_iter().chain(rest).for_each(|run| runs.push(run));
         self.runs = runs.into_list();
     }
 }

@@ -74,7 +74,7 @@ impl Rates {
 }
 
 /// What the largest flight of a round can have delivered in its time, round trip after round trip. A round that begins
-/// within a burst of acknowledgements and ends within the next but one has seen more than it took.
+/// before a burst of acknowledgements and ends behind the next one has seen two flights in little more than one round trip.
 fn most_bytes(round: &Round, time_ns: u64) -> u64 {
     let round_trip_ns = round.least_rtt_ns.filter(|rtt_ns| *rtt_ns > 0 && !round.disturbed);
     let most = |rtt_ns: u64| round.max_flight as f64 * time_ns as f64 / rtt_ns as f64;
