@@ -6,8 +6,9 @@ mod playbook;
 use std::collections::VecDeque;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::{Factor, Run, Share, Shares};
 use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::token_bucket::{Kind, TokenBucket};
 
 const SEGMENT: u32 = FULL;
 /// The server's timestamp clock at 0 ms; it ticks once a millisecond.
@@ -563,4 +564,55 @@ fn the_verdict_on_timeouts_says_how_often_timers_sent_again() {
         assert_eq!(verdict.factor, Factor::TimeoutWait);
         assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
     }
+}
+
+/// A transfer whose summary is given a policer that ran empty after a second, and what limited it since: the bucket at a third of the
+/// rate that was possible, and waits for timeouts.
+fn policed(kind: Kind) -> ConnectionSummary {
+    let mut summary = growing_slowly().summary();
+    let second = |number: i64| START_NS + number * 1_000_000_000;
+    let run = |from: i64, to: i64, factor: Factor, bytes: u64| Run {
+        start_ns: second(from),
+        end_ns: second(to),
+        factor,
+        bytes,
+        frames: [1, 2],
+    };
+    let runs = vec![
+        run(0, 1, Factor::SlowStart, 3_000_000),
+        run(1, 4, Factor::TokenBucket, 3_000_000),
+        run(4, 7, Factor::TimeoutWait, 0),
+    ];
+    let bucket = TokenBucket {
+        kind,
+        burst_bytes: 2e6,
+        rate_before_bps: 24e6,
+        sustained_bps: 8e6,
+        switch_ns: second(1),
+        refill_bps: None,
+        confidence: 0.9,
+    };
+    summary.directions[CLIENT].token_bucket = Some(Box::new(bucket));
+    let limits = summary.judgement.as_deref_mut().and_then(|judgement| judgement.limits[CLIENT].as_deref_mut());
+    let limits = limits.expect("long enough to judge");
+    limits.reference_bytes_s = Some(3e6);
+    limits.shares = Shares::default();
+    for run in &runs {
+        limits.shares[run.factor as usize] = Share { time_ns: run.duration_ns(), bytes: run.bytes };
+    }
+    limits.runs = runs;
+    summary
+}
+
+#[test]
+fn timeouts_for_what_a_policer_dropped_are_its_doing() {
+    let verdict = |kind| policed(kind).verdict().expect("a verdict");
+    let policer = verdict(Kind::Policer);
+    assert_eq!((policer.factor, policer.undetermined_between.len()), (Factor::TokenBucket, 0));
+    // 3 s at a third of 3 MB/s, 3 s of nothing: without the bucket both pass in a second.
+    let without = policer.what_if.iter().find(|what_if| what_if.change == "no token bucket").expect("a remedy");
+    let bits = growing_slowly().summary().directions[CLIENT].unique_payload_bytes as f64 * 8.0;
+    assert!((without.goodput_bps / (bits / 2.0) - 1.0).abs() < 0.01, "{}", without.goodput_bps);
+    // A shaper keeps what exceeds its rate: what was waited for was lost elsewhere.
+    assert_eq!(verdict(Kind::Shaper).factor, Factor::TimeoutWait);
 }

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::half::{Half, Live, Offer, half_and_peer};
 use super::ip_id::numbers_connections_apart;
 use super::lengthened_trips::WithoutStalls;
-use super::limits::{LimitsSummary, Run, full_shares, network_shares};
+use super::limits::{LimitsSummary, Run, full_shares, network_shares, resting_shares};
 use super::rate_series::Series;
 use super::seldom::Measured;
 use super::summary::{
@@ -290,7 +290,7 @@ fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]
     // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
     let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
     let lost_before = !context.beside_sender && 2 * repeated_here < half.loss.retransmitted_bytes;
-    let path_full = full_shares(series, runs);
+    let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));
     let terms = token_bucket::Terms {
         delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
         beside_sender: context.beside_sender,
@@ -298,6 +298,7 @@ fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]
         segment_bytes,
         min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
         path_full: &path_full,
+        resting: &resting,
     };
     token_bucket::find(series, &network_shares(series, runs), &terms)
 }

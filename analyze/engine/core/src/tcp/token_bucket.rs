@@ -14,7 +14,7 @@ mod policer;
 mod shaper;
 
 use super::rate_series::Series;
-use fit::{Stretch, episodes};
+use fit::{Stretch, busy_periods, episodes};
 
 /// Faster before than after by this much, at least (ShaperProbe's level shift; methods 6.8).
 const LEAST_RATIO: f64 = 1.3;
@@ -85,17 +85,23 @@ pub struct Terms<'a> {
     pub min_rtt_ns: Option<f64>,
     /// Share of each bin in which the path was full, as far as the rounds tell; of bins beyond its end that is not known.
     pub path_full: &'a [f32],
+    /// Share of each bin in which the application rested; of bins beyond its end that is not known.
+    pub resting: &'a [f32],
 }
 
 /// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
 pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
+    shaper_in(&whole).or_else(|| policer::find(&whole, &busy_periods(&whole)))
+}
+
+/// The first shaper between long silences, with what later ones say of it.
+fn shaper_in(whole: &Stretch) -> Option<TokenBucket> {
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;
-    for (start, end) in episodes(&whole) {
-        let episode = whole.part(start, end);
-        let bucket = shaper::find(&episode).or_else(|| policer::find(&episode));
+    for (start, end) in episodes(whole) {
+        let bucket = shaper::find(&whole.part(start, end));
         if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
             first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
         }
@@ -114,7 +120,7 @@ impl TokenBucket {
     /// The same bucket was emptied again after an idle time.
     fn learn(&mut self, again: &Self, idle_s: f64) {
         let alike = (again.sustained_bps / self.sustained_bps - 1.0).abs() < 0.1;
-        if again.kind != self.kind || !alike || idle_s <= 0.0 {
+        if !alike || idle_s <= 0.0 {
             return;
         }
         self.confidence = (self.confidence + 0.1).min(0.95);

@@ -17,6 +17,14 @@ pub fn full_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
     shares_without(series, runs, |factor| factor != Factor::BottleneckBandwidth)
 }
 
+/// The share of it in which the application rested.
+pub fn resting_shares(series: &Series, runs: &[Run]) -> Vec<f32> {
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    shares_without(series, runs, |factor| !matches!(factor, Factor::Idle | Factor::Application))
+}
+
 /// The share of each bin's time that is left when some factors' is taken away.
 fn shares_without(series: &Series, runs: &[Run], taken_away: impl Fn(Factor) -> bool) -> Vec<f32> {
     let mut shares = vec![1.0; series.bins.len()];
@@ -82,15 +90,5 @@ impl LimitsSummary {
             wanted.take(moved);
             self.underlying[Factor::TokenBucket as usize].add(moved);
         }
-    }
-}
-
-impl Share {
-    /// Takes so much out, or what there is.
-    pub(super) fn take(&mut self, wanted: Self) -> Self {
-        let taken = Self { time_ns: wanted.time_ns.min(self.time_ns), bytes: wanted.bytes.min(self.bytes) };
-        self.time_ns -= taken.time_ns;
-        self.bytes -= taken.bytes;
-        taken
     }
 }

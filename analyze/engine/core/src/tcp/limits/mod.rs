@@ -23,7 +23,7 @@ pub mod runs;
 mod stall;
 pub(in crate::tcp) mod watch;
 
-pub use bucket::{full_shares, network_shares};
+pub use bucket::{full_shares, network_shares, resting_shares};
 pub use factor::Factor;
 pub use marks::Mark;
 pub use runs::Run;
@@ -70,9 +70,18 @@ pub struct Share {
 }
 
 impl Share {
-    fn add(&mut self, other: Self) {
+    /// Puts another one to it.
+    pub(super) fn add(&mut self, other: Self) {
         self.time_ns += other.time_ns;
         self.bytes += other.bytes;
+    }
+
+    /// Takes so much out, or what there is.
+    pub(super) fn take(&mut self, wanted: Self) -> Self {
+        let taken = Self { time_ns: wanted.time_ns.min(self.time_ns), bytes: wanted.bytes.min(self.bytes) };
+        self.time_ns -= taken.time_ns;
+        self.bytes -= taken.bytes;
+        taken
     }
 }
 

@@ -6,6 +6,9 @@ use crate::tcp::rate_series::{Bin, Series};
 /// Nothing delivered for so many round trips, and this long, ends an episode.
 const IDLE_ROUND_TRIPS: f64 = 10.0;
 const SHORTEST_IDLE_NS: f64 = 300e6;
+/// Where the application rests for half of it or more, fewer end a busy period.
+const REST_ROUND_TRIPS: f64 = 3.0;
+const RESTING_SHARE: f64 = 0.5;
 /// Rates are compared over windows of at least so many segments.
 const SEGMENTS_PER_WINDOW: f64 = 40.0;
 
@@ -19,6 +22,8 @@ pub struct Stretch {
     pub usable: Vec<bool>,
     /// Share in which the path was full.
     pub path_full: Vec<f64>,
+    /// Share in which the application rested.
+    pub resting: Vec<f64>,
     /// The whole round trip is sampled: a queue shows in it wherever it stands.
     pub whole_rtt: bool,
     pub min_rtt_ns: f64,
@@ -46,9 +51,8 @@ impl Stretch {
             lost: series.bins.iter().map(|bin| f64::from(bin.lost_bytes) * terms.overhead).collect(),
             rtt_ns,
             usable: (0..series.bins.len()).map(|bin| usable.get(bin).is_none_or(|&share| share >= 0.5)).collect(),
-            path_full: (0..series.bins.len())
-                .map(|bin| terms.path_full.get(bin).map_or(0.0, |&share| f64::from(share)))
-                .collect(),
+            path_full: shares(terms.path_full, series.bins.len()),
+            resting: shares(terms.resting, series.bins.len()),
             whole_rtt: whole,
             min_rtt_ns: min_rtt_ns.max(1.0),
             segment_bytes: (terms.segment_bytes * terms.overhead).max(1.0),
@@ -62,6 +66,7 @@ impl Stretch {
             rtt_ns: self.rtt_ns[start..end].to_vec(),
             usable: self.usable[start..end].to_vec(),
             path_full: self.path_full[start..end].to_vec(),
+            resting: self.resting[start..end].to_vec(),
             ..*self
         }
     }
@@ -97,10 +102,10 @@ impl Stretch {
         rate * 8e9 / self.bin_ns
     }
 
-    /// Most tokens that were missing in a bucket filled at `rate`, up to the end of bin `until`.
-    pub fn deepest(&self, rate: f64, until: usize) -> f64 {
+    /// Most tokens that were missing in a bucket filled at `rate`, which was full before bin `from`, up to the end of bin `until`.
+    pub fn deepest(&self, rate: f64, from: usize, until: usize) -> f64 {
         let (mut missing, mut deepest) = (0.0f64, 0.0f64);
-        for bytes in self.delivered.iter().take(until + 1) {
+        for bytes in self.delivered.iter().take(until + 1).skip(from) {
             missing = (missing + bytes - rate).max(0.0);
             deepest = deepest.max(missing);
         }
@@ -124,12 +129,29 @@ fn round_trips(bins: &[Bin]) -> (Vec<Option<f64>>, bool) {
 
 /// The parts between long silences, without the last bin, which was not over.
 pub fn episodes(whole: &Stretch) -> Vec<(usize, usize)> {
-    let idle_ns = (IDLE_ROUND_TRIPS * whole.min_rtt_ns).max(SHORTEST_IDLE_NS);
-    let idle_bins = ((idle_ns / whole.bin_ns).ceil() as usize).max(2);
+    let silence = silence_bins(whole, IDLE_ROUND_TRIPS);
+    parts_between(whole, |from, to| to - from >= silence)
+}
+
+/// The parts between long silences and between rests of the application.
+pub fn busy_periods(whole: &Stretch) -> Vec<(usize, usize)> {
+    let [silence, rest] = [IDLE_ROUND_TRIPS, REST_ROUND_TRIPS].map(|round_trips| silence_bins(whole, round_trips));
+    let rests =
+        |from: usize, to: usize| whole.resting[from..to].iter().sum::<f64>() >= RESTING_SHARE * (to - from) as f64;
+    parts_between(whole, |from, to| to - from >= silence || to - from >= rest && rests(from, to))
+}
+
+fn silence_bins(whole: &Stretch, round_trips: f64) -> usize {
+    let silence_ns = (round_trips * whole.min_rtt_ns).max(SHORTEST_IDLE_NS);
+    ((silence_ns / whole.bin_ns).ceil() as usize).max(2)
+}
+
+/// The parts between bins `from..to` in which nothing was delivered and that part it.
+fn parts_between(whole: &Stretch, part: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for (bin, _) in whole.delivered.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0) {
         match parts.last_mut() {
-            Some((_, end)) if bin - *end < idle_bins => *end = bin + 1,
+            Some((_, end)) if !part(*end, bin) => *end = bin + 1,
             _ => parts.push((bin, bin + 1)),
         }
     }
@@ -138,6 +160,11 @@ pub fn episodes(whole: &Stretch) -> Vec<(usize, usize)> {
     }
     parts.retain(|&(start, end)| start < end);
     parts
+}
+
+/// The shares of so many bins; those that are not known are none.
+fn shares(known: &[f32], bins: usize) -> Vec<f64> {
+    (0..bins).map(|bin| known.get(bin).map_or(0.0, |&share| f64::from(share))).collect()
 }
 
 /// The middle value; none of nothing.

@@ -1,8 +1,16 @@
 //! Losses that come when a bucket is empty, and only then, while no queue grows (Flach et al., SIGCOMM 2016).
+//!
+//! All busy periods of a transfer are judged together. While the application rests the bucket fills, up to its depth, so that
+//! each period begins with other tokens; the rate and the depth are the same in all. Within a period the median loss finds the
+//! bucket empty: that is where the level is known.
 
 use super::fit::{Stretch, median, quantile};
-use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
+use super::{FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
 
+/// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
+/// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
+const LEAST_SPAN_ROUND_TRIPS: usize = 10;
+const LEAST_SPANS_ROUND_TRIPS: usize = 20;
 /// Lost segments, and round trips in which some were lost.
 const FEWEST_LOST_SEGMENTS: f64 = 15.0;
 const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
@@ -16,61 +24,99 @@ const SHARE_ON_PASS: f64 = 0.97;
 const MOST_BEHIND_QUEUE: f64 = 0.2;
 /// A burst below this many segments may as well be a short queue.
 const FEWEST_BURST_SEGMENTS: f64 = 10.0;
-/// A sender that always has data keeps within half of the rate over ten round trips, nearly always.
+/// A sender that always has data keeps within half of the rate over ten round trips, but for a tenth of them, or one.
 const MOST_BESIDE_RATE: f64 = 0.5;
-const SHARE_KEPT_UP: f64 = 0.9;
-/// Losses that the rate is read from, at most.
+const SHARE_BESIDE_RATE: f64 = 0.1;
+/// What is lost before this share of a period's losses may have been lost elsewhere, while the bucket still held tokens.
+const STRAY_SHARE: f64 = 0.1;
+/// Losses of a period that the rate is read from, at most, and periods whose own rates are tried.
 const MOST_POINTS: usize = 64;
+const MOST_OWN_RATES: usize = 16;
 /// Bytes before the first loss beyond which the higher rate must have lasted, and how far back a round trip is looked for.
 const EARLY_BYTES: f64 = 2e6;
 const RECENT_ROUND_TRIPS: f64 = 3.0;
+/// What a period after the first adds to the confidence.
+const AGAIN: f64 = 0.1;
+/// A rest fills the bucket at its rate, or to the brim and seemingly slower. What seems faster was not empty before.
+const REFILL: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 
-/// Looks for a policer.
-pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
-    let lossy: Vec<usize> = (0..stretch.len()).filter(|&bin| stretch.lost[bin] > 0.0).collect();
-    let (&first, &last) = (lossy.first()?, lossy.last()?);
-    let lost: f64 = stretch.lost.iter().sum();
+/// A busy period with losses.
+struct Lossy {
+    start: usize,
+    /// Bins with losses; there are some.
+    bins: Vec<usize>,
+    /// The first and the last of them.
+    first: usize,
+    last: usize,
+    /// Until here all but stray losses are still to come.
+    stray_until: usize,
+    /// The period before has losses, too.
+    follows: bool,
+}
+
+/// What a rate makes of the losses.
+struct Fit {
+    rate: f64,
+    burst: f64,
+    before: f64,
+    on_loss: f64,
+    /// Mean distance of the level from none when something was lost, in round trips at the rate.
+    deviation: f64,
+    /// The first bin with a loss that finds the bucket empty.
+    emptied: usize,
+}
+
+/// Looks for a policer in the busy periods `start..end` of a transfer.
+pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket> {
     let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
-    let mut round_trips: Vec<usize> = lossy.iter().map(|bin| bin / cell).collect();
+    let lossy = lossy_periods(stretch, periods);
+    let lost: f64 = stretch.lost.iter().sum();
+    let mut round_trips: Vec<usize> = lossy.iter().flat_map(|period| &period.bins).map(|bin| bin / cell).collect();
     round_trips.dedup();
-    if lost < FEWEST_LOST_SEGMENTS * stretch.segment_bytes
-        || round_trips.len() < FEWEST_LOSSY_ROUND_TRIPS
-        || last - first < (LEAST_ROUND_TRIPS as usize).saturating_mul(cell)
-    {
+    if lost < FEWEST_LOST_SEGMENTS * stretch.segment_bytes || round_trips.len() < FEWEST_LOSSY_ROUND_TRIPS {
         return None;
     }
-    let rate = sustained(stretch, &lossy)?;
-    let burst = stretch.deepest(rate, first + cell) + rate / 2.0;
-    // The bucket was empty somewhere within the bin of the first loss: half of it is the best guess.
-    let early = stretch.delivered[..=first].iter().sum::<f64>() <= EARLY_BYTES;
-    let fast = if early { cell } else { (LEAST_ROUND_TRIPS as usize).saturating_mul(cell) };
-    let before = fastest(stretch, first + cell, fast)?;
-    if rate <= 0.0 || before < LEAST_RATIO * rate || burst < FEWEST_BURST_SEGMENTS * stretch.segment_bytes {
-        return None;
-    }
-    if kept_up(stretch, rate, first, last) < SHARE_KEPT_UP {
-        return None;
-    }
-    let (on_loss, on_pass) = bucket_test(stretch, rate, burst, first, last)?;
-    if on_loss < SHARE_ON_LOSS || on_pass < SHARE_ON_PASS || behind_queue(stretch, &lossy, rate)? > MOST_BEHIND_QUEUE {
-        return None;
-    }
-    let sure = [on_loss > 0.97, before > 2.0 * rate, round_trips.len() >= LEAST_ROUND_TRIPS as usize];
+    let fits = rates(stretch, &lossy, cell).into_iter().filter_map(|rate| fit(stretch, &lossy, rate, cell));
+    let fit = fits.min_by(|one, other| one.deviation.total_cmp(&other.deviation))?;
+    let sure = [fit.on_loss > 0.97, fit.before > 2.0 * fit.rate, round_trips.len() >= LEAST_ROUND_TRIPS as usize];
+    let confidence = 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64;
     Some(TokenBucket {
         kind: Kind::Policer,
-        burst_bytes: burst,
-        rate_before_bps: stretch.bps(before),
-        sustained_bps: stretch.bps(rate),
-        switch_ns: stretch.start_ns.saturating_add((first as f64 * stretch.bin_ns) as i64),
-        refill_bps: None,
-        confidence: 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64,
+        burst_bytes: fit.burst,
+        rate_before_bps: stretch.bps(fit.before),
+        sustained_bps: stretch.bps(fit.rate),
+        switch_ns: stretch.start_ns.saturating_add((fit.emptied as f64 * stretch.bin_ns) as i64),
+        refill_bps: refill(stretch, &lossy, &fit, cell),
+        confidence: (confidence + AGAIN * (lossy.len() - 1) as f64).min(0.95),
     })
 }
 
-/// The rate at which the losses say that the bucket fills: the median slope of what had passed, loss to loss. A queue behind
-/// the bucket that drains after the first loss, or tokens that overflow once, do not count as they would end to end.
-fn sustained(stretch: &Stretch, lossy: &[usize]) -> Option<f64> {
-    let (first, last) = (*lossy.first()?, *lossy.last()?);
+fn lossy_periods(stretch: &Stretch, periods: &[(usize, usize)]) -> Vec<Lossy> {
+    let mut lossy = Vec::new();
+    let mut follows = false;
+    for &(start, end) in periods {
+        let bins: Vec<usize> = (start..end).filter(|&bin| stretch.lost[bin] > 0.0).collect();
+        let (Some(&first), Some(&last)) = (bins.first(), bins.last()) else {
+            follows = false;
+            continue;
+        };
+        let all: f64 = stretch.lost[start..end].iter().sum();
+        let mut lost = 0.0;
+        let is_beyond = |&&bin: &&usize| {
+            lost += stretch.lost[bin];
+            lost >= STRAY_SHARE * all
+        };
+        let stray_until = bins.iter().find(is_beyond).copied().unwrap_or(last);
+        lossy.push(Lossy { start, bins, first, last, stray_until, follows });
+        follows = true;
+    }
+    lossy
+}
+
+/// The rates at which the losses say that the bucket fills: slopes of what had passed, loss to loss, within a period. Tokens
+/// that overflow in between make them less than the rate, a queue behind the bucket that drains after the first loss makes
+/// some more; so the middle is tried, what lies above it, and the middle of each period.
+fn rates(stretch: &Stretch, lossy: &[Lossy], cell: usize) -> Vec<f64> {
     let mut passed = 0.0;
     let until: Vec<f64> = stretch
         .delivered
@@ -80,71 +126,156 @@ fn sustained(stretch: &Stretch, lossy: &[usize]) -> Option<f64> {
             passed
         })
         .collect();
+    let spans = lossy.iter().map(|period| (period.last - period.first) / cell);
+    if spans.filter(|span| *span >= LEAST_SPAN_ROUND_TRIPS).sum::<usize>() < LEAST_SPANS_ROUND_TRIPS {
+        return Vec::new();
+    }
+    let of_periods: Vec<Vec<f64>> = lossy.iter().map(|period| slopes(&until, period, cell)).collect();
+    let all = of_periods.concat();
+    let own = of_periods.iter().take(MOST_OWN_RATES).filter(|_| lossy.len() > 1).filter_map(|slopes| median(slopes));
+    [0.5, 0.7, 0.9].into_iter().filter_map(|share| quantile(&all, share)).chain(own).collect()
+}
+
+/// Slopes between losses that are a third of a period's losses and ten round trips apart.
+fn slopes(until: &[f64], period: &Lossy, cell: usize) -> Vec<f64> {
+    let Lossy { first, last, .. } = *period;
+    let apart = (last - first).div_ceil(3).max(LEAST_SPAN_ROUND_TRIPS.saturating_mul(cell));
     let stride = (last - first).div_ceil(MOST_POINTS).max(1);
-    let mut points: Vec<usize> = lossy.to_vec();
+    let mut points = period.bins.clone();
     points.dedup_by_key(|bin| (*bin - first) / stride);
-    let far =
+    let pairs =
         points.iter().enumerate().flat_map(|(index, &one)| points[index + 1..].iter().map(move |&other| (one, other)));
-    let slopes = far
-        .filter(|(one, other)| 3 * (other - one) >= last - first)
-        .map(|(one, other)| (until[other] - until[one]) / (other - one) as f64);
-    median(&slopes.collect::<Vec<_>>())
+    pairs
+        .filter(|(one, other)| other - one >= apart)
+        .map(|(one, other)| (until[other] - until[one]) / (other - one) as f64)
+        .collect()
 }
 
-/// The share of windows of ten round trips in which about as much was delivered as the rate allows.
-fn kept_up(stretch: &Stretch, rate: f64, first: usize, last: usize) -> f64 {
+/// None if what was lost and what was not contradicts a bucket that fills at this rate.
+fn fit(stretch: &Stretch, lossy: &[Lossy], rate: f64, cell: usize) -> Option<Fit> {
+    let depths = lossy.iter().map(|period| depth(stretch, period, rate, cell));
+    // The bucket was empty somewhere within the bin of a loss: half of it is the best guess.
+    let burst = depths.fold(0.0, f64::max) + rate / 2.0;
+    let before = lossy.iter().filter_map(|period| fastest(stretch, period, cell)).fold(0.0, f64::max);
+    let is_burst = before >= LEAST_RATIO * rate && burst >= FEWEST_BURST_SEGMENTS * stretch.segment_bytes;
+    if rate <= 0.0 || !is_burst || !keeps_up(stretch, lossy, rate) {
+        return None;
+    }
+    let levels = Levels::of(stretch, lossy, rate, burst);
+    let (on_loss, on_pass) = levels.on_loss.value().zip(levels.on_pass.value())?;
+    if on_loss < SHARE_ON_LOSS || on_pass < SHARE_ON_PASS || behind_queue(stretch, lossy, rate)? > MOST_BEHIND_QUEUE {
+        return None;
+    }
+    let deviation = levels.distance / levels.on_loss.of.max(1) as f64;
+    Some(Fit { rate, burst, before, on_loss, deviation, emptied: levels.emptied })
+}
+
+/// Tokens that a period took from the bucket before it was empty.
+fn depth(stretch: &Stretch, period: &Lossy, rate: f64, cell: usize) -> f64 {
+    stretch.deepest(rate, period.start, period.stray_until + cell)
+}
+
+/// The share of windows of ten round trips, in which nothing but the network set the rate, that are beside it.
+fn keeps_up(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> bool {
     let bins = (LEAST_ROUND_TRIPS * stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize;
-    let windows = stretch.windows(first + 1, last, bins.max(2));
-    let near = windows.iter().filter(|&&one| (one / rate - 1.0).abs() <= MOST_BESIDE_RATE).count();
-    near as f64 / windows.len().max(1) as f64
-}
-
-/// The highest rate over `length` bins that end before `until`; none if there are not so many.
-fn fastest(stretch: &Stretch, until: usize, length: usize) -> Option<f64> {
-    let bins = stretch.delivered.get(..until.min(stretch.len()))?;
-    let sums = bins.windows(length.max(1)).map(|window| window.iter().sum::<f64>());
-    sums.max_by(f64::total_cmp).map(|most| most / length.max(1) as f64)
-}
-
-/// The shares of bins with and without loss in which the bucket was as a policer's would be. Half of the losses find it at
-/// most empty.
-fn bucket_test(stretch: &Stretch, rate: f64, burst: f64, first: usize, last: usize) -> Option<(f64, f64)> {
-    let mut level = 0.0;
-    let mut on_loss = Vec::new();
-    for bin in first + 1..=last {
-        level += rate - stretch.delivered[bin];
-        if stretch.lost[bin] > 0.0 {
-            on_loss.push(level);
-        }
+    let windows = lossy.iter().flat_map(|period| stretch.windows(period.first + 1, period.last, bins.max(2)));
+    let (mut beside, mut all) = (0, 0);
+    for window in windows {
+        all += 1;
+        beside += usize::from((window / rate - 1.0).abs() > MOST_BESIDE_RATE);
     }
-    let round_trip = rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.5);
-    let (mut level, mut losses, mut passes) = ((-median(&on_loss)?).min(burst), Share::default(), Share::default());
-    for bin in first + 1..=last {
-        level = (level + rate - stretch.delivered[bin]).min(burst);
+    beside as f64 <= (SHARE_BESIDE_RATE * all as f64).max(1.0)
+}
+
+/// The highest rate of a period before its losses: over a round trip, or over ten if they come late.
+fn fastest(stretch: &Stretch, period: &Lossy, cell: usize) -> Option<f64> {
+    let early = stretch.delivered[period.start..=period.first].iter().sum::<f64>() <= EARLY_BYTES;
+    let length = if early { cell } else { (LEAST_ROUND_TRIPS as usize).saturating_mul(cell) };
+    let bins = stretch.delivered.get(period.start..(period.stray_until + cell).min(stretch.len()))?;
+    let sums = bins.windows(length).map(|window| window.iter().sum::<f64>());
+    sums.max_by(f64::total_cmp).map(|most| most / length as f64)
+}
+
+/// How the bucket stood, bin by bin, when something was lost and when not.
+#[derive(Default)]
+struct Levels {
+    on_loss: Share,
+    on_pass: Share,
+    distance: f64,
+    emptied: usize,
+}
+
+impl Levels {
+    fn of(stretch: &Stretch, lossy: &[Lossy], rate: f64, burst: f64) -> Self {
+        let round_trip = rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.5);
+        let mut levels = Self { emptied: usize::MAX, ..Self::default() };
+        for period in lossy {
+            let walk = |from: f64| {
+                (period.first + 1..=period.last).scan(from, |level, bin| {
+                    *level = (*level + rate - stretch.delivered[bin]).min(burst);
+                    Some((bin, *level))
+                })
+            };
+            let on_loss: Vec<f64> =
+                walk(0.0).filter(|&(bin, _)| stretch.lost[bin] > 0.0).map(|(_, level)| level).collect();
+            // Half of the losses find it at most empty.
+            let from = (-median(&on_loss).unwrap_or(0.0)).min(burst);
+            if from.abs() <= LEVEL_ON_LOSS * round_trip {
+                levels.emptied = levels.emptied.min(period.first);
+            }
+            for (bin, level) in walk(from) {
+                levels.add(stretch, bin, level, round_trip);
+            }
+        }
+        levels
+    }
+
+    fn add(&mut self, stretch: &Stretch, bin: usize, level: f64, round_trip: f64) {
         if stretch.lost[bin] > 0.0 {
-            losses.add(level.abs() <= LEVEL_ON_LOSS * round_trip);
+            let is_empty = level.abs() <= LEVEL_ON_LOSS * round_trip;
+            self.on_loss.add(is_empty);
+            self.distance += level.abs() / round_trip;
+            if is_empty {
+                self.emptied = self.emptied.min(bin);
+            }
         } else if stretch.delivered[bin] > 0.0 {
-            passes.add(level >= LEVEL_ON_PASS * round_trip);
+            self.on_pass.add(level >= LEVEL_ON_PASS * round_trip);
         }
     }
-    losses.value().zip(passes.value())
 }
 
 /// The share of lossy bins before which the round trip was longer than it is without a queue; none if too few are known.
-fn behind_queue(stretch: &Stretch, lossy: &[usize], rate: f64) -> Option<f64> {
+fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
     let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
     let usual = quantile(&known, 0.1)?;
     let two_segments_ns = 2.0 * stretch.segment_bytes / rate * stretch.bin_ns;
     let limit = (1.1 * usual).max(usual + two_segments_ns.max(1e6));
     let recent = (RECENT_ROUND_TRIPS * usual / stretch.bin_ns).ceil() as usize + 1;
-    let mut share = Share::default();
-    for &bin in lossy {
-        let before = &stretch.rtt_ns[bin.saturating_sub(recent)..=bin];
-        if let Some(rtt) = before.iter().rev().find_map(|rtt| *rtt) {
-            share.add(rtt > limit);
+    let (mut share, mut all) = (Share::default(), 0);
+    for period in lossy {
+        all += period.bins.len();
+        for &bin in &period.bins {
+            let before = &stretch.rtt_ns[bin.saturating_sub(recent).max(period.start)..=bin];
+            if let Some(rtt) = before.iter().rev().find_map(|rtt| *rtt) {
+                share.add(rtt > limit);
+            }
         }
     }
-    (2 * share.of >= lossy.len()).then(|| share.value()).flatten()
+    (2 * share.of >= all).then(|| share.value()).flatten()
+}
+
+/// The rate at which the bucket filled from a period's last loss over a rest to the next period, which found so much more in it
+/// than that rate alone would have brought; none without a rest, or if it filled it to the brim.
+fn refill(stretch: &Stretch, lossy: &[Lossy], fit: &Fit, cell: usize) -> Option<f64> {
+    lossy.windows(2).filter(|pair| pair[1].follows).find_map(|pair| {
+        let again = depth(stretch, &pair[1], fit.rate, cell);
+        let since = pair[0].last + 1..pair[1].start;
+        let time_s = since.len() as f64 * stretch.bin_ns / 1e9;
+        let filled = again + stretch.delivered[since].iter().sum::<f64>();
+        let is_known = again > 0.0 && again < FULL_SHARE * fit.burst && time_s > 0.0;
+        let refill_bps = Some(filled * 8.0 / time_s).filter(|_| is_known)?;
+        REFILL.contains(&(refill_bps / stretch.bps(fit.rate))).then_some(refill_bps)
+    })
 }
 
 #[derive(Default)]

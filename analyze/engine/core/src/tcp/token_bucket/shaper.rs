@@ -67,7 +67,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
     ];
     Some(TokenBucket {
         kind: Kind::Shaper,
-        burst_bytes: stretch.deepest(after.rate, settled),
+        burst_bytes: stretch.deepest(after.rate, 0, settled),
         rate_before_bps: stretch.bps(before.rate),
         sustained_bps: stretch.bps(after.rate),
         switch_ns: stretch.start_ns.saturating_add((switch * stretch.bin_ns) as i64),

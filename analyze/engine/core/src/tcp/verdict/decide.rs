@@ -82,7 +82,8 @@ pub fn decide(case: &Case) -> Option<Decision> {
     if possible <= 0.0 {
         return None;
     }
-    let weight = |factor: Factor| limits.lost_bytes(&limits.shares[factor as usize]).unwrap_or(0) as f64;
+    let shares = case.blame();
+    let weight = |factor: Factor| limits.lost_bytes(&shares[factor as usize]).unwrap_or(0) as f64;
     let blamed = |factor: &Factor| weight(*factor) >= least_share(*factor) * possible;
     let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
         ranked if !ranked.is_empty() => (ranked, true),

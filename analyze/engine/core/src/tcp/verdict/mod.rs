@@ -15,8 +15,9 @@ mod what_if;
 
 pub use decide::Decision;
 
-use super::limits::{Factor, LimitsSummary};
+use super::limits::{Factor, LimitsSummary, Run, Share, Shares};
 use super::summary::{ConnectionSummary, DirectionSummary};
+use super::token_bucket::Kind;
 
 /// Below this confidence nothing is decided.
 pub const LEAST_CONFIDENCE: f64 = 0.6;
@@ -84,6 +85,24 @@ pub struct Case<'a> {
     pub direction: &'a DirectionSummary,
     /// What limited it.
     pub limits: &'a LimitsSummary,
+}
+
+impl Case<'_> {
+    /// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
+    /// timeouts waited for what it had dropped.
+    fn blame(&self) -> Shares {
+        let mut shares = self.limits.shares;
+        let policer = self.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);
+        if let Some(policer) = policer {
+            let waits = |run: &&Run| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
+            for wait in self.limits.runs.iter().filter(waits) {
+                let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
+                let policed = shares[Factor::TimeoutWait as usize].take(share);
+                shares[Factor::TokenBucket as usize].add(policed);
+            }
+        }
+        shares
+    }
 }
 
 impl ConnectionSummary {

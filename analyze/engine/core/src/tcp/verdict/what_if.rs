@@ -2,7 +2,7 @@
 //! reference says nothing of it.
 
 use super::{Case, Decision, WhatIf};
-use crate::tcp::limits::{Factor, Share};
+use crate::tcp::limits::Factor;
 
 /// What would help against the factor and against the runner-up. They may have the same remedy, which is said once.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {
@@ -41,7 +41,7 @@ fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
 
 /// Seconds that would not have passed without a factor.
 fn saved_s(case: &Case, factor: Factor) -> f64 {
-    let share: &Share = &case.limits.shares[factor as usize];
+    let share = case.blame()[factor as usize];
     let time_s = share.time_ns as f64 / 1e9;
     let reference = case.limits.reference_bytes_s.unwrap_or(0.0);
     let at_reference_s = if reference > 0.0 { share.bytes as f64 / reference } else { time_s };
