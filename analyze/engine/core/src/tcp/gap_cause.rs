@@ -112,7 +112,7 @@ type Rule = fn(&GapEvidence) -> Option<(Cause, f64)>;
 
 /// Tells why no data passed. The first rule that applies decides.
 pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
-    const RULES: [Rule; 19] = [
+    const RULES: [Rule; 20] = [
         capture_missed,
         clock_step,
         probe_of_the_receiver,
@@ -125,6 +125,7 @@ pub fn cause(evidence: &GapEvidence) -> (Cause, f64) {
         unanswered_in_between,
         timer,
         window_full,
+        answers_request,
         ack_clock,
         unaware_of_loss,
         loss_signs,
@@ -334,6 +335,14 @@ fn window_full(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
     let opened = evidence.since_answer_ns.is_some_and(|since| since <= 2 * JITTER_NS);
     Some((Cause::ReceiverWindow, if opened && evidence.beside_sender() { 0.9 } else { 0.75 }))
+}
+
+/// All it had sent was acknowledged, and it went on as soon as the other side had sent data: it waited for a request. What was
+/// sent last before, a repeat perhaps, says nothing then.
+fn answers_request(evidence: &GapEvidence) -> Option<(Cause, f64)> {
+    let round_trip_ns = if evidence.beside_sender() { 0 } else { evidence.round_trip_ns? };
+    let at_once = evidence.since_request_ns? <= round_trip_ns.saturating_add(DELAYED_ACKNOWLEDGEMENT_NS);
+    (at_once && evidence.ending == Ending::NewData).then_some((Cause::SenderApplication, 0.9))
 }
 
 /// Data follows an acknowledgement at once; elsewhere, within the round trip it takes to see that.

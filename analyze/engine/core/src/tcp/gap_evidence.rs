@@ -98,6 +98,8 @@ pub struct GapEvidence {
     pub answers_inside: u32,
     /// From the receiver's last packet to the end of the gap, if that packet passed within the gap.
     pub since_answer_ns: Option<i64>,
+    /// From the receiver's last data to the end of the gap, if that passed within the gap and nothing is left outstanding.
+    pub since_request_ns: Option<i64>,
     /// Not acknowledged during the silence, bytes.
     pub outstanding_bytes: u64,
     /// Beside the sender: how long before the silence the oldest segment of that was sent. None if it was sent more than once.

@@ -242,10 +242,14 @@ impl Connection {
             .newest_of_receiver(side)
             .filter(|_| place != Place::Sender)
             .and_then(|newest| echo_behind_ns(&self.halves[1 - side], packet, newest));
+        let receivers_data_ns = self.halves[1 - side].last_sent.0;
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
+        let is_request = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
+        let request_ns = is_request.then_some(receivers_data_ns);
         let segment_size = half.segment_size(packet);
         let full = u64::from(half.largest_payload.min(u32::from(segment_size)));
+        let never_full = half.largest_payload < u32::from(segment_size);
         let data_packets = half.data_packets_so_far();
         let usual = (half.max - half.base) as f64 * TOGETHER_NS as f64
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
@@ -260,6 +264,7 @@ impl Connection {
         let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
         let last = live.last_data;
         let ends_short = is_short(last.length, segment_size);
+        let last_push = last.flags & tcp_flags::PSH != 0;
         // On a path that takes less than both sides do, what was joined is no multiple of what they do.
         let segments_are_known = 2 * u64::from(live.short_packets) < data_packets;
         let silence_start = before_ns.max(start_ns);
@@ -297,6 +302,8 @@ impl Connection {
         let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
         let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
         let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
+        // Requests of one length are no full segments, however alike they are.
+        let is_alone = never_full && bytes_since_gap <= u64::from(last.length);
         GapEvidence {
             gap_ns,
             place,
@@ -305,13 +312,16 @@ impl Connection {
             before_silence_ns: silence_start.saturating_sub(start_ns),
             answers_inside: inside.map_or(0, |inside| inside.answers),
             since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
+            since_request_ns: request_ns.map(|at_ns| packet.time_ns.saturating_sub(at_ns)),
             outstanding_bytes,
             oldest_age_ns,
             segment_bytes: full,
             recovering,
             unaware,
-            last_full: u64::from(last.length) >= full.max(1) && !(ends_short && segments_are_known),
-            last_push: last.flags & tcp_flags::PSH != 0,
+            last_full: u64::from(last.length) >= full.max(1)
+                && !(ends_short && segments_are_known)
+                && !(last_push && is_alone),
+            last_push,
             short_outstanding: segments_are_known && last.short_end > una,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
