@@ -31,7 +31,18 @@ from pathlib import Path
 from typing import Any
 
 from lab.fate_log import HEADER_BYTES, LONGEST_WAIT_NS, RECORD
-from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, Spikes, TokenBucket, corrupted
+from lab.impairments import (
+    BurstLoss,
+    Decision,
+    DirectionState,
+    Fate,
+    Hold,
+    Impairments,
+    Spikes,
+    TokenBucket,
+    corrupted,
+    marked,
+)
 
 LATENESS_P99_BOUND_S = 0.001
 ENTRY_P99_BOUND_S = 0.001  # from the sender's capture to the emulator's read
@@ -189,6 +200,8 @@ class Emulator:
         self, decision: Decision, now_ns: int, waited_ns: int, number: int, direction: int, packet: bytes
     ) -> None:
         out = corrupted(packet, decision.dice) if decision.fate is Fate.CORRUPTED else packet
+        if decision.marked:
+            out = marked(out)
         leaving = [(decision.fate, decision.due_ns)]
         if decision.copy_due_ns:
             leaving.append((Fate.DUPLICATE, decision.copy_due_ns))

@@ -78,7 +78,8 @@ class Hold:
 class Impairments:
     """One direction of a path. Shares are 0..1, rates count IP bytes, `drop_packets` are numbers in order of entry.
 
-    A copy leaves up to `duplicate_delay_s` after its packet, spread evenly.
+    A copy leaves up to `duplicate_delay_s` after its packet, spread evenly. `mark` is the share of packets that are
+    marked as having met congestion (RFC 3168), if their sender lets them be.
     """
 
     delay_s: float = 0.0
@@ -94,6 +95,7 @@ class Impairments:
     duplicate: float = 0.0
     duplicate_delay_s: float = 0.0
     corrupt: float = 0.0
+    mark: float = 0.0
     token_bucket: TokenBucket | None = None
     holds: tuple[Hold, ...] = ()
     spare_first: int = 0
@@ -104,13 +106,14 @@ class Impairments:
 class Decision:
     """One packet's fate; `due_ns` is when it leaves (0 when lost), `copy_due_ns` when its copy does (0: there is none).
 
-    `dice` is a random number for the corrupted bit.
+    `dice` is a random number for the corrupted bit, `marked` says that congestion is to be marked on it.
     """
 
     fate: Fate
     due_ns: int = 0
     copy_due_ns: int = 0
     dice: float = 0.0
+    marked: bool = False
 
 
 @dataclass(slots=True)
@@ -138,6 +141,7 @@ class DirectionState:
             "copy",
             "corrupt",
             "bit",
+            "mark",
             "spike",
             "spike length",
         ):
@@ -170,7 +174,7 @@ class DirectionState:
         fate, due_ns = self._delay(leaves_ns, chance, spared)
         copied = chance.duplicated and not spared
         copy_due_ns = due_ns + round(chance.copy_later * settings.duplicate_delay_s * _NS) if copied else 0
-        return Decision(fate, due_ns, copy_due_ns, chance.bit)
+        return Decision(fate, due_ns, copy_due_ns, chance.bit, chance.marked and not spared)
 
     def _draw(self) -> _Chance:
         settings, streams = self.settings, self._streams
@@ -192,6 +196,8 @@ class DirectionState:
         if settings.corrupt:
             chance.corrupted = streams["corrupt"].random() < settings.corrupt
             chance.bit = streams["bit"].random()
+        if settings.mark:
+            chance.marked = streams["mark"].random() < settings.mark
         return chance
 
     def _burst_drops(self, model: BurstLoss) -> bool:
@@ -248,6 +254,7 @@ class _Chance:
     copy_later: float = 0.0
     corrupted: bool = False
     bit: float = 0.0
+    marked: bool = False
 
 
 def corrupted(packet: bytes, dice: float) -> bytes:
@@ -256,3 +263,24 @@ def corrupted(packet: bytes, dice: float) -> bytes:
     bit = int(dice * (len(packet) - first) * 8)
     at = first + bit // 8
     return packet[:at] + bytes([packet[at] ^ (1 << (bit % 8))]) + packet[at + 1 :]
+
+
+_ECN_BITS = 3
+_CHECKSUM_AT = 10
+
+
+def marked(packet: bytes) -> bytes:
+    """The IP packet with congestion marked on it; as it is if its sender does not use that (RFC 3168 section 5)."""
+    version = packet[0] >> 4
+    # The two bits are the last of the second byte in IPv4, and the third and fourth of it in IPv6.
+    shift = 0 if version == 4 else 4
+    if packet[1] >> shift & _ECN_BITS == 0:
+        return packet
+    out = bytearray(packet)
+    out[1] |= _ECN_BITS << shift
+    if version == 4:
+        # A one's complement sum changes by what a word of it changes (RFC 1624).
+        checksum = int.from_bytes(packet[_CHECKSUM_AT : _CHECKSUM_AT + 2], "big")
+        total = (checksum ^ 0xFFFF) + out[1] - packet[1]
+        out[_CHECKSUM_AT : _CHECKSUM_AT + 2] = (((total & 0xFFFF) + (total >> 16)) ^ 0xFFFF).to_bytes(2, "big")
+    return bytes(out)

@@ -10,6 +10,9 @@ from lab import namespaces
 _FILES = ("snmp", "netstat")
 _TIME_WAIT = "06"
 _GROUPS = ("Tcp", "TcpExt")
+_IP_GROUP = "IpExt"
+_OF_IP = frozenset({"InCEPkts"})
+"""Packets that arrived with congestion marked on them; the other counters of that group are of all packets."""
 
 
 def read(namespace: str) -> dict[str, int]:
@@ -21,9 +24,12 @@ def read(namespace: str) -> dict[str, int]:
         lines = text.splitlines()
         for names, values in zip(lines[::2], lines[1::2], strict=True):
             group, _, words = names.partition(": ")
+            numbers = map(int, values.partition(": ")[2].split())
+            of_group = dict(zip(words.split(), numbers, strict=True))
             if group in _GROUPS:
-                numbers = values.partition(": ")[2].split()
-                counters.update(zip(words.split(), map(int, numbers), strict=True))
+                counters.update(of_group)
+            elif group == _IP_GROUP:
+                counters.update({name: value for name, value in of_group.items() if name in _OF_IP})
     return counters
 
 

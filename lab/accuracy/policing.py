@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from analyze.trace import read
+from lab.accuracy.strangers import read_document
 
 _LEAST_PAYLOAD_BYTES = 500_000
 """Below it a direction carries no video."""
@@ -105,8 +105,9 @@ def main() -> int:
     if not captures:
         print(f"{folder}: no captures whose names say what the router was told", file=sys.stderr)
         return 1
-    documents = ((path, read(path).json()) for path in captures)
-    print("\n".join(table(video for path, document in documents for video in judged(path.name, document))))
+    documents = ((path, read_document(path)) for path in captures)
+    videos = (video for path, document in documents if document for video in judged(path.name, document))
+    print("\n".join(table(videos)))
     return 0
 
 

@@ -111,7 +111,7 @@ def _of_way(way: Mapping[str, Any]) -> Iterator[str]:
         yield f"a share is none: {shares}"
 
 
-def _document(capture: Path) -> dict[str, Any] | None:
+def read_document(capture: Path) -> dict[str, Any] | None:
     """What vmtrace says of a capture; none if it cannot be read. Raises RuntimeError if it says more than one line."""
     command = [sys.executable, "-m", "vmtrace", "analyze", str(capture), "--json", "-", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S)
@@ -126,7 +126,7 @@ def look(captures: Iterable[Path]) -> int:
     for capture in captures:
         numbers["files"] += 1
         try:
-            document = _document(capture)
+            document = read_document(capture)
         except (RuntimeError, subprocess.TimeoutExpired) as failure:
             print(f"{capture}: {failure}", flush=True)
             bad += 1

@@ -5,8 +5,21 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
 
-from lab.impairments import BurstLoss, Decision, DirectionState, Fate, Hold, Impairments, Spikes, TokenBucket, corrupted
+from lab.impairments import (
+    BurstLoss,
+    Decision,
+    DirectionState,
+    Fate,
+    Hold,
+    Impairments,
+    Spikes,
+    TokenBucket,
+    corrupted,
+    marked,
+)
 
 MS = 1_000_000
 SECOND = 1_000_000_000
@@ -160,3 +173,29 @@ def test_spikes_are_rare_long_and_touch_no_other_dice() -> None:
     assert 20 < len(longer) < 80
     assert max(longer) < 200_000_000
     assert sum(longer) / len(longer) > 60_000_000
+
+
+def ip_packet(ip_version: int, ecn: int) -> IP | IPv6:
+    if ip_version == 4:
+        return IP(src="192.0.2.1", dst="192.0.2.2", tos=ecn | 0x48, id=7) / TCP(sport=1, dport=2)
+    return IPv6(src="fd00::1", dst="fd00::2", tc=ecn | 0x48) / TCP(sport=1, dport=2)
+
+
+@pytest.mark.parametrize("ip_version", [4, 6])
+@pytest.mark.parametrize("ecn", [1, 2, 3])
+def test_a_mark_changes_nothing_but_the_mark(ip_version: int, ecn: int) -> None:
+    expected = ip_packet(ip_version, 3)
+    assert marked(bytes(ip_packet(ip_version, ecn))) == bytes(expected)
+
+
+@pytest.mark.parametrize("ip_version", [4, 6])
+def test_packets_of_senders_that_do_not_use_marks_stay_as_they_are(ip_version: int) -> None:
+    packet = bytes(ip_packet(ip_version, 0))
+    assert marked(packet) == packet
+
+
+def test_so_many_packets_are_marked() -> None:
+    decisions = decide(Impairments(mark=0.1, spare_first=20), 2000)
+    numbers = [number for number, decision in enumerate(decisions) if decision.marked]
+    assert 150 < len(numbers) < 250
+    assert min(numbers) >= 20

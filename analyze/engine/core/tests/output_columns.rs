@@ -99,7 +99,7 @@ const LEFT_OUT: [&str; 28] = [
 ];
 
 /// Objects that the document leaves out as a whole.
-const OBJECTS_LEFT_OUT: [&str; 7] = [
+const OBJECTS_LEFT_OUT: [&str; 8] = [
     "verdict_",
     "tls_",
     "_peak_rate_bps_",
@@ -107,6 +107,7 @@ const OBJECTS_LEFT_OUT: [&str; 7] = [
     "_rtt_recovery_",
     "_rtt_without_stalls_",
     "_loss_bursts_",
+    "_ecn_",
 ];
 
 fn assert_columns_match(analysis: &Analysis) {

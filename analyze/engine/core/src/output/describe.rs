@@ -6,6 +6,7 @@ use std::net::Ipv6Addr;
 use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
 use crate::tcp::arrival::Kind;
+use crate::tcp::ecn::{Echoes, Feedback};
 use crate::tcp::gap_cause::Cause;
 use crate::tcp::lengthened_trips::WithoutStalls;
 use crate::tcp::lifetime::Close;
@@ -222,6 +223,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max.get()));
     visitor.end();
+    congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
     visitor.limits(limits);
@@ -230,6 +232,21 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
     );
     visitor.reasons(key!("not_measured", IfKnown), summary.not_measured());
+}
+
+fn congestion_marks(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    let congestion = summary.details.as_ref().and_then(|details| details.congestion);
+    if visitor.optional_object(key!("ecn", IfKnown), congestion.is_some()) {
+        let of = |feedback: Feedback, value: fn(&Echoes) -> u64| {
+            congestion.filter(|(agreed, _)| *agreed == feedback).map(|(_, echoes)| value(&echoes))
+        };
+        visitor.word(key!("feedback"), congestion.map(|(feedback, _)| feedback.name()));
+        visitor.integer(key!("congestion_events"), congestion.map(|(_, echoes)| u64::from(echoes.events)));
+        visitor.integer(key!("echo_packets"), congestion.map(|(_, echoes)| echoes.packets));
+        visitor.integer(key!("marked_packets"), of(Feedback::Accurate, |echoes| echoes.marked));
+        visitor.integer(key!("window_reductions"), of(Feedback::Classic, |echoes| u64::from(echoes.reductions)));
+        visitor.end();
+    }
 }
 
 fn peak_rates(summary: &DirectionSummary, visitor: &mut impl Visitor) {

@@ -6,6 +6,7 @@
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
 use super::echo_loop::EchoLoops;
+use super::ecn::{self, Ecn};
 use super::half::{Half, Live, half_and_peer};
 use super::handshake::Handshake;
 use super::holes::{Exposure, Hole};
@@ -62,6 +63,9 @@ pub struct Connection {
     /// Both sides permit SACK.
     pub(super) sack: bool,
     pub(super) handshake_rtt_ns: Option<i64>,
+    /// Marks of congestion, if both sides agreed to tell of them; follows from the last SYN's flags and those of its answer.
+    pub(super) ecn: Option<Box<Ecn>>,
+    pub(super) syn_flags: Option<u16>,
     suspected_step: Option<(u8, ClockStep)>,
     /// Number of the packet with which it was over.
     pub over_since: Option<u64>,
@@ -125,6 +129,8 @@ impl Connection {
             shifts: [None; 2],
             sack: false,
             handshake_rtt_ns: None,
+            ecn: None,
+            syn_flags: None,
             suspected_step: None,
             over_since: None,
             detailed: false,
@@ -163,6 +169,8 @@ impl Connection {
         };
         if !taken {
             self.packet(packet, bytes, SIDE == 0, environment);
+        } else if packet.flags & ecn::BITS != 0 {
+            self.take_congestion_bits(packet, SIDE);
         }
     }
 
@@ -252,6 +260,9 @@ impl Connection {
         }
         if self.echo_loops.is_some() {
             self.seek_loops(packet, side);
+        }
+        if packet.flags & ecn::BITS != 0 {
+            self.take_congestion_bits(packet, side);
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
         let gap = self.watch(packet, bytes, side, before_ns, limit_ns);

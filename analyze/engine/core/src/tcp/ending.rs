@@ -1,6 +1,7 @@
 //! The end of a connection: its state becomes a [`ConnectionSummary`], and its lists are free for another.
 
 use super::connection::Connection;
+use super::ecn::{Echoes, Feedback};
 use super::half::{Half, Live, Offer, half_and_peer};
 use super::ip_id::numbers_connections_apart;
 use super::lengthened_trips::WithoutStalls;
@@ -83,6 +84,7 @@ impl ConnectionSummary {
                 recent,
             },
         );
+        let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
         for (side, direction) in summary.directions.iter_mut().enumerate() {
             let [half, peer] = half_and_peer(&mut connection.halves, side);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
@@ -99,7 +101,7 @@ impl ConnectionSummary {
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
             summarise(half, &peer.offer, &context, limits, direction);
-            direction.details = details(half, peer, &context);
+            direction.details = details(half, peer, &context, congestion[side]);
         }
         if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
             for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
@@ -146,7 +148,12 @@ fn settle_copies(halves: &mut [Half; 2]) {
 }
 
 /// What losses, round trips and identifications show of `half`'s data beside what every direction has.
-fn details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<DirectionDetails>> {
+fn details(
+    half: &mut Half,
+    peer: &Half,
+    context: &Context,
+    congestion: Option<(Feedback, Echoes)>,
+) -> Option<Box<DirectionDetails>> {
     let acknowledged_bytes = half.una.saturating_sub(half.base);
     let away = context.vantage_known && !context.beside_receiver && half.data_packets > 0;
     let acknowledgements = if away { acknowledgement_loss(peer, acknowledged_bytes) } else { None };
@@ -156,8 +163,11 @@ fn details(half: &mut Half, peer: &Half, context: &Context) -> Option<Box<Direct
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
     let without_stalls = without_stalls(live);
     let trips = recovery_trips.is_some() || without_stalls.is_some();
-    let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some();
-    any.then(|| Box::new(DirectionDetails { recovery_trips, without_stalls, bursts, acknowledgements, lag_ns }))
+    let congestion = congestion.filter(|_| half.data_packets > 0);
+    let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();
+    any.then(|| {
+        Box::new(DirectionDetails { recovery_trips, without_stalls, bursts, acknowledgements, congestion, lag_ns })
+    })
 }
 
 /// The clean round trips without those that a host's stall lengthened.

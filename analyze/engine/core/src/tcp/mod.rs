@@ -23,6 +23,7 @@ pub mod connection;
 mod copies;
 pub mod duplicates;
 mod echo_loop;
+pub mod ecn;
 mod ending;
 mod gap_answer;
 mod gap_backlog;

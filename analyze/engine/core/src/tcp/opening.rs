@@ -118,6 +118,7 @@ impl Connection {
             self.halves[side].loss.capture_duplicates += 1;
             return false;
         }
+        self.agree_on_ecn(packet);
         let half = &mut self.halves[side];
         let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
         // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.

@@ -5,6 +5,7 @@
 use std::num::NonZeroU64;
 
 use super::duplicates::{LONGEST_DISTANCE_NS, RecentPackets, signature};
+use super::ecn::{Echoes, Feedback};
 use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
 use super::ledger::ByteLedger;
@@ -125,6 +126,8 @@ pub struct DirectionDetails {
     /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
     /// identifications prove nothing.
     pub acknowledgements: Option<AcknowledgementLoss>,
+    /// What the receiver told of marks on the data; none if they had not agreed on that.
+    pub congestion: Option<(Feedback, Echoes)>,
     /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
     pub lag_ns: Option<i64>,
 }
@@ -310,6 +313,11 @@ impl DirectionSummary {
     /// The stalls of the hosts; none if there were none.
     pub fn stalls(&self) -> Option<&StallSummary> {
         self.spacing.causes.as_ref()?.stalls.as_ref()
+    }
+
+    /// Times at which the receiver told of marks on the data, each with what was in flight then.
+    pub fn congestion_events(&self) -> u32 {
+        self.details.as_ref().and_then(|details| details.congestion).map_or(0, |(_, echoes)| echoes.events)
     }
 
     /// Stalls for each minute of the data time.

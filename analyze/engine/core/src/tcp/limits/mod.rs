@@ -194,7 +194,7 @@ impl Limits {
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
         let [factor, underlying] = rules::factors(&self.rounds, index, &background);
         let round: Round = *self.rounds[index];
-        self.loss_seen |= round.retransmitted > 0;
+        self.loss_seen |= round.tells_of_congestion();
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
         if factor == Factor::CongestionWindow {
             self.window_rounds.all += 1;

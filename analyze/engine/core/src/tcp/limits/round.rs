@@ -40,6 +40,8 @@ pub struct Meter {
     pub largest_frame: u64,
     /// Payload the other side had sent.
     pub peer_bytes: u64,
+    /// Packets of the other side that told of marks on the data.
+    pub congestion_echoes: u64,
 }
 
 /// What a round has that is no difference of counters.
@@ -96,6 +98,8 @@ pub struct Round {
     pub largest_frame: u64,
     /// The other side sent data meanwhile.
     pub peer_spoke: bool,
+    /// It told of marks on the data.
+    pub marked: bool,
     /// Time that a gap with a cause of its own takes out of it.
     pub cut_ns: u64,
     /// A host or the path stood still in it or right before: what is delivered then was sent at another time.
@@ -133,6 +137,7 @@ impl Round {
             segment_size: to.segment_size,
             largest_frame: to.largest_frame,
             peer_spoke: to.peer_bytes > from.peer_bytes,
+            marked: to.congestion_echoes > from.congestion_echoes,
             cut_ns: 0,
             disturbed: false,
             slow_start: false,
@@ -156,6 +161,11 @@ impl Round {
             (rate > 0.0 && self.mean_flight > 0.0).then(|| (self.mean_flight / rate * 1e9) as u64)
         };
         self.rtt_ns.or_else(by_flight)
+    }
+
+    /// Its sender had reason to reduce its window: something was lost, or marked on the way (RFC 3168 section 6.1.2).
+    pub fn tells_of_congestion(&self) -> bool {
+        self.retransmitted > 0 || self.marked
     }
 
     /// Data segments of it: packets, or with offload what the bytes delivered come to.

@@ -71,7 +71,7 @@ const WRITING_ROUNDS: usize = 3;
 pub struct Background {
     /// Smallest round trip.
     pub min_rtt_ns: Option<u64>,
-    /// Nothing had been lost before the rounds that are looked at.
+    /// Nothing had been lost or marked before the rounds that are looked at.
     pub no_loss_yet: bool,
 }
 
@@ -256,9 +256,9 @@ fn round_trips_by_flight(rates: &SmoothedRates) -> impl Iterator<Item = f64> {
     told.map(|(at, round)| round.mean_flight / rates.at(at).max(1.0)).filter(|time_s| *time_s > 0.0)
 }
 
-/// The rate stays the same through losses: it is no congestion window that shrinks with each of them.
+/// The rate stays the same through losses and marks: it is no congestion window that shrinks with each of them.
 fn holds_through_loss(around: &[KnownRound]) -> bool {
-    let losing = || around.iter().filter(|round| round.retransmitted > 0).count();
+    let losing = || around.iter().filter(|round| round.tells_of_congestion()).count();
     around.len() > NEAR
         && losing() >= ROUNDS_WITH_LOSS
         && evenness(around.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
@@ -271,7 +271,7 @@ pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
     let free = |round: &KnownRound| {
-        round.retransmitted == 0
+        !round.tells_of_congestion()
             && round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns)
             && !is_window_limited(round)
     };
@@ -435,7 +435,7 @@ impl SlowStart {
             (self.active, self.highest, self.without_growth) = (true, 0.0, 0);
             return;
         }
-        if round.recovering_ns > 0 || round.retransmitted > 0 {
+        if round.recovering_ns > 0 || round.tells_of_congestion() {
             self.active = false;
         }
         if !self.active {

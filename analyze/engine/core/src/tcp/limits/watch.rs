@@ -21,6 +21,8 @@ struct Around {
     handshake_rtt_ns: Option<u64>,
     beside_sender: bool,
     sack: bool,
+    /// Told so far of marks on the data.
+    congestion_echoes: u64,
 }
 
 impl Connection {
@@ -31,6 +33,7 @@ impl Connection {
             handshake_rtt_ns: self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
             beside_sender: self.beside[side],
             sack: self.sack,
+            congestion_echoes: self.congestion_echoes(side),
         }
     }
 
@@ -150,6 +153,7 @@ impl Half {
             segment_size: live.segment_size,
             largest_frame: live.view.largest_send(),
             peer_bytes: around.peer_bytes,
+            congestion_echoes: around.congestion_echoes,
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
         let least_sample_ns = live.round_trips.take_least();

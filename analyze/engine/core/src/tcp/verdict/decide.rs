@@ -157,15 +157,13 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
         (OPEN_CONFIDENCE, perhaps_the_path, Some("a capture beside the sender, or one with timestamps")),
         (
             BY_EXCLUSION_CONFIDENCE,
-            factor == Factor::CongestionWindow && case.direction.lost_inferred() == 0,
+            factor == Factor::CongestionWindow && nothing_reduced_it(case),
             Some("TCP_INFO of the sender"),
         ),
         (
             // Whether it was still growing as in slow start cannot be told from so few rounds.
             OPEN_CONFIDENCE,
-            factor == Factor::CongestionWindow
-                && case.direction.lost_inferred() == 0
-                && case.limits.rounds < ENOUGH_ROUNDS,
+            factor == Factor::CongestionWindow && nothing_reduced_it(case) && case.limits.rounds < ENOUGH_ROUNDS,
             Some("a longer transfer"),
         ),
         (
@@ -188,6 +186,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
     ];
     let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// No loss and no mark of congestion shows why the window was no larger.
+fn nothing_reduced_it(case: &Case) -> bool {
+    case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
 }
 
 /// No round trip was seen between hosts nearby: what looks like a sender's pauses, or its window, may be a queue before the path.

@@ -118,6 +118,11 @@ fn because(case: &Case, factor: Factor) -> String {
         Factor::CongestionWindow if direction.lost_inferred() > 0 => {
             format!("Losses kept the congestion window small{loss}: {}", possible())
         }
+        Factor::CongestionWindow if direction.congestion_events() > 0 => format!(
+            "Marks of congestion (ECN, {} times) kept the congestion window small: {}",
+            direction.congestion_events(),
+            possible()
+        ),
         Factor::CongestionWindow => format!("The congestion window grew slowly: {}", possible()),
         Factor::Idle => format!("The direction waited {time} for the other side"),
         Factor::Unknown => "What limited the transfer cannot be told".to_owned(),

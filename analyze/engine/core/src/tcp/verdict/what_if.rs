@@ -20,6 +20,7 @@ fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
         Factor::HostStall => "no stalls",
         Factor::TimeoutWait | Factor::LossRecovery => "no loss",
         Factor::CongestionWindow if case.direction.lost_inferred() > 0 => "no loss",
+        Factor::CongestionWindow if case.direction.congestion_events() > 0 => "no marks of congestion",
         Factor::CongestionWindow => "a congestion window that grows at once",
         Factor::ReceiverWindow => "twice the receiver's window",
         Factor::Application => "an application that always has data to send",
