@@ -150,7 +150,15 @@ impl Connection {
             && self.echo_loops.is_none()
     }
 
-    /// Takes a packet without SYN, FIN and RST while the connection [`Self::is_steady`]. The two kinds that bulk transfers
+    /// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of
+    /// them, too.
+    #[inline]
+    pub fn telling_bits(&self) -> u16 {
+        let of_marks = if self.ecn.is_some() { ecn::BITS } else { 0 };
+        tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | of_marks
+    }
+
+    /// Takes a packet without [`Self::telling_bits`] while the connection [`Self::is_steady`]. The two kinds that bulk transfers
     /// are made of, next data and acknowledgements of more data, go a short way to the same result.
     ///
     /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
@@ -169,8 +177,6 @@ impl Connection {
         };
         if !taken {
             self.packet(packet, bytes, SIDE == 0, environment);
-        } else if packet.flags & ecn::BITS != 0 {
-            self.take_congestion_bits(packet, SIDE);
         }
     }
 

@@ -196,8 +196,9 @@ impl Shard {
                 && connection.is_steady()
             {
                 let shortest_ns = shortest_gap_ns(self.environment.fixed_spacing_limit_ns);
+                let telling_bits = connection.telling_bits();
                 while let Some(packet) = packets.get(link.index())
-                    && packet.flags & (tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST) == 0
+                    && packet.flags & telling_bits == 0
                 {
                     match link.is_reverse() != line.from_client {
                         true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
