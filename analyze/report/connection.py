@@ -87,6 +87,7 @@ def facts(series: ConnectionSeries) -> list[list[str]]:
         ["RTT min / median / p99", " / ".join(seconds(d["rtt"][k]) for k in ("min_s", "median_s", "p99_s"))],
         ["retransmitted segments", f"{count(d['loss']['retransmitted_segments'])} of {count(d['data_segments'])}"],
         ["loss rate", share(d["loss"]["loss_rate"])],
+        *([["marks of congestion (ECN)", plural(d["ecn"]["congestion_events"], "time")]] if "ecn" in d else []),
         ["limited by the window", share(d["window"]["limited_fraction"])],
         ["zero windows", count(d["window"]["zero_windows"])],
         ["oversize gaps", _oversize(d["spacing"])],

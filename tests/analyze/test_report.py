@@ -39,6 +39,15 @@ def test_the_page_holds_every_connection_and_the_plots_asked_for(trace: Trace, t
     assert ["retransmitted segments", "1 of 11"] in plot["facts"]
 
 
+def test_marks_of_congestion_are_named_where_both_sides_use_them(trace: Trace, tmp_path: Path) -> None:
+    (series,) = of_connections(trace, [2])
+    record = json.loads(json.dumps(series.record))
+    names = [name for name, _ in connection.facts(replace(series, record=record))]
+    assert "marks of congestion (ECN)" not in names
+    record[series.direction]["ecn"] = {"feedback": "classic", "congestion_events": 1}
+    assert ["marks of congestion (ECN)", "1 time"] in connection.facts(replace(series, record=record))
+
+
 def test_the_verdict_is_read_without_scripts(trace: Trace, tmp_path: Path) -> None:
     page = report_of(trace, tmp_path / "r.html", [1])
     without_scripts = page[page.index("<noscript>") : page.index("</noscript>")]
