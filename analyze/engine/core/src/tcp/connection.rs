@@ -13,6 +13,7 @@ use super::holes::{Exposure, Hole};
 use super::ip_id::Around;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
+use super::two_points::TwoPoints;
 use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
 use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
@@ -67,6 +68,10 @@ pub struct Connection {
     pub(super) ecn: Option<Box<Ecn>>,
     pub(super) syn_flags: Option<u16>,
     suspected_step: Option<(u8, ClockStep)>,
+    /// What passed at two capture points, if there are, or may be, as many.
+    pub(super) two_points: Option<Box<TwoPoints>>,
+    /// SYN, SYN-ACK were captured twice, far apart.
+    pub(super) openings_twice: [bool; 2],
     /// Number of the packet with which it was over.
     pub over_since: Option<u64>,
     /// Per-packet rows are wanted.
@@ -105,6 +110,7 @@ impl Connection {
             addresses[..length].copy_from_slice(client);
             addresses[length..2 * length].copy_from_slice(server);
         }
+        let begins_in_mid_stream = !packet.has(tcp_flags::SYN) && packet.options & option_bits::TIMESTAMPS != 0;
         Self {
             id,
             order: 0,
@@ -123,8 +129,7 @@ impl Connection {
             tls_settled: false,
             dns: None,
             loops_ns: [None; 2],
-            echo_loops: (!packet.has(tcp_flags::SYN) && packet.options & option_bits::TIMESTAMPS != 0)
-                .then(Box::default),
+            echo_loops: begins_in_mid_stream.then(Box::default),
             beside: [false; 2],
             shifts: [None; 2],
             sack: false,
@@ -132,6 +137,8 @@ impl Connection {
             ecn: None,
             syn_flags: None,
             suspected_step: None,
+            two_points: begins_in_mid_stream.then(Box::default),
+            openings_twice: [false; 2],
             over_since: None,
             detailed: false,
             looking: false,
@@ -148,6 +155,7 @@ impl Connection {
             && self.over_since.is_none()
             && !self.detailed
             && self.echo_loops.is_none()
+            && self.two_points.is_none()
     }
 
     /// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of

@@ -8,6 +8,7 @@ use super::connection::Connection;
 use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
 use super::half::{Live, half_and_peer};
 use super::sequence::{serial_difference, unwrap};
+use super::two_points::LONGEST_WAY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// No sender waits less for an answer before it sends again (Linux: `TCP_RTO_MIN`).
@@ -17,6 +18,12 @@ impl Connection {
     /// The same packet within milliseconds, or a part of it. Only what tells nothing new is compared.
     #[inline]
     pub(super) fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        if self.two_points.is_some()
+            && let Some(seen) = self.has_passed_other_point(packet, bytes, side)
+        {
+            self.count_copy(packet, side, seen);
+            return true;
+        }
         let [half, peer] = half_and_peer(&mut self.halves, side);
         let nothing_new = if packet.sequence_length() > 0 {
             unwrap(half.max, packet.sequence) < half.max
@@ -45,6 +52,7 @@ impl Connection {
             handshake_rtt_ns: self.handshake_rtt_ns,
             // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
             sack: self.sack || !self.offers_are_known(),
+            two_points: self.has_two_points(),
         };
         let same = live.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
         if let Some(age_ns) = same {
@@ -60,7 +68,8 @@ impl Connection {
             return Some(Seen::after(age_ns));
         }
         let all_seen = live.holes.missing(start, end).0 == 0;
-        (all_seen && again.comes_late(beside, end == half.max)).then_some(Seen::Late)
+        let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
+        (all_seen && again.comes_late(beside, end == half.max)).then_some(seen)
     }
 
     #[cold]
@@ -79,7 +88,7 @@ impl Connection {
 
 /// When a copy came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     /// Soon after the packet, or the part of it.
     AtOnce,
     /// Too late for most that captures do.
@@ -108,6 +117,8 @@ struct Again<'a> {
     handshake_rtt_ns: Option<i64>,
     /// Both sides use SACK.
     sack: bool,
+    /// Everything passes two capture points, far apart, in frames that may be cut or joined between them.
+    two_points: bool,
 }
 
 impl Again<'_> {
@@ -144,12 +155,13 @@ impl Again<'_> {
         let Some(sent) = self.live.segments.stamped(self.start) else { return false };
         let age_ns = packet.time_ns.saturating_sub(sent.time_ns);
         let comes_before_answers = self.is_before_answers(age_ns);
-        if age_ns >= SHORTEST_TIMEOUT_NS || !(comes_before_answers || age_ns <= LONGEST_NUMBERED_NS) {
+        let longest_ns = if self.two_points { LONGEST_WAY_NS } else { SHORTEST_TIMEOUT_NS };
+        if age_ns >= longest_ns || !(self.two_points || comes_before_answers || age_ns <= LONGEST_NUMBERED_NS) {
             return false;
         }
         // What loss explains may have been sent again by a sender that numbers or stamps as it likes.
         let no_loss_shown = self.no_loss_shown_since(age_ns);
-        let unexplained = no_loss_shown || beside.receiver;
+        let unexplained = no_loss_shown || beside.receiver || self.two_points;
         // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
         let in_order = || {
             let record = self.live.segments.recent(self.start).filter(|record| record.state == 0 && !beside.sender);
@@ -167,7 +179,8 @@ impl Again<'_> {
         // No answer comes within a step of the sender's clock.
         let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
-        unexplained && (others_stamped || would_stamp()) && is_stamped_alike()
+        let joined_on_the_way = self.two_points && comes_before_answers;
+        unexplained && (others_stamped || joined_on_the_way || would_stamp()) && is_stamped_alike()
     }
 
     /// Without identifications, a repeat that loss explains is a retransmission.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── halves told apart
-//!   copies      what the capture shows twice is left out        (duplicates)
+//!   copies      what the capture shows twice is left out        (duplicates, two_points)
 //!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
 //!   half        one direction's state
 //!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, loss, trigger, spacing, ip_id)
@@ -76,6 +76,7 @@ mod tls_feed;
 pub mod token_bucket;
 mod trains;
 pub mod trigger;
+mod two_points;
 mod unseen;
 pub mod vantage;
 pub mod verdict;

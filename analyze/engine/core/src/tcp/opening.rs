@@ -72,6 +72,10 @@ impl Connection {
             }
             environment.openings.syn(packet, self.repeats(side) > 0);
         } else {
+            if self.two_points.is_some() && self.has_passed_other_point(packet, bytes, side).is_some() {
+                self.halves[side].loss.capture_duplicates += 1;
+                return;
+            }
             self.reset.get_or_insert((side as u8, packet.time_ns));
             environment.openings.reset(packet);
         }
@@ -114,8 +118,10 @@ impl Connection {
     fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
         let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
         let repeated = openings.count > 0;
+        let before_ns = openings.last_ns;
         if !openings.add(packet) {
             self.halves[side].loss.capture_duplicates += 1;
+            self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
             return false;
         }
         self.agree_on_ecn(packet);

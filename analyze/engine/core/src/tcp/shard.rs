@@ -19,8 +19,8 @@ use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
-/// A connection that was reset while data passed is kept in full for so many packets of the capture: data under way still
-/// comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
+/// A connection that was reset while data passed, or of which everything comes twice, is kept in full for so many packets of the
+/// capture: what is under way still comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
 const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// A step of the capture clock against the hosts' clocks.
@@ -122,8 +122,8 @@ struct Found {
 pub struct Shard {
     table: HashTable<u32>,
     slots: Vec<Slot>,
-    /// Connections reset while data passed, by number of the packet that did it, and slot.
-    reset: VecDeque<(u64, u32)>,
+    /// Connections that are over while something is under way, by number of the packet that ended them, and slot.
+    ending: VecDeque<(u64, u32)>,
     nearby: Nearby,
     /// The lines of the chunk in hand.
     found: Vec<Found>,
@@ -234,8 +234,8 @@ impl Shard {
                 }
                 if connection.over_since.is_none() && connection.is_over() {
                     connection.over_since = Some(order);
-                    if connection.is_cut_short() {
-                        self.reset.push_back((order, index));
+                    if connection.is_cut_short() || connection.two_points.is_some() {
+                        self.ending.push_back((order, index));
                     } else if !connection.detailed {
                         finish(&mut self.slots, index, &mut self.environment);
                         self.slots[index as usize].remember_last(packet, bytes);
@@ -330,10 +330,10 @@ impl Shard {
 
     #[inline]
     fn put_away(&mut self, order: u64) {
-        while let Some(&(since, index)) = self.reset.front()
+        while let Some(&(since, index)) = self.ending.front()
             && order.saturating_sub(since) > STRAGGLERS_WITHIN
         {
-            self.reset.pop_front();
+            self.ending.pop_front();
             finish(&mut self.slots, index, &mut self.environment);
         }
     }
