@@ -172,3 +172,58 @@ fn originals_delivered_after_later_ones_are_reordering() {
     let loss = client(talk);
     assert_eq!((loss.retransmitted, loss.reordered), (0, 2));
 }
+
+/// Beside the client, without SACK and timestamps: five segments, and the first again after a timeout. The first acknowledgement after
+/// that comes as late as one of the repeat would.
+fn five_and_a_timeout() -> Talk {
+    let opened = Talk::new().client(0.0, syn().no_sack()).server(40.0, syn_ack().no_sack()).client(40.1, ack(0));
+    let sampled = opened.client(42.0, data(0, 1000)).server(82.0, ack(1000));
+    let sent = sampled.each(1..6_i64, |talk, n| talk.client(100.0 + n as f64, data(1000 * n, 1000)));
+    sent.client(400.0, data(1000, 1000))
+}
+
+#[test]
+fn frto_acknowledgements_that_go_on_without_other_repeats_are_of_the_originals() {
+    let held_up = five_and_a_timeout().each(1..6_i64, |talk, n| talk.server(440.0 + n as f64, ack(1000 * (n + 1))));
+    assert_eq!(counts(held_up), (1, 1, 0));
+    let new_data_between = five_and_a_timeout()
+        .server(441.0, ack(3000))
+        .client(441.1, data(6000, 1000))
+        .client(441.2, data(7000, 1000))
+        .server(442.0, ack(5000))
+        .server(482.0, ack(8000));
+    assert_eq!(counts(new_data_between), (1, 1, 0));
+    let twice = five_and_a_timeout().client(1000.0, data(1000, 1000));
+    let twice = twice.each(1..6_i64, |talk, n| talk.server(1040.0 + n as f64, ack(1000 * (n + 1))));
+    assert_eq!(counts(twice), (2, 2, 0), "both repeats of what had arrived");
+}
+
+#[test]
+fn frto_an_acknowledgement_of_everything_answers_the_repeat_of_what_was_lost() {
+    let answered =
+        five_and_a_timeout().server(441.0, ack(6000)).client(441.1, data(6000, 1000)).server(481.1, ack(7000));
+    assert_eq!(counts(answered), (1, 0, 0));
+}
+
+#[test]
+fn frto_duplicate_acknowledgements_say_that_more_was_lost() {
+    let more_lost = five_and_a_timeout()
+        .server(441.0, ack(2000))
+        .client(441.1, data(6000, 1000))
+        .client(441.2, data(7000, 1000))
+        .server(481.1, ack(2000))
+        .server(481.2, ack(2000))
+        .server(481.3, ack(3000));
+    assert_eq!(counts(more_lost), (1, 0, 0));
+}
+
+#[test]
+fn frto_what_goes_on_after_other_repeats_may_answer_those() {
+    let repeated = five_and_a_timeout()
+        .server(441.0, ack(2000))
+        .client(441.1, data(2000, 1000))
+        .client(441.2, data(3000, 1000))
+        .server(481.1, ack(3000))
+        .server(481.2, ack(6000));
+    assert_eq!(counts(repeated), (3, 0, 0));
+}

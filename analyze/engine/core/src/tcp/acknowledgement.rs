@@ -189,6 +189,9 @@ impl Half {
                 &mut self.loss,
             );
         }
+        if live.recovery.is_some() {
+            live.check_timeout(packet, position, &mut self.loss);
+        }
         let not_all_seen = unseen || (!live.holes.is_empty() && live.holes.missing(before, position).0 > 0);
         let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
         if !live.scoreboard.is_empty() {

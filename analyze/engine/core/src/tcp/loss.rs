@@ -166,6 +166,13 @@ impl RecentRetransmissions {
         self.list.iter_mut().rev().find(|known| known.start < end && start < known.end)
     }
 
+    /// Marks the repeats of `start..end` that a timer made as needless; returns how many were not known to be.
+    pub fn mark_timed_out(&mut self, start: u64, end: u64) -> u32 {
+        let by_timer = |known: &&mut Retransmission| known.start < end && start < known.end && !known.on_loss_signs;
+        let news = self.list.iter_mut().filter(by_timer).filter(|known| !known.spurious);
+        news.map(|known| known.spurious = true).count() as u32
+    }
+
     /// A packet at `start` has the timestamps of the last retransmission there: its sender has heard nothing since.
     pub fn has_timestamps_of_last(&self, start: u64, tsval: u32, tsecr: u32) -> bool {
         let last = self.list.iter().rev().find(|known| known.start <= start && start < known.end);

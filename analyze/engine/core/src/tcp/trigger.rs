@@ -17,6 +17,14 @@ pub struct Recovery {
     pub start: u64,
     /// Something else than what lies there has been sent again.
     pub went_on: bool,
+    /// Up to where the first acknowledgement of more than before went.
+    pub answered: Option<u64>,
+}
+
+impl Recovery {
+    fn begin(trigger: Trigger, evidence: &Evidence) -> Self {
+        Self { point: evidence.max, trigger, start: evidence.start, went_on: false, answered: None }
+    }
 }
 
 /// What is known when a retransmission passes.
@@ -87,18 +95,17 @@ impl Live {
             Trigger::Tlp => self.probe_outstanding = true,
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
                 self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery { point: evidence.max, trigger, start: evidence.start, went_on: false });
+                self.recovery = Some(Recovery::begin(trigger, evidence));
                 self.segments.mark_all_lost();
             }
             Trigger::Fast | Trigger::Rack if self.recovery.is_none() => {
-                let start = evidence.start;
                 self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery { point: evidence.max, trigger: Trigger::Fast, start, went_on: false });
+                self.recovery = Some(Recovery::begin(Trigger::Fast, evidence));
             }
             // It repairs what was reported missing, whatever made it do so now.
             Trigger::Unknown if beside_sender && self.recovery.is_none() && self.sees_loss() => {
                 self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery { point: evidence.max, trigger, start: evidence.start, went_on: false });
+                self.recovery = Some(Recovery::begin(trigger, evidence));
             }
             _ => {}
         }
@@ -109,7 +116,7 @@ impl Live {
         !self.scoreboard.is_empty() || self.duplicate_acknowledgements > 0
     }
 
-    fn end_recovery(&mut self, time_ns: i64) {
+    pub(super) fn end_recovery(&mut self, time_ns: i64) {
         self.recovery = None;
         self.recovering.stop(time_ns);
     }
