@@ -34,6 +34,14 @@ impl Mark {
     }
 }
 
+/// Between two moments it was another factor: none but `from`, if that is known.
+pub fn move_to(marks: &mut [Mark], to: Factor, from: Option<Factor>, [start_ns, end_ns]: [i64; 2]) {
+    for mark in marks.iter_mut().filter(|mark| (start_ns..=end_ns).contains(&mark.time_ns)) {
+        from.into_iter().for_each(|from| mark.remove(from));
+        mark.add(to);
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Marks {
@@ -57,6 +65,11 @@ impl Marks {
         if self.list.len() >= MOST_MARKS {
             self.halve();
         }
+    }
+
+    /// [`move_to`], of those so far.
+    pub fn move_to(&mut self, to: Factor, from: Factor, between_ns: [i64; 2]) {
+        move_to(&mut self.list, to, Some(from), between_ns);
     }
 
     fn halve(&mut self) {

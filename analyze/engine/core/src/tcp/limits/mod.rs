@@ -4,6 +4,7 @@
 //! watch   a round is over ──> round   what happened in it
 //!         a gap has a cause ─┐          │  known   what the rules ask of it
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
+//!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
 //! bucket  what a token bucket had to do with it, known at the end
@@ -16,6 +17,7 @@ mod bucket;
 pub mod factor;
 pub mod known;
 pub mod marks;
+mod plateau;
 mod rates;
 pub mod round;
 pub mod rules;
@@ -31,6 +33,7 @@ pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
 
 use known::KnownRound;
 use marks::Marks;
+use plateau::{Counted, Plateau};
 use rates::Rates;
 use round::{Meter, Round, Seen};
 use rules::{Background, REACH, SlowStart};
@@ -100,6 +103,7 @@ pub struct Limits {
     slow_start: SlowStart,
     min_rtt_ns: Option<u64>,
     loss_seen: bool,
+    plateau: Plateau,
     /// Both sides use SACK.
     sack: bool,
     shares: Shares,
@@ -192,27 +196,66 @@ impl Limits {
         self.mark_disturbed(index);
         let cuts = self.take_cuts(index);
         let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
-        let [factor, underlying] = rules::factors(&self.rounds, index, &background);
+        let [factor, underlying] = self.sure(index, rules::factors(&self.rounds, index, &background));
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.tells_of_congestion();
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
+        let mut counted = Counted::default();
         if factor == Factor::CongestionWindow {
-            self.window_rounds.all += 1;
-            self.window_rounds.queued += u64::from(rules::has_standing_queue(&self.rounds, index, &background));
+            counted.window_rounds = 1;
+            counted.queued = u64::from(rules::has_standing_queue(&self.rounds, index, &background));
+            self.window_rounds.all += counted.window_rounds;
+            self.window_rounds.queued += counted.queued;
         }
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
             self.shares[factor as usize].add(share);
+            if factor == Factor::CongestionWindow {
+                counted.share.add(share);
+            }
         }
         let factors = parts.list().map(|(factor, _)| factor).chain(cuts.iter().map(|gap| gap.factor));
         self.marks.push(end_ns, round.frames[1], factors);
         let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
         self.underlying[underlying as usize].add(whole);
+        if underlying == Factor::CongestionWindow {
+            (counted.underlying, counted.rounds) = (whole, 1);
+            self.plateau.count(&counted);
+        }
         if round.duration_ns() > 0 {
             let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
             self.rates.add(&round, factor.shows_capacity() && steady && !round.disturbed);
         }
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// What looks like a send buffer counts for the congestion window after a loss, until it has lasted.
+    fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
+        if underlying != Factor::SendBuffer || !self.loss_seen {
+            self.plateau.end();
+            return [factor, underlying];
+        }
+        let (round, flight) = (self.rounds[index], rules::flight_level(&self.rounds, index));
+        if !self.plateau.holds([round.start_ns, round.end_ns], flight, round.segment_size) {
+            return [factor, underlying].map(|one| if one == underlying { Factor::CongestionWindow } else { one });
+        }
+        if let Some((start_ns, counted)) = self.plateau.take_counted() {
+            self.move_to_send_buffer([start_ns, round.start_ns], &counted);
+        }
+        [factor, underlying]
+    }
+
+    /// The rounds between two moments were counted for the congestion window.
+    fn move_to_send_buffer(&mut self, between_ns: [i64; 2], counted: &Counted) {
+        let [from, to] = [Factor::CongestionWindow, Factor::SendBuffer];
+        for (shares, share) in [(&mut self.shares, counted.share), (&mut self.underlying, counted.underlying)] {
+            let moved = shares[from as usize].take(share);
+            shares[to as usize].add(moved);
+        }
+        self.window_rounds.all -= counted.window_rounds;
+        self.window_rounds.queued -= counted.queued;
+        self.runs.move_to(to, Some(from), between_ns);
+        self.marks.move_to(to, from, between_ns);
     }
 
     /// Marks the rounds that a gap known by now lies in, as far as the rules look ahead of `index`.

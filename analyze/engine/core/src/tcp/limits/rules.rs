@@ -54,7 +54,7 @@ const SEND_BUFFER_ROUNDS: usize = 12;
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.15;
 /// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
-const SAME_SEGMENTS: f64 = 1.5;
+pub const SAME_SEGMENTS: f64 = 1.5;
 /// Share of its peak that the flight keeps on average, at most, where the congestion window leaves room. A sender that fills its
 /// congestion window sends with each acknowledgement, or waits for room for a third of the window at most
 /// (`tcp_tso_should_defer`), which leaves 5/6 on average.
@@ -266,7 +266,7 @@ fn holds_through_loss(around: &[KnownRound]) -> bool {
 
 /// Rule 10: the highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
 /// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
-/// is not filled up though nothing was lost in between.
+/// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`super::plateau`]).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
@@ -280,9 +280,8 @@ pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &
         (most - least) as f64 <= SAME_FLIGHT * most as f64 && shown(window) && leaves_no_queue(window)
     };
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
-    background.no_loss_yet
-        && (any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
-            || any_window(rounds, index, length, free, |window| steady(window, does_not_grow)))
+    any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
+        || any_window(rounds, index, length, free, |window| steady(window, does_not_grow))
 }
 
 /// Some `length` rounds one after another, that round among them, all are what `each` asks for and together what `all` does.
@@ -319,6 +318,12 @@ fn peaks(window: &[KnownRound]) -> impl Iterator<Item = u64> {
     let last = pairs.clone().next_back();
     let mut before = 0;
     pairs.chain(last).map(move |pair| pair.max(std::mem::replace(&mut before, pair)))
+}
+
+/// What the flight comes up to around a round, bytes.
+pub fn flight_level(rounds: &[KnownRound], index: usize) -> f64 {
+    let around = neighbours(rounds, index, FEWEST_SEND_BUFFER_ROUNDS / 2);
+    peaks(around).sum::<u64>() as f64 / around.len().max(1) as f64
 }
 
 /// On average the flight stays well below its peak.

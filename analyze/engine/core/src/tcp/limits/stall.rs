@@ -2,33 +2,18 @@
 //! moved.
 
 use super::factor::Factor;
-use super::runs::{Run, Runs};
-use super::{LimitsSummary, Shares};
+use super::runs::Runs;
+use super::{LimitsSummary, marks};
 use crate::tcp::gap_unsettled::Settled;
 
 impl LimitsSummary {
     /// Moves the time between two moments to the factor that it belongs to.
     pub fn settle(&mut self, settled: &Settled) {
         let &Settled { start_ns, end_ns, from, to } = settled;
-        let mut runs = Runs::default();
-        let mut taken = Shares::default();
-        for run in std::mem::take(&mut self.runs) {
-            if from.is_some_and(|from| from != run.factor) {
-                runs.push(run);
-                continue;
-            }
-            let [before, rest] = run.split(start_ns);
-            let [within, after] = rest.split(end_ns);
-            let share = &mut taken[run.factor as usize];
-            share.time_ns += within.duration_ns();
-            share.bytes += within.bytes;
-            [before, Run { factor: to, ..within }, after].into_iter().for_each(|part| runs.push(part));
-        }
+        let mut runs = Runs::from(std::mem::take(&mut self.runs));
+        let taken = runs.move_to(to, from, [start_ns, end_ns]);
         self.runs = runs.into_list();
-        for mark in self.marks.iter_mut().filter(|mark| (start_ns..=end_ns).contains(&mark.time_ns)) {
-            from.into_iter().for_each(|from| mark.remove(from));
-            mark.add(to);
-        }
+        marks::move_to(&mut self.marks, to, from, [start_ns, end_ns]);
         for (factor, share) in Factor::ALL.into_iter().zip(taken) {
             for shares in [&mut self.shares, &mut self.underlying] {
                 let moved = shares[factor as usize].take(share);
@@ -40,7 +25,7 @@ impl LimitsSummary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Share;
+    use super::super::{Run, Share};
     use super::*;
 
     fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {

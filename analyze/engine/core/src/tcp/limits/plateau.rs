@@ -1,0 +1,120 @@
+//! A send buffer after a loss (methods, section 6.6, label 10). A congestion window that has been reduced may stand still, too: CUBIC
+//! hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts tells one from the other, so
+//! what looks like a send buffer counts for the congestion window at first, and is moved when it has lasted.
+
+use super::Share;
+use super::rules::SAME_SEGMENTS;
+
+/// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
+/// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the latest (draft-ietf-ccwg-bbr, `BBRBwProbeWait`).
+const LONGEST_OF_A_WINDOW_NS: i64 = 4_000_000_000;
+/// Reno grows by half a segment in each round trip where every second segment is acknowledged (RFC 5681 section 3.1): in so
+/// many rounds by as much.
+const MOST_ROUNDS_OF_A_WINDOW: u64 = 16;
+
+/// What its rounds were counted for until it has lasted.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counted {
+    /// As limited by the congestion window.
+    pub share: Share,
+    /// The same beneath recovery.
+    pub underlying: Share,
+    /// Rounds, and those of them that nothing but the window limited.
+    pub rounds: u64,
+    /// See above.
+    pub window_rounds: u64,
+    /// Those in which a queue stood.
+    pub queued: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    start_ns: i64,
+    flight: f64,
+    counted: Counted,
+    lasted: bool,
+}
+
+/// See the module: the flight at one level, since when.
+#[derive(Debug, Default)]
+pub struct Plateau {
+    level: Option<Level>,
+}
+
+impl Plateau {
+    /// A round that looks like a send buffer, up to `flight` in it. True if it is one for sure.
+    pub fn holds(&mut self, [start_ns, end_ns]: [i64; 2], flight: f64, segment_size: u16) -> bool {
+        let same = |level: &Level| (flight - level.flight).abs() <= SAME_SEGMENTS * f64::from(segment_size);
+        let begun = || Level { start_ns, flight, counted: Counted::default(), lasted: false };
+        let level = self.level.take().filter(same).unwrap_or_else(begun);
+        let long = end_ns.saturating_sub(level.start_ns) >= LONGEST_OF_A_WINDOW_NS;
+        let lasted = level.lasted || long && level.counted.rounds >= MOST_ROUNDS_OF_A_WINDOW;
+        self.level = Some(Level { lasted, ..level });
+        lasted
+    }
+
+    /// A round that looks like something else.
+    pub fn end(&mut self) {
+        self.level = None;
+    }
+
+    /// A round of it counts for the congestion window so far.
+    pub fn count(&mut self, round: &Counted) {
+        if let Some(Level { counted, .. }) = &mut self.level {
+            counted.share.add(round.share);
+            counted.underlying.add(round.underlying);
+            counted.rounds += round.rounds;
+            counted.window_rounds += round.window_rounds;
+            counted.queued += round.queued;
+        }
+    }
+
+    /// What was counted before it had lasted, and since when; once.
+    pub fn take_counted(&mut self) -> Option<(i64, Counted)> {
+        let level = self.level.as_mut().filter(|level| level.lasted && level.counted.rounds > 0)?;
+        Some((level.start_ns, std::mem::take(&mut level.counted)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// The second in which a flight, in segments at each moment, is surely no window's.
+    fn told_after(rounds_in_a_second: i64, flight: impl Fn(f64) -> f64) -> Option<i64> {
+        let mut plateau = Plateau::default();
+        let round = Counted { rounds: 1, ..Counted::default() };
+        let mut holds = |at: i64| {
+            let [start_ns, end_ns] = [at, at + 1].map(|at| at * SECOND / rounds_in_a_second);
+            let flight = flight(at as f64 / rounds_in_a_second as f64);
+            let holds = plateau.holds([start_ns, end_ns], flight * 1000.0, 1000);
+            plateau.count(&round);
+            holds
+        };
+        (0..60 * rounds_in_a_second).find(|&at| holds(at)).map(|at| at / rounds_in_a_second)
+    }
+
+    #[test]
+    fn a_flight_at_one_level_is_told_and_one_that_grows_as_reno_or_cubic_is_not() {
+        assert_eq!([10, 2].map(|rounds| told_after(rounds, |_| 40.0)), [Some(3), Some(8)]);
+        assert_eq!([10, 2].map(|rounds| told_after(rounds, |at_s| 40.0 + at_s * rounds as f64 / 2.0)), [None; 2]);
+        assert_eq!(told_after(10, |at_s| 200.0 + 0.4 * (at_s - 5.0).powi(3)), None);
+    }
+
+    #[test]
+    fn what_was_counted_before_it_had_lasted_is_handed_out_once() {
+        let mut plateau = Plateau::default();
+        let round = Counted { share: Share { time_ns: 5, bytes: 7 }, rounds: 1, ..Counted::default() };
+        for at in 0..17 {
+            assert_eq!(plateau.take_counted(), None);
+            if !plateau.holds([at * SECOND, (at + 1) * SECOND], 40e3, 1000) {
+                plateau.count(&round);
+            }
+        }
+        let (start_ns, counted) = plateau.take_counted().expect("it has lasted");
+        assert_eq!((start_ns, counted.share, counted.rounds), (0, Share { time_ns: 80, bytes: 112 }, 16));
+        assert_eq!(plateau.take_counted(), None);
+    }
+}
