@@ -36,16 +36,26 @@ fn what_follows_a_request_at_once_has_waited_for_it_whatever_was_sent_last() {
     }
 }
 
+/// Requests of 500 bytes, so many of them together, their answer, and a quarter of a second of thinking.
+fn thinking(talk: Talk, together: i64, client: f64, server: f64) -> Talk {
+    (0..8).fold(talk, |talk, n| {
+        let at = 50.0 + 260.0 * n as f64;
+        let first = n * together;
+        talk.each(first..first + together, |talk, request| {
+            let sent = at + client + 0.1 * (request - first) as f64;
+            talk.client(sent, data(request * 500, 500).acking(n * 900))
+        })
+        .server(at + 5.6 + server, data(n * 900, 900).acking((first + together) * 500))
+    })
+}
+
 #[test]
-fn requests_of_one_length_are_no_full_segments() {
-    for (place, talk, client, server) in talks() {
-        // A request of 500 bytes, its answer, and a quarter of a second of thinking.
-        let talk = (0..8).fold(talk, |talk, n| {
-            let at = 50.0 + 260.0 * f64::from(n);
-            talk.client(at + client, data(i64::from(n) * 500, 500).acking(i64::from(n) * 900))
-                .server(at + 5.2 + server, data(i64::from(n) * 900, 900).acking((i64::from(n) + 1) * 500))
-        });
-        let causes: Vec<Cause> = gaps(&talk).into_iter().map(|gap| gap.0).collect();
-        assert_eq!(causes, [Cause::SenderApplication; 7], "beside the {place}");
+fn requests_of_one_length_are_no_full_segments_however_many_come_together() {
+    for together in [1, 2, 4] {
+        for (place, talk, client, server) in talks() {
+            let causes: Vec<Cause> =
+                gaps(&thinking(talk, together, client, server)).into_iter().map(|gap| gap.0).collect();
+            assert_eq!(causes, [Cause::SenderApplication; 7], "{together} beside the {place}");
+        }
     }
 }

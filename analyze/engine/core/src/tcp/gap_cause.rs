@@ -103,7 +103,7 @@ pub struct Suspicion {
 
 /// Who sent so much without a pause is in the middle of something, though the last full segment has PSH: offload ends every
 /// frame with it.
-const BULK_BYTES: u64 = 65_536;
+pub(super) const BULK_BYTES: u64 = 65_536;
 /// Gaps of a like length that make a habit.
 const HABIT: u32 = 4;
 

@@ -21,7 +21,7 @@ use super::arrival::{Arrived, FARTHEST_JUMP, Kind, is_short};
 use super::connection::Connection;
 use super::gap_answer::{Heard, TOGETHER_NS};
 use super::gap_backlog::{Path, rate_at_receiver};
-use super::gap_cause::cause;
+use super::gap_cause::{BULK_BYTES, cause};
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gap_unsettled::{Settled, Told, Unsettled};
@@ -245,8 +245,8 @@ impl Connection {
         let receivers_data_ns = self.halves[1 - side].last_sent.0;
         let half = &mut self.halves[side];
         let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
-        let is_request = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
-        let request_ns = is_request.then_some(receivers_data_ns);
+        let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
+        let request_ns = is_asked.then_some(receivers_data_ns);
         let segment_size = half.segment_size(packet);
         let full = u64::from(half.largest_payload.min(u32::from(segment_size)));
         let never_full = half.largest_payload < u32::from(segment_size);
@@ -302,8 +302,9 @@ impl Connection {
         let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
         let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
         let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
-        // Requests of one length are no full segments, however alike they are.
-        let is_alone = never_full && bytes_since_gap <= u64::from(last.length);
+        // Requests of one length are no full segments, however alike they are: offload, which ends each frame with PSH, would
+        // have shown larger ones.
+        let is_request = never_full && last_push && bytes_since_gap < BULK_BYTES;
         GapEvidence {
             gap_ns,
             place,
@@ -320,7 +321,7 @@ impl Connection {
             unaware,
             last_full: u64::from(last.length) >= full.max(1)
                 && !(ends_short && segments_are_known)
-                && !(last_push && is_alone),
+                && !is_request,
             last_push,
             short_outstanding: segments_are_known && last.short_end > una,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
