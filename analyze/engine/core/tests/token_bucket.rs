@@ -7,7 +7,7 @@ mod playbook;
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::tcp::rate_series::{Bin, Series};
-use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, find};
+use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, empty_times, find};
 
 const BIN_S: f64 = 0.01;
 const TERMS: Terms<'static> = Terms {
@@ -523,6 +523,9 @@ proptest! {
             if let Some(bucket) = find(&series, &usable, &Terms { delivered, min_rtt_ns, ..TERMS }) {
                 prop_assert!(bucket.burst_bytes >= 0.0 && bucket.sustained_bps > 0.0, "{bucket:?}");
                 prop_assert!(bucket.rate_before_bps >= 1.3 * bucket.sustained_bps, "{bucket:?}");
+                let terms = Terms { delivered, min_rtt_ns, ..TERMS };
+                let empty_ns = empty_times(&series, &usable, &terms, &bucket);
+                prop_assert!(empty_ns.iter().flatten().is_sorted() && empty_ns[0][0] == bucket.switch_ns, "{empty_ns:?}");
             }
         }
     }

@@ -240,9 +240,12 @@ fn summarise(
     let (peaks, series) = half.finish_steps();
     summary.peaks = peaks;
     let runs = limits.as_ref().map_or(&[][..], |limits| &limits.runs);
-    summary.token_bucket = series.and_then(|series| token_bucket_in(&series, half, context, runs)).map(Box::new);
-    if let (Some(limits), Some(bucket)) = (limits, &summary.token_bucket) {
-        limits.take_token_bucket(bucket.switch_ns);
+    let found = series.and_then(|series| token_bucket_in(&series, half, context, runs));
+    if let Some((bucket, empty_ns)) = found {
+        summary.token_bucket = Some(Box::new(bucket));
+        if let Some(limits) = limits {
+            limits.take_token_bucket(&empty_ns);
+        }
     }
     if let Some(live) = half.live.as_deref_mut() {
         live.round_trips.sketch.settle();
@@ -291,8 +294,13 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
     summary
 }
 
-/// Looks for a token bucket in what the direction delivered.
-fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]) -> Option<TokenBucket> {
+/// Looks for a token bucket in what the direction delivered, and when it was empty.
+fn token_bucket_in(
+    series: &Series,
+    half: &Half,
+    context: &Context,
+    runs: &[Run],
+) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
     let ip_bytes = half.ledger.ip + half.ledger.tcp_header + half.ledger.tcp_options;
     // Each packet whose headers are counted there has 20 bytes of TCP header without options.
     let header_bytes = ip_bytes as f64 * 20.0 / half.ledger.tcp_header.max(20) as f64;
@@ -310,5 +318,7 @@ fn token_bucket_in(series: &Series, half: &Half, context: &Context, runs: &[Run]
         path_full: &path_full,
         resting: &resting,
     };
-    token_bucket::find(series, &network_shares(series, runs), &terms)
+    let usable = network_shares(series, runs);
+    let bucket = token_bucket::find(series, &usable, &terms)?;
+    Some((bucket, token_bucket::empty_times(series, &usable, &terms, &bucket)))
 }

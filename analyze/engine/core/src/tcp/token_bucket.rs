@@ -10,6 +10,7 @@
 //! A pure function of a series; rates count IP bytes.
 
 mod fit;
+mod level;
 mod policer;
 mod shaper;
 
@@ -94,6 +95,20 @@ pub struct Terms<'a> {
 pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
     shaper_in(&whole).or_else(|| policer::find(&whole, &busy_periods(&whole)))
+}
+
+/// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.
+pub fn empty_times(series: &Series, usable: &[f32], terms: &Terms<'_>, bucket: &TokenBucket) -> Vec<[i64; 2]> {
+    let Some(whole) = Stretch::of(series, usable, terms) else { return Vec::new() };
+    let after_start_ns = bucket.switch_ns.saturating_sub(series.start_ns).max(0);
+    let switch = usize::try_from(after_start_ns / series.bin_ns.max(1)).unwrap_or(usize::MAX).min(whole.len());
+    let at_ns = |bin: usize| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64);
+    let bins = level::empty_bins(&whole, bucket, switch);
+    let times = bins.into_iter().map(|(from, to)| {
+        let to_ns = if to >= whole.len() { i64::MAX } else { at_ns(to) };
+        [if from == switch { bucket.switch_ns } else { at_ns(from) }, to_ns]
+    });
+    times.collect()
 }
 
 /// The first shaper between long silences, with what later ones say of it.

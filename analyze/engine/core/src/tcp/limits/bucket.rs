@@ -52,24 +52,32 @@ fn network_sets_the_rate(factor: Factor) -> bool {
 }
 
 impl LimitsSummary {
-    /// From `switch_ns` on an empty bucket was behind what the congestion control did, and behind its losses.
-    pub fn take_token_bucket(&mut self, switch_ns: i64) {
+    /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
+    /// losses.
+    pub fn take_token_bucket(&mut self, empty_ns: &[[i64; 2]]) {
         let mut runs = Runs::default();
         let mut taken = Shares::default();
         for run in std::mem::take(&mut self.runs) {
-            if !network_sets_the_rate(run.factor) || run.end_ns <= switch_ns {
+            if !network_sets_the_rate(run.factor) {
                 runs.push(run);
                 continue;
             }
-            let [before, after] = run.split(switch_ns);
-            let share = &mut taken[run.factor as usize];
-            share.time_ns += after.duration_ns();
-            share.bytes += after.bytes;
-            runs.push(before);
-            runs.push(Run { factor: Factor::TokenBucket, ..after });
+            let mut rest = run;
+            for &[from_ns, to_ns] in empty_ns {
+                let [before, after] = rest.split(from_ns);
+                let [within, after] = after.split(to_ns);
+                let share = &mut taken[run.factor as usize];
+                share.time_ns += within.duration_ns();
+                share.bytes += within.bytes;
+                runs.push(before);
+                runs.push(Run { factor: Factor::TokenBucket, ..within });
+                rest = after;
+            }
+            runs.push(rest);
         }
         self.runs = runs.into_list();
-        for mark in self.marks.iter_mut().filter(|mark| mark.time_ns > switch_ns) {
+        let empty = |time_ns: i64| empty_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
+        for mark in self.marks.iter_mut().filter(|mark| empty(mark.time_ns)) {
             if Factor::ALL.into_iter().any(|factor| network_sets_the_rate(factor) && mark.shows(factor)) {
                 mark.add(Factor::TokenBucket);
             }
