@@ -319,9 +319,7 @@ impl Connection {
             segment_bytes: full,
             recovering,
             unaware,
-            last_full: u64::from(last.length) >= full.max(1)
-                && !(ends_short && segments_are_known)
-                && !is_request,
+            last_full: u64::from(last.length) >= full.max(1) && !(ends_short && segments_are_known) && !is_request,
             last_push,
             short_outstanding: segments_are_known && last.short_end > una,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
