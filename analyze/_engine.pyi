@@ -75,6 +75,7 @@ def analyze(
     *,
     threads: int = 1,
     oversize_abs_ns: int | None = None,
+    allowed_bps: float | None = None,
     detail_connections: Sequence[int] = ...,
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,

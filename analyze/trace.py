@@ -6,6 +6,7 @@ files, because keeping them all would take as much memory as the capture.
 
 import errno
 import io
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -37,6 +38,8 @@ class Options(NamedTuple):
     """Whether several captures are parts of one run."""
     oversize_abs_ms: float | None = None
     """Count a spacing as oversize from this length on, instead of by the adaptive rule."""
+    allowed_bps: float | None = None
+    """What one connection may carry at most (bits of IP packets): no throughput beyond it counts as possible."""
     packets_of: tuple[int, ...] = ()
     """Connections whose packets are wanted right away: saves the second pass for them."""
     keep_input: bool = False
@@ -77,6 +80,8 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
         raise ValueError(
             f"oversize_abs_ms: from 0 (not included) to {most} milliseconds, not {options.oversize_abs_ms}"
         )
+    if options.allowed_bps is not None and not 0 < options.allowed_bps < math.inf:
+        raise ValueError(f"allowed_bps: more than 0 and finite, not {options.allowed_bps}")
     if options.filter is not None:
         from analyze.filter import checked
 
@@ -317,6 +322,7 @@ class Trace:
             [[self._inputs[position][:2] for position in members] for members in self._groups],
             threads=options.threads or len(os.sched_getaffinity(0)),
             oversize_abs_ns=None if options.oversize_abs_ms is None else round(options.oversize_abs_ms * 1e6),
+            allowed_bps=options.allowed_bps,
             detail_connections=packets_of,
             compile_filter=_compiler(options.filter),
             progress=self._progress,

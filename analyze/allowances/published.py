@@ -32,6 +32,11 @@ class Allowance:
     single_flow_bps: float | None
     source: str
 
+    @property
+    def most_of_a_connection_bps(self) -> float:
+        """What one connection may ever send or receive, while there are credits for a burst."""
+        return self.burst_bps if self.single_flow_bps is None else min(self.burst_bps, self.single_flow_bps)
+
 
 def of_rate(rate_bps: float) -> Allowance:
     """What a user said."""

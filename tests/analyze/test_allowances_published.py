@@ -13,6 +13,12 @@ def test_a_burstable_type_has_a_baseline_and_a_burst() -> None:
     assert "general-purpose-instances.md" in allowance.source
 
 
+def test_a_connection_has_no_more_than_a_burst_and_a_single_flow() -> None:
+    most = [published.of_instance_type(name).most_of_a_connection_bps for name in ("m5.large", "t3.nano")]
+    assert most == [5e9, 5e9]
+    assert published.of_rate(1e6).most_of_a_connection_bps == 1e6
+
+
 def test_a_large_type_has_one_bandwidth() -> None:
     allowance = published.of_instance_type(" C5.9xlarge ")
     assert (allowance.name, allowance.baseline_bps, allowance.burst_bps) == ("c5.9xlarge", 12e9, 12e9)

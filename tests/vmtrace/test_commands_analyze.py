@@ -184,6 +184,16 @@ def test_an_allowance_is_compared_with(vmtrace: Any, capture: Path, options: tup
     assert "by_provider" in document
 
 
+def test_nothing_beyond_an_allowance_counts_as_possible(vmtrace: Any, capture: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples/lossy-sender.pcap"
+    free, allowed = (
+        json.loads(vmtrace("analyze", sample, *options, "--json", "-").stdout)["connections"][0]
+        for options in ((), ("--allowance", "1kbit/s"))
+    )
+    data = max(("client_to_server", "server_to_client"), key=lambda side: free[side]["payload_bytes"])
+    assert allowed[data]["reference_bps"] < free[data]["reference_bps"]
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -53,7 +53,7 @@ def run(request: Request) -> int:
     if not paths:
         return Exit.FAILED
     with Bar(paths, wanted=not request.quiet) as bar:
-        trace = _read(paths, request, bar, failures)
+        trace = _read(paths, request, bar, allowance, failures)
         if trace is None:
             return Exit.FAILED
         _check_connections(trace, request.connections)
@@ -146,14 +146,23 @@ def _check_filter(expression: str) -> None:
         raise UsageError(str(error)) from None
 
 
-def _read(paths: list[str], request: Request, bar: Bar, failures: list[str]) -> Trace | None:
+def _read(
+    paths: list[str],
+    request: Request,
+    bar: Bar,
+    allowance: "Allowance | None",
+    failures: list[str],
+) -> Trace | None:
     """Read what can be read: an input that is no capture is told of and left out."""
     if request.filter is not None:
         _check_filter(request.filter)
     trace: Trace | None = None
     problems: list[Exception]
     try:
-        trace = read(*paths, options=request.options, progress=bar)
+        options = request.options
+        if allowance is not None:
+            options = options._replace(allowed_bps=allowance.most_of_a_connection_bps)
+        trace = read(*paths, options=options, progress=bar)
     except (TraceError, OSError) as error:
         if isinstance(error, TraceError) and error.kind == "filter":
             raise UsageError(error.reason) from None

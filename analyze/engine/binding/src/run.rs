@@ -33,13 +33,14 @@ type Outcome = Result<analysis::Analysis, Failure>;
 /// What could not be read while others could is in `errors`.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
-#[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, detail_connections = Vec::new(),
-                    compile_filter = None, progress = None, interrupted = false))]
+#[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, allowed_bps = None,
+                    detail_connections = Vec::new(), compile_filter = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
     threads: usize,
     oversize_abs_ns: Option<u64>,
+    allowed_bps: Option<f64>,
     detail_connections: Vec<u32>,
     compile_filter: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
@@ -55,6 +56,7 @@ pub fn analyze(
     let mut options = Options {
         threads,
         oversize_abs_ns,
+        allowed_bps,
         filter: compile_filter.map(|callable| Box::new(PythonFilter(callable)) as Box<dyn FilterCompiler>),
         ..Options::default()
     };

@@ -6,6 +6,7 @@ mod playbook;
 use std::collections::VecDeque;
 
 use playbook::*;
+use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::limits::{Factor, Run, Share, Shares};
 use vmtrace_core::tcp::summary::ConnectionSummary;
 use vmtrace_core::tcp::token_bucket::{Kind, TokenBucket};
@@ -615,4 +616,39 @@ fn timeouts_for_what_a_policer_dropped_are_its_doing() {
     assert!((without.goodput_bps / (bits / 2.0) - 1.0).abs() < 0.01, "{}", without.goodput_bps);
     // A shaper keeps what exceeds its rate: what was waited for was lost elsewhere.
     assert_eq!(verdict(Kind::Shaper).factor, Factor::TimeoutWait);
+}
+
+#[test]
+fn nothing_beyond_a_known_allowance_was_possible() {
+    let [slow_start, window] = [over_in_slow_start(), window_limited()].map(|transfer| transfer.talk());
+    for talk in [slow_start, window] {
+        let free = talk.summary();
+        let reference_bytes_s =
+            |summary: &ConnectionSummary| summary.limits(CLIENT).and_then(|limits| limits.reference_bytes_s);
+        let lost_bytes = |summary: &ConnectionSummary| -> u64 {
+            summary.limits(CLIENT).expect("long enough").list().iter().filter_map(|limit| limit.lost_bytes).sum()
+        };
+        let goodput_bps = free.directions[CLIENT].goodput_bps().expect("it took time");
+        let with = |allowed_bps: f64| {
+            let options = Options { allowed_bps: Some(allowed_bps), ..Options::default() };
+            let mut analysis = talk.analysis_with(&options);
+            *analysis.connections.remove(0)
+        };
+        // 1000 bytes of payload are 1040 of IP.
+        let allowed = with(1.3 * goodput_bps * 1.04);
+        let most_bytes_s = 1.3 * goodput_bps / 8.0;
+        let expected = reference_bytes_s(&free).map(|free| free.min(most_bytes_s)).expect("a reference");
+        let capped = reference_bytes_s(&allowed).expect("a reference");
+        assert!((capped / expected - 1.0).abs() < 0.05, "{capped} and {expected} bytes/s");
+        assert!(lost_bytes(&allowed) <= lost_bytes(&free));
+        let promised = |summary: &ConnectionSummary| {
+            let what_if = summary.verdict().expect("long enough").what_if;
+            what_if.iter().map(|what_if| what_if.goodput_bps).fold(0.0, f64::max)
+        };
+        assert!(promised(&free) > 1.5 * goodput_bps, "{} of {goodput_bps} bit/s", promised(&free));
+        assert!(promised(&allowed) < 1.05 * 8.0 * most_bytes_s, "{} of {goodput_bps} bit/s", promised(&allowed));
+        // What the transfer reached was possible, whatever is said.
+        let too_little = reference_bytes_s(&with(0.1 * goodput_bps)).expect("a reference");
+        assert!(too_little > 0.8 * goodput_bps / 8.0, "{too_little} of {goodput_bps} bit/s");
+    }
 }

@@ -49,6 +49,8 @@ pub struct Options {
     pub threads: usize,
     /// Spacing above this is oversize, instead of the adaptive rule; nanoseconds.
     pub oversize_abs_ns: Option<u64>,
+    /// What one connection may carry at most in either direction, bits of IP packets a second.
+    pub allowed_bps: Option<f64>,
     /// Connections (by number) whose packets are wanted one by one.
     pub detail_connections: Vec<u32>,
     /// Frames to take.
@@ -183,7 +185,10 @@ pub fn analyze_source(
     if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
         return Err(Failure::Read(std::mem::take(&mut intake.errors)));
     }
-    let (connections, environment, lookups) = gather(shards, lookups);
+    let (mut connections, environment, lookups) = gather(shards, lookups);
+    if let Some(allowed_bps) = options.allowed_bps {
+        connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
+    }
     let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
         let tally = tallies.get(index).cloned().unwrap_or_default();
         input_summary(index, facts, &tally, &environment, &options.lags)

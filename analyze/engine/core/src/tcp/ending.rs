@@ -301,9 +301,6 @@ fn token_bucket_in(
     context: &Context,
     runs: &[Run],
 ) -> Option<(TokenBucket, Vec<[i64; 2]>)> {
-    let ip_bytes = half.ledger.ip + half.ledger.tcp_header + half.ledger.tcp_options;
-    // Each packet whose headers are counted there has 20 bytes of TCP header without options.
-    let header_bytes = ip_bytes as f64 * 20.0 / half.ledger.tcp_header.max(20) as f64;
     let segment_bytes = half.payload_bytes as f64 / half.data_segments.max(1) as f64;
     // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
     let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
@@ -312,7 +309,7 @@ fn token_bucket_in(
     let terms = token_bucket::Terms {
         delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
         beside_sender: context.beside_sender,
-        overhead: 1.0 + header_bytes / segment_bytes.max(1.0),
+        overhead: half.ledger.ip_bytes_for_each(segment_bytes),
         segment_bytes,
         min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
         path_full: &path_full,

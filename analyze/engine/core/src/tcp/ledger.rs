@@ -65,6 +65,13 @@ impl ByteLedger {
         self.payload += u64::from(new_payload);
     }
 
+    /// IP bytes for each byte of payload, in segments of this size.
+    pub fn ip_bytes_for_each(&self, segment_bytes: f64) -> f64 {
+        // Each packet whose headers are counted here has 20 bytes of TCP header without options.
+        let headers = (self.ip + self.tcp_header + self.tcp_options) as f64;
+        1.0 + headers * 20.0 / self.tcp_header.max(20) as f64 / segment_bytes.max(1.0)
+    }
+
     /// All bytes.
     pub fn total(&self) -> u64 {
         self.link

@@ -7,12 +7,14 @@
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
+//! allowed  what is known to be the most it may carry
 //! bucket  what a token bucket had to do with it, known at the end
 //! ```
 //!
 //! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a sample
 //! of rates, and a bounded list of runs.
 
+mod allowed;
 mod bucket;
 pub mod factor;
 pub mod known;
@@ -133,6 +135,8 @@ pub struct LimitsSummary {
     pub underlying: Shares,
     /// What the transfer reaches when nothing but path and congestion control limits it, bytes/s; none without any such time.
     pub reference_bytes_s: Option<f64>,
+    /// What an allowance lets pass at most, bytes/s; none if none is known.
+    pub allowed_bytes_s: Option<f64>,
     /// Factors in time order.
     pub runs: Vec<Run>,
     /// Rounds judged.
@@ -324,6 +328,7 @@ impl Limits {
             shares: self.shares,
             underlying: self.underlying,
             reference_bytes_s: self.rates.reference_bytes_s(),
+            allowed_bytes_s: None,
             runs: self.runs.into_list(),
             rounds,
             timed_rounds: self.timed_rounds,

@@ -54,7 +54,7 @@ const SEND_BUFFER_ROUNDS: usize = 12;
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.15;
 /// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
-pub const SAME_SEGMENTS: f64 = 1.5;
+pub(super) const SAME_SEGMENTS: f64 = 1.5;
 /// Share of its peak that the flight keeps on average, at most, where the congestion window leaves room. A sender that fills its
 /// congestion window sends with each acknowledgement, or waits for room for a third of the window at most
 /// (`tcp_tso_should_defer`), which leaves 5/6 on average.

@@ -23,7 +23,7 @@ const SHARE_ON_PASS: f64 = 0.97;
 /// The round trip was longer than usual before at most this share of the losses.
 const MOST_BEHIND_QUEUE: f64 = 0.2;
 /// A burst below this many segments may as well be a short queue.
-pub const FEWEST_BURST_SEGMENTS: f64 = 10.0;
+pub(super) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
 /// A sender that always has data keeps within half of the rate over ten round trips, but for a tenth of them, or one.
 const MOST_BESIDE_RATE: f64 = 0.5;
 const SHARE_BESIDE_RATE: f64 = 0.1;

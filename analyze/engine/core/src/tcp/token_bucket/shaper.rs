@@ -12,7 +12,7 @@ const LEAST_EVIDENCE: f64 = 10.0;
 /// The round trip grows by this factor (methods 6.8).
 const LEAST_GROWTH: f64 = 1.25;
 /// Windows on either side.
-pub const FEWEST_WINDOWS: usize = 4;
+pub(super) const FEWEST_WINDOWS: usize = 4;
 /// The transfer's start is over when a round trip delivers this share of what the best do.
 const STARTED: f64 = 0.75;
 /// A window this near the rate is past the start of the transfer.

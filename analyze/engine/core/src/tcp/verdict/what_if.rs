@@ -1,5 +1,5 @@
 //! The throughput with one limit removed: its time passes at the reference rate instead, or at twice its own rate where the
-//! reference says nothing of it.
+//! reference says nothing of it. Never more than is known to be allowed.
 
 use super::{Case, Decision, WhatIf};
 use crate::tcp::limits::Factor;
@@ -36,8 +36,9 @@ fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
     let all_s = case.limits.time_ns() as f64 / 1e9;
     let saved_s: f64 = removed.iter().map(|&factor| saved_s(case, factor)).sum();
     let bytes = case.direction.unique_payload_bytes as f64;
-    let rest_s = all_s - saved_s;
-    (rest_s > 0.0 && saved_s > 0.0).then(|| WhatIf { change, goodput_bps: bytes * 8.0 / rest_s })
+    let rest_s =
+        (all_s - saved_s).max(case.limits.allowed_bytes_s.map_or(0.0, |allowed_bytes_s| bytes / allowed_bytes_s));
+    (rest_s > 0.0 && rest_s < all_s).then(|| WhatIf { change, goodput_bps: bytes * 8.0 / rest_s })
 }
 
 /// Seconds that would not have passed without a factor.
