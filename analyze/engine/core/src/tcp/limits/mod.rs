@@ -4,6 +4,7 @@
 //! watch   a round is over ──> round   what happened in it
 //!         a gap has a cause ─┐          │  known   what the rules ask of it
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it
+//!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
@@ -22,6 +23,7 @@ pub mod marks;
 mod plateau;
 mod rates;
 pub mod round;
+mod route;
 pub mod rules;
 pub mod runs;
 mod stall;
@@ -38,6 +40,7 @@ use marks::Marks;
 use plateau::{Counted, Plateau};
 use rates::Rates;
 use round::{Meter, Round, Seen};
+use route::Route;
 use rules::{Background, REACH, SlowStart};
 use runs::Runs;
 
@@ -104,6 +107,7 @@ pub struct Limits {
     gaps: Vec<CutGap>,
     slow_start: SlowStart,
     min_rtt_ns: Option<u64>,
+    route: Route,
     loss_seen: bool,
     plateau: Plateau,
     /// Both sides use SACK.
@@ -152,7 +156,8 @@ pub struct LimitsSummary {
 impl Limits {
     /// Begins with the first data.
     pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>, sack: bool) -> Self {
-        Self { meter, min_rtt_ns: handshake_rtt_ns, sack, ..Self::default() }
+        let route = Route::new(handshake_rtt_ns);
+        Self { meter, min_rtt_ns: handshake_rtt_ns, route, sack, ..Self::default() }
     }
 
     /// When the round in progress began.
@@ -171,6 +176,7 @@ impl Limits {
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
+            self.route.seen(rtt_ns);
         }
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
@@ -199,7 +205,8 @@ impl Limits {
         let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
         self.mark_disturbed(index);
         let cuts = self.take_cuts(index);
-        let background = Background { min_rtt_ns: self.min_rtt_ns, no_loss_yet: !self.loss_seen };
+        self.route.take(&self.rounds[index]);
+        let background = Background { min_rtt_ns: self.route.shortest_ns(), no_loss_yet: !self.loss_seen };
         let [factor, underlying] = self.sure(index, rules::factors(&self.rounds, index, &background));
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.tells_of_congestion();
@@ -207,6 +214,8 @@ impl Limits {
         let mut counted = Counted::default();
         if factor == Factor::CongestionWindow {
             counted.window_rounds = 1;
+            // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
+            let background = Background { min_rtt_ns: self.min_rtt_ns, ..background };
             counted.queued = u64::from(rules::has_standing_queue(&self.rounds, index, &background));
             self.window_rounds.all += counted.window_rounds;
             self.window_rounds.queued += counted.queued;
@@ -233,20 +242,28 @@ impl Limits {
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
     }
 
-    /// What looks like a send buffer counts for the congestion window after a loss, until it has lasted.
+    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long.
     fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
-        if underlying != Factor::SendBuffer || !self.loss_seen {
+        if !self.loss_seen {
+            return [factor, underlying];
+        }
+        let round = &self.rounds[index];
+        let free = || self.route.shortest_ns().is_some_and(|least_ns| rules::is_free(round, least_ns as f64));
+        if underlying != Factor::CongestionWindow || !free() {
             self.plateau.end();
             return [factor, underlying];
         }
-        let (round, flight) = (self.rounds[index], rules::flight_level(&self.rounds, index));
-        if !self.plateau.holds([round.start_ns, round.end_ns], flight, round.segment_size) {
-            return [factor, underlying].map(|one| if one == underlying { Factor::CongestionWindow } else { one });
+        if self.plateau.is_due() {
+            self.plateau.look(round.start_ns, rules::even_flight(&self.rounds, index), round.segment_size);
         }
-        if let Some((start_ns, counted)) = self.plateau.take_counted() {
-            self.move_to_send_buffer([start_ns, round.start_ns], &counted);
+        if !self.plateau.has_lasted(round.end_ns) {
+            return [factor, underlying];
         }
-        [factor, underlying]
+        let start_ns = round.start_ns;
+        if let Some((since_ns, counted)) = self.plateau.take_counted() {
+            self.move_to_send_buffer([since_ns, start_ns], &counted);
+        }
+        [factor, underlying].map(|one| if one == underlying { Factor::SendBuffer } else { one })
     }
 
     /// The rounds between two moments were counted for the congestion window.

@@ -1,16 +1,20 @@
 //! A send buffer after a loss (methods, section 6.6, label 10). A congestion window that has been reduced may stand still, too: CUBIC
-//! hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts tells one from the other, so
-//! what looks like a send buffer counts for the congestion window at first, and is moved when it has lasted.
+//! hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts tells one from the other, so it
+//! counts for the congestion window at first, and is moved when it has lasted. Looking at the flight takes its time: once in
+//! eight rounds is enough for what must last for more.
 
 use super::Share;
 use super::rules::SAME_SEGMENTS;
 
 /// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
-/// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the latest (draft-ietf-ccwg-bbr, `BBRBwProbeWait`).
+/// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the
+/// latest (draft-ietf-ccwg-bbr, `BBRBwProbeWait`).
 const LONGEST_OF_A_WINDOW_NS: i64 = 4_000_000_000;
 /// Reno grows by half a segment in each round trip where every second segment is acknowledged (RFC 5681 section 3.1): in so
 /// many rounds by as much.
 const MOST_ROUNDS_OF_A_WINDOW: u64 = 16;
+/// Rounds from one look to the next.
+const BETWEEN_LOOKS: u8 = 8;
 
 /// What its rounds were counted for until it has lasted.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -39,18 +43,30 @@ struct Level {
 #[derive(Debug, Default)]
 pub struct Plateau {
     level: Option<Level>,
+    since_look: u8,
 }
 
 impl Plateau {
-    /// A round that looks like a send buffer, up to `flight` in it. True if it is one for sure.
-    pub fn holds(&mut self, [start_ns, end_ns]: [i64; 2], flight: f64, segment_size: u16) -> bool {
+    /// In this round the flight is to be looked at.
+    pub fn is_due(&mut self) -> bool {
+        self.since_look = (self.since_look + 1) % BETWEEN_LOOKS;
+        self.since_look == 0
+    }
+
+    /// Around the round that begins now the flight comes up to so many bytes; none if that varies.
+    pub fn look(&mut self, start_ns: i64, flight: Option<f64>, segment_size: u16) {
+        let Some(flight) = flight else { return self.end() };
         let same = |level: &Level| (flight - level.flight).abs() <= SAME_SEGMENTS * f64::from(segment_size);
-        let begun = || Level { start_ns, flight, counted: Counted::default(), lasted: false };
-        let level = self.level.take().filter(same).unwrap_or_else(begun);
+        let begun = Level { start_ns, flight, counted: Counted::default(), lasted: false };
+        self.level = self.level.take().filter(same).or(Some(begun));
+    }
+
+    /// By the end of a round it has lasted longer than a congestion window's.
+    pub fn has_lasted(&mut self, end_ns: i64) -> bool {
+        let Some(level) = &mut self.level else { return false };
         let long = end_ns.saturating_sub(level.start_ns) >= LONGEST_OF_A_WINDOW_NS;
-        let lasted = level.lasted || long && level.counted.rounds >= MOST_ROUNDS_OF_A_WINDOW;
-        self.level = Some(Level { lasted, ..level });
-        lasted
+        level.lasted |= long && level.counted.rounds >= MOST_ROUNDS_OF_A_WINDOW;
+        level.lasted
     }
 
     /// A round that looks like something else.
@@ -88,8 +104,11 @@ mod tests {
         let round = Counted { rounds: 1, ..Counted::default() };
         let mut holds = |at: i64| {
             let [start_ns, end_ns] = [at, at + 1].map(|at| at * SECOND / rounds_in_a_second);
-            let flight = flight(at as f64 / rounds_in_a_second as f64);
-            let holds = plateau.holds([start_ns, end_ns], flight * 1000.0, 1000);
+            if plateau.is_due() {
+                let flight = flight(at as f64 / rounds_in_a_second as f64);
+                plateau.look(start_ns, Some(flight * 1000.0), 1000);
+            }
+            let holds = plateau.has_lasted(end_ns);
             plateau.count(&round);
             holds
         };
@@ -98,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_flight_at_one_level_is_told_and_one_that_grows_as_reno_or_cubic_is_not() {
-        assert_eq!([10, 2].map(|rounds| told_after(rounds, |_| 40.0)), [Some(3), Some(8)]);
+        assert_eq!([10, 2].map(|rounds| told_after(rounds, |_| 40.0)), [Some(4), Some(11)]);
         assert_eq!([10, 2].map(|rounds| told_after(rounds, |at_s| 40.0 + at_s * rounds as f64 / 2.0)), [None; 2]);
         assert_eq!(told_after(10, |at_s| 200.0 + 0.4 * (at_s - 5.0).powi(3)), None);
     }
@@ -107,9 +126,10 @@ mod tests {
     fn what_was_counted_before_it_had_lasted_is_handed_out_once() {
         let mut plateau = Plateau::default();
         let round = Counted { share: Share { time_ns: 5, bytes: 7 }, rounds: 1, ..Counted::default() };
+        plateau.look(0, Some(40e3), 1000);
         for at in 0..17 {
             assert_eq!(plateau.take_counted(), None);
-            if !plateau.holds([at * SECOND, (at + 1) * SECOND], 40e3, 1000) {
+            if !plateau.has_lasted((at + 1) * SECOND) {
                 plateau.count(&round);
             }
         }

@@ -16,7 +16,7 @@ const WINDOW_SHARE: f64 = 0.5;
 /// (RFC 8289 section 3 tells good queues from bad ones in that way).
 const QUEUE_RATIO: f64 = 1.25;
 const QUEUE_NS: f64 = 500e3;
-const STANDING_RATIO: f64 = 1.05;
+pub(super) const STANDING_RATIO: f64 = 1.05;
 /// Growth for each round that slow start shows at least, and rounds without it that end it (BBR's full pipe).
 const GROWTH: f64 = 1.25;
 const ROUNDS_WITHOUT_GROWTH: u8 = 3;
@@ -69,7 +69,7 @@ const WRITING_ROUNDS: usize = 3;
 /// What holds for the whole direction so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Background {
-    /// Smallest round trip.
+    /// Round trip without a queue.
     pub min_rtt_ns: Option<u64>,
     /// Nothing had been lost or marked before the rounds that are looked at.
     pub no_loss_yet: bool,
@@ -146,7 +146,7 @@ pub fn pauses(round: &Round) -> bool {
 }
 
 /// Round trips from here on show a queue.
-fn queued_from_ns(min_rtt_ns: f64) -> f64 {
+pub(super) fn queued_from_ns(min_rtt_ns: f64) -> f64 {
     (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
 }
 
@@ -269,19 +269,15 @@ fn holds_through_loss(around: &[KnownRound]) -> bool {
 /// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`super::plateau`]).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
-    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
-    let free = |round: &KnownRound| {
-        !round.tells_of_congestion()
-            && round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns)
-            && !is_window_limited(round)
-    };
+    let free = |round: &KnownRound| is_free(round, min_rtt_ns);
     let steady = |window: &[KnownRound], shown: fn(&[KnownRound]) -> bool| {
         let (least, most) = range(peaks(window));
         (most - least) as f64 <= SAME_FLIGHT * most as f64 && shown(window) && leaves_no_queue(window)
     };
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
-    any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
-        || any_window(rounds, index, length, free, |window| steady(window, does_not_grow))
+    background.no_loss_yet
+        && (any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
+            || any_window(rounds, index, length, free, |window| steady(window, does_not_grow)))
 }
 
 /// Some `length` rounds one after another, that round among them, all are what `each` asks for and together what `all` does.
@@ -320,10 +316,20 @@ fn peaks(window: &[KnownRound]) -> impl Iterator<Item = u64> {
     pairs.chain(last).map(move |pair| pair.max(std::mem::replace(&mut before, pair)))
 }
 
-/// What the flight comes up to around a round, bytes.
-pub fn flight_level(rounds: &[KnownRound], index: usize) -> f64 {
+/// Nothing was lost or marked in it, no queue stood, and the window was not full.
+pub fn is_free(round: &Round, min_rtt_ns: f64) -> bool {
+    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    !round.tells_of_congestion()
+        && round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns)
+        && !is_window_limited(round)
+}
+
+/// What the flight comes up to around a round, bytes; none if that is not the same in all of them, or the path was full.
+pub fn even_flight(rounds: &[KnownRound], index: usize) -> Option<f64> {
     let around = neighbours(rounds, index, FEWEST_SEND_BUFFER_ROUNDS / 2);
-    peaks(around).sum::<u64>() as f64 / around.len().max(1) as f64
+    let (least, most) = range(peaks(around));
+    let even = (most - least) as f64 <= SAME_FLIGHT * most as f64 && leaves_no_queue(around);
+    even.then(|| peaks(around).sum::<u64>() as f64 / around.len() as f64)
 }
 
 /// On average the flight stays well below its peak.
