@@ -45,6 +45,9 @@ impl Half {
         if !self.begun {
             self.begin(packet.acknowledgement);
         }
+        if self.unheard {
+            self.hear_first(packet);
+        }
         if self.repeated_while_idle(packet, window_shift) {
             let window = u64::from(packet.window) << window_shift.unwrap_or(0);
             return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
@@ -134,6 +137,9 @@ impl Half {
     /// then. None if it is otherwise, or may be; then nothing has changed.
     #[inline(always)]
     fn advance_in_order(&mut self, packet: &Packet, position: u64, terms: Terms) -> Option<Option<(u64, u32)>> {
+        if self.una < self.base {
+            return None;
+        }
         let live = self.live.as_deref_mut().filter(|live| live.is_in_order(terms)).filter(|_| self.fin.is_none())?;
         let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
         self.una = position;
@@ -192,7 +198,8 @@ impl Half {
         if live.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);
         }
-        let not_all_seen = unseen || (!live.holes.is_empty() && live.holes.missing(before, position).0 > 0);
+        let all_seen = live.holes.is_empty() && before >= self.base;
+        let not_all_seen = unseen || (!all_seen && live.missing(before, position).0 > 0);
         let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
         if !live.scoreboard.is_empty() {
             live.scoreboard.remove_below(position);
@@ -231,12 +238,19 @@ impl Half {
         if blocks.is_empty() {
             return;
         }
+        if let Some(highest) = blocks.iter().map(|&(_, right)| unwrap(position, right)).max()
+            && self.is_reported_before(highest)
+        {
+            self.acknowledge_unseen(packet, highest);
+        }
         let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
         let live = Live::of(&mut self.live);
         let segment_size = live.segment_size.max(1);
         let highest_before = live.scoreboard.highest().unwrap_or(0);
-        let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left), unwrap(position, right));
+        // Of what was sent before the capture began nothing is on record.
+        let lowest = if una < base { base } else { 0 };
+        let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
         let in_order_before = live.scoreboard.is_empty();
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {

@@ -256,8 +256,15 @@ impl Half {
     fn pass_over(&mut self, packet: &Packet, end: u64, beside_sender: bool) {
         let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
         let exposure = Exposure { time_ns: packet.time_ns, tsval, ip_id: packet.ip_id, by_acknowledgement: false };
+        let hole = Hole { start: self.max, end, exposure };
+        let nothing_new_seen = self.max == self.base;
         let live = Live::of(&mut self.live);
-        live.holes.push(Hole { start: self.max, end, exposure });
+        if let Some(before) = live.before.as_mut().filter(|_| nothing_new_seen) {
+            // What came until now was sent again.
+            before.holes.push(hole);
+            return;
+        }
+        live.holes.push(hole);
         if !beside_sender {
             live.recovering.start(packet.time_ns);
             live.rates.lost(packet.time_ns, end - self.max);

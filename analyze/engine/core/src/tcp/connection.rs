@@ -263,11 +263,15 @@ impl Connection {
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return self.opening_or_reset(packet, bytes, side, environment);
         }
-        if !self.halves[side].begun {
+        let acknowledged_first = self.halves[side].begun;
+        if !acknowledged_first {
             self.halves[side].begin(packet.sequence);
         }
         if self.halves[side].live.is_none() {
             self.halves[side].live = environment.spares.live();
+        }
+        if self.halves[side].packets == 0 && !self.halves.iter().any(|half| half.offer.seen) {
+            self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
         }
         if self.is_copy(packet, bytes, side) {
             return;

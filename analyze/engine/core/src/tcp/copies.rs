@@ -67,7 +67,7 @@ impl Connection {
         if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
             return Some(Seen::after(age_ns));
         }
-        let all_seen = live.holes.missing(start, end).0 == 0;
+        let all_seen = live.missing(start, end).0 == 0;
         let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
         (all_seen && again.comes_late(beside, end == half.max)).then_some(seen)
     }

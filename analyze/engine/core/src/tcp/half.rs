@@ -6,6 +6,7 @@
 //! something was sent again.
 
 use super::arrival::is_short;
+use super::before::Before;
 use super::duplicates::RecentPackets;
 use super::gap_watch::{GapWatch, LastData};
 use super::gaps::Gaps;
@@ -70,6 +71,8 @@ impl Offer {
 pub struct Half {
     /// Where positions begin is known.
     pub begun: bool,
+    /// The capture began in mid-stream, and the peer has not acknowledged anything since.
+    pub unheard: bool,
     /// Position of the first payload byte (or of the first byte seen).
     pub base: u64,
     /// Position after the highest byte seen or acknowledged.
@@ -145,6 +148,8 @@ pub struct Live {
     pub holes: Holes,
     /// Frames that held less than both sides take, though more was to come.
     pub uneven: UnevenFrames,
+    /// What was sent before a capture that begins in mid-stream.
+    pub before: Option<Box<Before>>,
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
     /// Timestamp of the packet that reported the first of it; none if it had none.
@@ -352,7 +357,10 @@ impl Half {
         let unseen = live.holes.bytes_below(self.una.saturating_sub(fin));
         let last = self.una.saturating_sub(1);
         let last_missing = fin == 0 && self.una == self.max && live.holes.missing(last, self.una).0 == 1;
+        let trips = &live.round_trips.moments;
+        let longest_rtt_ns = (trips.count > 0).then(|| i64::try_from(trips.max_ns).unwrap_or(i64::MAX));
+        let before = live.before.as_ref().map_or(0, |before| before.unseen_bytes(self.una, longest_rtt_ns));
         let alone = live.holes.missing(last.saturating_sub(1), last).0 == 0;
-        unseen.saturating_sub(u64::from(last_missing && (peer_closed || alone)))
+        before + unseen.saturating_sub(u64::from(last_missing && (peer_closed || alone)))
     }
 }

@@ -33,7 +33,7 @@ impl Half {
             self.take_late_bytes(placed, true, delivered);
             return Arrived { first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
         }
-        let (missing, exposure) = live.holes.missing(start, late_end);
+        let (missing, exposure) = live.missing(start, late_end);
         let fills_only = missing == late_end - start;
         if let Some(known) = exposure.filter(|known| fills_only && known.by_acknowledgement) {
             live.recorded_behind.add(packet.time_ns.saturating_sub(known.time_ns));
@@ -104,7 +104,7 @@ impl Half {
                 .last_advance_ns
                 .is_some_and(|time_ns| packet.time_ns.saturating_sub(time_ns) <= RECORDING_DISORDER_NS);
         self.loss.capture_reordered += u32::from(recorded_late);
-        let acknowledged = end <= self.una && !recorded_late;
+        let acknowledged = end <= self.una && !recorded_late && !self.unheard;
         let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval);
         if !reported_received && let Some(sent_ns) = known.previous_time_ns.filter(|&sent_ns| sent_ns < packet.time_ns)
@@ -168,11 +168,18 @@ impl Half {
         let state = if original { state::LATE } else { state::RETRANSMITTED };
         let (mut unique, una) = (0, self.una);
         let segments = &mut live.segments;
-        live.holes.fill(start, end.min(self.max), |from, to| {
+        let mut fill = |from: u64, to: u64| {
             unique += to - from;
             if to > una {
                 segments.insert(placed.record(from.max(una), to, state));
             }
+        };
+        // The stream begins with the capture.
+        if let Some(before) = &mut live.before {
+            before.holes.fill(start, end, &mut fill);
+        }
+        live.holes.fill(start, end.min(self.max), |from, to| {
+            fill(from, to);
             delivered.add(from, to, !original);
         });
         if end > self.max {

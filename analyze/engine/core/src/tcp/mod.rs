@@ -5,7 +5,8 @@
 //!   copies      what the capture shows twice is left out        (duplicates, two_points)
 //!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
 //!   half        one direction's state
-//!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, loss, trigger, spacing, ip_id)
+//!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, before, loss, trigger,
+//!                                                            spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, undone_timeout, window, sender_view)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
 //!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,
@@ -18,6 +19,7 @@
 
 pub mod acknowledgement;
 pub mod arrival;
+mod before;
 pub mod capture_faults;
 pub mod connection;
 mod copies;

@@ -110,6 +110,18 @@ impl Rows {
         }
     }
 
+    /// The data of `side` begins by so much later than acknowledgements told.
+    pub(super) fn shift_acknowledgements(&mut self, connection: u32, side: usize, by: u64) {
+        let rows = self.connection.iter().zip(&self.from_client).zip(&mut self.acknowledgement);
+        let of_peer = |row: &((&u64, &bool), &mut Option<i64>)| {
+            let ((row_connection, from_client), _) = row;
+            **row_connection == u64::from(connection) && **from_client == (side == 1)
+        };
+        rows.filter(of_peer).for_each(|(_, acknowledgement)| {
+            *acknowledgement = acknowledgement.map(|position| position.saturating_sub_unsigned(by));
+        });
+    }
+
     /// Adds a packet of `connection`, sent by `side`.
     pub fn push(&mut self, connection: &Connection, packet: &Packet, side: usize, seen: &Seen) {
         let (own, peer) = (&connection.halves[side], &connection.halves[1 - side]);

@@ -87,9 +87,12 @@ impl Connection {
     /// Bytes that are acknowledged but were not captured will not come.
     pub(super) fn skip_tls_holes(&mut self, packet: &Packet, side: usize) {
         let half = &self.halves[side];
-        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty()) else { return };
+        let Some(live) = half.live.as_deref().filter(|live| !live.holes.is_empty() || live.before.is_some()) else {
+            return;
+        };
         let old = packet.time_ns.saturating_sub(HOLE_PATIENCE_NS);
-        if let Some(end) = live.holes.last_end_below(half.una, old)
+        let before = live.before.as_ref().and_then(|before| before.holes.last_end_below(half.una, old));
+        if let Some(end) = live.holes.last_end_below(half.una, old).max(before.filter(|&end| end > half.base))
             && let Some(tracker) = &mut self.tls
         {
             tracker.skip_hole(direction_of(side), half.stream_offset(end));
