@@ -157,6 +157,46 @@ fn the_same_syn_after_a_refusal_is_the_same_attempt() {
     assert_eq!(summary.handshake_rtt_ns(), Some(ms(40.1)), "nothing but the last SYN can have been answered");
 }
 
+/// What opens before and after a reset that somebody on the way sent, and data.
+fn opened_in_spite_of_a_reset() -> Talk {
+    Talk::new()
+        .client(0.0, syn())
+        .server(10.0, rst().acking(0).id(9))
+        .server(40.0, syn_ack())
+        .client(40.1, ack(0))
+        .client(41.0, data(0, 100))
+        .server(81.0, ack(100))
+}
+
+#[test]
+fn an_answer_to_the_syn_goes_on_with_the_connection_that_a_reset_seemed_to_refuse() {
+    let talk = opened_in_spite_of_a_reset();
+    assert_eq!(connections(&talk), 1);
+    let summary = talk.summary();
+    let [client, server] = &summary.directions;
+    assert_eq!((summary.start_ns, summary.first_frame, summary.close), (START_NS, 1, Close::Open));
+    assert_eq!((client.packets, server.packets, client.loss.syn, server.loss.syn), (3, 3, 0, 0));
+    assert_eq!((summary.handshake_complete, summary.handshake_rtt_ns()), (true, Some(ms(40.1))));
+    assert_eq!(client.window.scale, Some(7), "the client's offer stands");
+    assert_eq!(talk.clone().server(90.0, rst()).summary().reset_by, Some(1), "a reset that is one");
+}
+
+#[test]
+fn an_answer_that_nobody_takes_leaves_the_connection_reset() {
+    // The client gave up before it came.
+    let gave_up = Talk::new().client(0.0, syn()).client(10.0, rst()).server(40.0, syn_ack());
+    assert_eq!(connections(&gave_up), 1);
+    assert_eq!((gave_up.summary().close, gave_up.summary().reset_by), (Close::Reset, Some(0)));
+    let refused_again = gave_up.client(40.1, rst());
+    assert_eq!((connections(&refused_again), refused_again.summary().reset_by), (1, Some(0)));
+}
+
+#[test]
+fn an_answer_to_another_syn_begins_another_connection_after_a_reset() {
+    let other = Talk::new().client(0.0, syn()).server(10.0, rst()).with_isn(1, 2).server(40.0, syn_ack());
+    assert_eq!(connections(&other), 2);
+}
+
 #[test]
 fn refused_three_times_is_one_connection_that_was_reset() {
     let talk = tried_three_times().until(5).server(1120.0, rst()).again(1120.2);

@@ -48,6 +48,8 @@ pub struct Connection {
     pub first_fin_ns: Option<i64>,
     /// Reset by client or server, and when.
     pub reset: Option<(u8, i64)>,
+    /// A reset that was to refuse it, before the answer came.
+    pub(super) refused: Option<(u8, i64)>,
     /// TLS facts in the making.
     pub tls: Option<Box<TlsTracker>>,
     pub(super) tls_settled: bool,
@@ -125,6 +127,7 @@ impl Connection {
             handshake: Handshake::default(),
             first_fin_ns: None,
             reset: None,
+            refused: None,
             tls: None,
             tls_settled: false,
             dns: None,

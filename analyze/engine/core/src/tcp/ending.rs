@@ -67,7 +67,7 @@ impl ConnectionSummary {
                 handshake_complete: connection.handshake.complete,
                 handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
                 close: connection.close(),
-                reset_by: connection.reset.map(|(side, _)| side),
+                reset_by: connection.last_word().map(|(side, _)| side),
                 // A reset before the first FIN ends no teardown.
                 teardown_ns: connection
                     .first_fin_ns
@@ -79,6 +79,7 @@ impl ConnectionSummary {
                 judgement,
                 tls: facts.map(Box::new),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
+                refused: connection.refused_offer(),
                 ended_by: 0,
                 ended_by_ns: i64::MIN,
                 recent,

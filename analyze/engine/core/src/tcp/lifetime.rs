@@ -2,6 +2,7 @@
 //! which tries the same once more (RFC 9293 section 3.5).
 
 use super::connection::Connection;
+use super::half::Offer;
 use super::handshake::Openings;
 use super::loss::LossCounters;
 use super::summary::ConnectionSummary;
@@ -26,11 +27,23 @@ impl Connection {
     pub fn close(&self) -> Close {
         if self.halves.iter().all(|half| half.fin.is_some()) {
             Close::Fin
-        } else if self.reset.is_some() {
+        } else if self.last_word().is_some() {
             Close::Reset
         } else {
             Close::Open
         }
+    }
+
+    /// The reset that ended it: the first, but not one that was to refuse it and did not.
+    pub fn last_word(&self) -> Option<(u8, i64)> {
+        self.reset.or(self.refused.filter(|_| !self.handshake.complete))
+    }
+
+    /// What stays of the client's SYN while a reset is all that came of it.
+    pub fn refused_offer(&self) -> Option<Box<Refused>> {
+        let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
+        let offer = self.halves[0].offer;
+        offer.seen.then(|| Box::new(Refused { offer, syn: self.handshake.syn, reset }))
     }
 
     /// True when nothing but stragglers can follow.
@@ -81,9 +94,36 @@ impl Connection {
         }
         self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
     }
+
+    /// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
+    pub fn go_on_answered(&mut self, attempt: &ConnectionSummary, refused: &Refused) {
+        self.go_on_from(attempt);
+        self.handshake.syn = refused.syn;
+        self.refused = Some(refused.reset);
+        self.halves[0].begin(attempt.client_isn.wrapping_add(1));
+        self.offers(0, refused.offer);
+    }
+}
+
+/// A SYN that a reset refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused {
+    offer: Offer,
+    syn: Openings,
+    /// Who sent the reset, and when.
+    reset: (u8, i64),
 }
 
 impl ConnectionSummary {
+    /// `packet`, of the server, answers the client's SYN although a reset had: somebody on the way sent that, or the client, who had given
+    /// up.
+    pub fn is_answered_by(&self, packet: &Packet) -> bool {
+        packet.has(tcp_flags::SYN | tcp_flags::ACK)
+            && self.refused.is_some()
+            && packet.acknowledgement == self.client_isn.wrapping_add(1)
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+    }
+
     /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
     /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
     /// RFC 9293 section 3.5.1).

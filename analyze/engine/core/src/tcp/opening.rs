@@ -95,6 +95,12 @@ impl Connection {
         }
     }
 
+    /// Takes what a side offers.
+    pub(super) fn offers(&mut self, side: usize, offer: Offer) {
+        self.halves[side].offer = offer;
+        self.offers_changed();
+    }
+
     /// Draws the conclusions from what both sides offer.
     fn offers_changed(&mut self) {
         self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
@@ -135,8 +141,7 @@ impl Connection {
         }
         // What answers it may have been recorded before it.
         if begins || (!half.offer.seen && !isn_changed) {
-            half.offer = Offer::of(&Options::of_packet(packet, bytes));
-            self.offers_changed();
+            self.offers(side, Offer::of(&Options::of_packet(packet, bytes)));
         }
         let half = &mut self.halves[side];
         half.loss.syn += u32::from(repeated);

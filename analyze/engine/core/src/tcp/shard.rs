@@ -250,6 +250,16 @@ impl Shard {
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
+                if let Some(refused) = &summary.refused
+                    && !from_client
+                    && summary.is_answered_by(packet)
+                {
+                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
+                    connection.go_on_answered(summary, refused);
+                    connection.detailed = self.detail.contains(&connection.id);
+                    slot.state = State::Live(connection);
+                    return self.take(index, packet, bytes, from_client, order);
+                }
                 if packet.has(tcp_flags::SYN) {
                     return self.replace(index, packet, bytes, order);
                 }

@@ -10,7 +10,7 @@ use super::gap_period::NoPeriod;
 use super::gaps::{ByCause, CauseTotal, Gap, StallSummary};
 use super::ledger::ByteLedger;
 use super::lengthened_trips::WithoutStalls;
-use super::lifetime::Close;
+use super::lifetime::{Close, Refused};
 use super::limits::LimitsSummary;
 use super::loss::{LossCounters, Trigger};
 use super::loss_bursts::LossBursts;
@@ -399,6 +399,8 @@ pub struct ConnectionSummary {
     pub ended_by: u32,
     /// See above.
     pub ended_by_ns: i64,
+    /// What the client offered, if it was refused with a reset and nothing else: that may have been another's, and the answer still comes.
+    pub refused: Option<Box<Refused>>,
     /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
     pub recent: Option<Box<[RecentPackets; 2]>>,
 }
