@@ -148,6 +148,19 @@ fn data_far_beyond_the_stream_is_nonsense() {
 }
 
 #[test]
+fn data_farther_behind_than_any_window_is_no_repeat() {
+    // A capture that passes over more than 2 GB comes to sequence numbers that seem to lie behind (RFC 7323 section 2.3: no window is
+    // larger than 1 GB).
+    let sent = Talk::seen_at_client(40.0).each(0..3_i64, |talk, n| talk.client(50.0 + n as f64, data(1000 * n, 1000)));
+    let far = sent
+        .server(92.0, ack(3000))
+        .each(0..10_i64, |talk, n| talk.client(60_000.0 + n as f64, data(2_500_000_000 + 1000 * n, 1000)));
+    let direction = client(&far);
+    assert_eq!((direction.loss.retransmitted, direction.loss.spurious, direction.loss.reordered), (0, 0, 0));
+    assert_eq!((direction.payload_bytes, direction.unique_payload_bytes), (13_000, 3000));
+}
+
+#[test]
 fn an_old_acknowledgement_says_nothing() {
     let talk = Talk::seen_at_client(40.0)
         .client(50.0, data(0, 1000))

@@ -9,7 +9,7 @@ use super::segments::Segment;
 use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
-/// Jumps in the stream longer than this are nonsense, not holes.
+/// Jumps in the stream longer than this are nonsense, neither holes nor repeats: no window is larger (RFC 7323 section 2.3).
 pub const FARTHEST_JUMP: u64 = 1 << 30;
 /// A capture that has the opening of a connection does not miss so many bytes before its first data.
 const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
@@ -184,10 +184,10 @@ impl Half {
         let live = Live::of(&mut self.live);
         let placed = Placed { packet, start, end, segment_size, last_data_ns: live.spacing.last_time_ns(), around };
         let recovering = live.recovery.is_some_and(|recovery| self.una < recovery.point);
-        let mut arrived = if start < self.max {
-            self.late_data(&placed, delivered)
-        } else if start - self.max > FARTHEST_JUMP {
+        let mut arrived = if start.abs_diff(self.max) > FARTHEST_JUMP {
             return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
+        } else if start < self.max {
+            self.late_data(&placed, delivered)
         } else if self.was_sent_unseen(&placed) {
             self.unseen_again(&placed, delivered)
         } else {
