@@ -9,7 +9,7 @@ use super::limits::{LimitsSummary, Run, full_shares, network_shares, resting_sha
 use super::rate_series::Series;
 use super::seldom::Measured;
 use super::summary::{
-    AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement,
+    AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement, Kept,
     SpacingSummary, WindowSummary,
 };
 use super::token_bucket::{self, Delivered, TokenBucket};
@@ -36,6 +36,8 @@ impl ConnectionSummary {
             let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
             Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
         });
+        let refused = connection.refused_offer();
+        let kept = (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }));
         connection.judge_all(fixed_limit_ns);
         connection.halves.iter_mut().for_each(Half::settle_counters);
         settle_copies(&mut connection.halves);
@@ -79,10 +81,9 @@ impl ConnectionSummary {
                 judgement,
                 tls: facts.map(Box::new),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
-                refused: connection.refused_offer(),
                 ended_by: 0,
                 ended_by_ns: i64::MIN,
-                recent,
+                kept,
             },
         );
         let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));

@@ -40,10 +40,10 @@ impl Connection {
     }
 
     /// What stays of the client's SYN while a reset is all that came of it.
-    pub fn refused_offer(&self) -> Option<Box<Refused>> {
+    pub fn refused_offer(&self) -> Option<Refused> {
         let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
         let offer = self.halves[0].offer;
-        offer.seen.then(|| Box::new(Refused { offer, syn: self.handshake.syn, reset }))
+        offer.seen.then_some(Refused { offer, syn: self.handshake.syn, reset })
     }
 
     /// True when nothing but stragglers can follow.
@@ -115,13 +115,14 @@ pub struct Refused {
 }
 
 impl ConnectionSummary {
-    /// `packet`, of the server, answers the client's SYN although a reset had: somebody on the way sent that, or the client, who had given
+    /// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
     /// up.
-    pub fn is_answered_by(&self, packet: &Packet) -> bool {
-        packet.has(tcp_flags::SYN | tcp_flags::ACK)
-            && self.refused.is_some()
+    pub fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
+        let refused = self.kept.as_ref()?.refused.as_ref()?;
+        let is_answer = packet.has(tcp_flags::SYN | tcp_flags::ACK)
             && packet.acknowledgement == self.client_isn.wrapping_add(1)
-            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS;
+        is_answer.then_some(refused)
     }
 
     /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to

@@ -250,10 +250,7 @@ impl Shard {
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
-                if let Some(refused) = &summary.refused
-                    && !from_client
-                    && summary.is_answered_by(packet)
-                {
+                if let Some(refused) = summary.answered_by(packet).filter(|_| !from_client) {
                     let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
                     connection.go_on_answered(summary, refused);
                     connection.detailed = self.detail.contains(&connection.id);

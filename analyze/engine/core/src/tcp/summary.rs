@@ -350,6 +350,15 @@ pub struct Judgement {
     pub limits: [Option<Box<LimitsSummary>>; 2],
 }
 
+/// What is kept of a connection that is over for packets that are still to come.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
+    pub recent: Option<Box<[RecentPackets; 2]>>,
+    /// What the client offered, if a reset is all that came of it: that may have been another's, and the answer still comes.
+    pub refused: Option<Refused>,
+}
+
 /// One connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionSummary {
@@ -399,10 +408,8 @@ pub struct ConnectionSummary {
     pub ended_by: u32,
     /// See above.
     pub ended_by_ns: i64,
-    /// What the client offered, if it was refused with a reset and nothing else: that may have been another's, and the answer still comes.
-    pub refused: Option<Box<Refused>>,
-    /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
-    pub recent: Option<Box<[RecentPackets; 2]>>,
+    /// What packets that are still to come are compared with.
+    pub kept: Option<Box<Kept>>,
 }
 
 impl ConnectionSummary {
@@ -432,15 +439,16 @@ impl ConnectionSummary {
         let repeats_the_last = self.ended_by == signature
             && packet.time_ns.saturating_sub(self.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
         let repeats_another = self
-            .recent
+            .kept
             .as_ref()
+            .and_then(|kept| kept.recent.as_ref())
             .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
         if repeats_the_last || repeats_another {
             direction.loss.capture_duplicates += 1;
             return true;
         }
         (self.ended_by, self.ended_by_ns) = (signature, packet.time_ns);
-        if let Some(recent) = &mut self.recent {
+        if let Some(recent) = self.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
             recent[side].remember(packet, bytes);
         }
         direction.packets += 1;
