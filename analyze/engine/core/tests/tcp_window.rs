@@ -203,3 +203,17 @@ fn one_data_packet_has_no_spacing() {
     assert!(direction.spacing.durations.is_none());
     assert_eq!(reason(&direction, "spacing"), Some("one_data_packet"));
 }
+
+#[test]
+fn a_window_too_small_for_a_segment_still_keeps_a_sender_that_it_has_stopped() {
+    // Room for 4.4 segments, of which the last 0.4 stay unused when all has been acknowledged, until the window opens at 600 ms.
+    let with_room_left = |units: u16| {
+        let talk = Talk::seen_at_client(40.0).server(50.0, ack(0).window(35));
+        let sent = talk.each(0..4, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)));
+        let read = sent.server(140.0, ack(4000).window(units)).server(600.0, ack(4000).window(100));
+        let limited_ns = client(&read.client(600.1, data(4000, 1000))).window.limited_ns;
+        limited_ns.get().map(|ns| ns as i64 / 1_000_000)
+    };
+    assert_eq!(with_room_left(3), Some(500));
+    assert_eq!(with_room_left(35), Some(40), "room for four segments: it had nothing to send");
+}

@@ -227,10 +227,13 @@ impl SenderView {
     }
 
     /// Senders wait for room for a large frame, up to a third of the window; even without offload Linux wants two segments
-    /// (`tcp_tso_should_defer`, `tcp_min_tso_segs`).
+    /// (`tcp_tso_should_defer`, `tcp_min_tso_segs`). A window that was in the way and is less than a segment, and than half of what
+    /// was in flight, when all has been acknowledged still is: a sender with more to send waits until it opens, or for long (RFC
+    /// 9293 section 3.8.6.2.1).
     #[inline(never)]
     fn is_limited(&self, room: u64) -> bool {
-        let closed = self.edge <= self.acknowledged;
+        let is_silly = || room < self.segment_size && room < self.max_flight.max(self.round_max_flight) / 2;
+        let closed = self.edge <= self.acknowledged || (self.limited && is_silly());
         let third = self.edge.saturating_sub(self.acknowledged) / 3;
         let room_wanted = self.segment_size.max(self.large_send.min(third)).max(1);
         (self.flight > 0 || closed) && room < room_wanted
