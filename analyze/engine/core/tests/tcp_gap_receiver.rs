@@ -539,3 +539,19 @@ fn beside_the_receiver_a_pause_in_which_data_arrived_unseen_is_the_captures() {
     let missed = arriving(beside_receiver(), 550, 600, 200.0);
     assert_eq!(gaps(&missed), [(Cause::CaptureArtifact, 301)]);
 }
+
+#[test]
+fn beside_the_receiver_data_that_only_an_acknowledgement_showed_to_be_sent_was_not_missed_by_the_capture() {
+    // The last two of thirty segments get lost, and the sender's own acknowledgement tells that they were sent: its number lies
+    // behind them. Then they come again after a timeout.
+    let sent = (0..28).fold(Talk::seen_at_server(40.0), |talk, n| {
+        let at = 50.0 + f64::from(n);
+        talk.client(at, segment(i64::from(n))).server(at + 0.05, ack(i64::from(n + 1) * 1000))
+    });
+    let answered = sent.server(90.0, data(0, 100).acking(28_000)).client(130.0, empty(30_000).acking(100));
+    let talk = answered.client(390.0, segment(28)).server(390.05, ack(29_000)).client(430.0, segment(29));
+    assert_eq!(gaps(&talk)[0], (Cause::Timeout, 313));
+    // What the server acknowledges without its having passed was missed.
+    let missed = talk.until(3 + 28 * 2).server(90.0, ack(30_000)).client(390.0, segment(30));
+    assert_eq!(gaps(&missed), [(Cause::CaptureArtifact, 313)]);
+}

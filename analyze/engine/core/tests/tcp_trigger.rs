@@ -227,3 +227,39 @@ fn beside_the_receiver_a_hole_filled_at_once_is_unexplained() {
     // Too soon for an answer, yet newer by its identification.
     assert_eq!(client(hole_at_server().client(64.5, data(5000, 1000))), UNKNOWN);
 }
+
+#[test]
+fn three_separate_reports_are_enough_though_the_segments_are_short() {
+    // RACK's timer has let pass more than its own time: without the reports nothing would explain the repeat.
+    let reported = |blocks: &[(i64, i64)]| {
+        let report = blocks.iter().fold(ack(1000), |report, &(start, end)| report.sack(start, end));
+        let sent = [0, 1000, 2000, 2300, 3300, 3600, 4600, 4900].windows(2).fold(
+            Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000)),
+            |talk, pair| {
+                if pair[0] < 1000 { talk } else { talk.client(100.0, data(pair[0], (pair[1] - pair[0]) as u32)) }
+            },
+        );
+        client(sent.server(140.0, report).client(143.0, data(1000, 1000)))
+    };
+    assert_eq!(reported(&[(2000, 2300), (3300, 3600), (4600, 4900)]), FAST);
+    assert_eq!(reported(&[(2000, 2300), (3300, 3600)]), UNKNOWN);
+}
+
+#[test]
+fn a_timeout_of_what_has_arrived_begins_no_recovery() {
+    // Beside the server: the acknowledgement of all was lost on its way, and then the window is closed for long.
+    let talk = Talk::seen_at_server(40.0)
+        .each(0..20, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(70.0, ack(20_000))
+        .client(350.0, data(0, 1000))
+        .server(350.1, ack(20_000).window(0))
+        .server(2350.0, ack(20_000))
+        .each(20..40, |talk, n| talk.client(2390.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(2430.0, ack(40_000));
+    let summary = talk.summary();
+    assert_eq!(summary.directions[CLIENT].loss.by_trigger, RTO);
+    let limits = summary.judgement.and_then(|judgement| judgement.limits[CLIENT].clone()).expect("enough to judge");
+    let factors: Vec<_> =
+        limits.list().iter().map(|limit| (limit.factor.name(), limit.time_ns as i64 / ms(100.0))).collect();
+    assert_eq!(factors.first(), Some(&("receiver_window", 20)), "{factors:?}");
+}

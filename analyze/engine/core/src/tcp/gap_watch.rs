@@ -333,7 +333,7 @@ impl Connection {
             data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
             usual_bytes_in_2_ms: usual as u64,
             capture_missed: inside.is_some_and(|inside| inside.unseen)
-                || max > last.max + 1
+                || una > last.max + 1
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
             similar_before: watch.similar,

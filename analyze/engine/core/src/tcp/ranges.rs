@@ -32,6 +32,18 @@ impl RangeSet {
         self.ranges.get(index).is_some_and(|&(range_start, range_end)| range_start <= start && end <= range_end)
     }
 
+    /// Bytes of `start..end` that are in the set.
+    pub fn total_within(&self, start: u64, end: u64) -> u64 {
+        let index = self.ranges.partition_point(|&(_, range_end)| range_end <= start);
+        let reached = self.ranges[index..].iter().take_while(|&&(range_start, _)| range_start < end);
+        reached.map(|&(range_start, range_end)| range_end.min(end) - range_start.max(start)).sum()
+    }
+
+    /// How many ranges there are.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// Adds `start..end`; calls `added` for each part that was not in the set before, ascending.
     pub fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(u64, u64)) {
         if start >= end {
@@ -105,6 +117,8 @@ mod tests {
             prop_assert_eq!(set.highest(), model.last().map(|last| last + 1));
             for position in 0..80 {
                 prop_assert_eq!(set.contains(position, position + 1), model.contains(&position));
+                let within = model.range(position..position + 3).count() as u64;
+                prop_assert_eq!(set.total_within(position, position + 3), within);
             }
         }
     }

@@ -93,6 +93,8 @@ impl Live {
             if beside_sender { self.trigger_beside_sender(evidence) } else { self.trigger_elsewhere(evidence) };
         match trigger {
             Trigger::Tlp => self.probe_outstanding = true,
+            // All has arrived: there is nothing to recover, and no acknowledgement that would end it.
+            _ if evidence.una >= evidence.max => {}
             Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
                 self.recovering.start(evidence.time_ns);
                 self.recovery = Some(Recovery::begin(trigger, evidence));
@@ -172,8 +174,10 @@ impl Live {
     /// RACK's timer runs min_rtt/4 after the acknowledgement that raised the suspicion, unless three segments' worth of
     /// duplicates have come (RFC 8985 section 6.2).
     fn fast_or_rack(&self, evidence: &Evidence, answers_acknowledgement: bool, since_sign_ns: i64) -> Trigger {
-        let threshold = 3 * u64::from(evidence.segment_size);
-        let enough = self.scoreboard.total() >= threshold || self.duplicate_acknowledgements >= 3;
+        // Three separate reports count as much as the bytes of more than two segments (RFC 6675 `IsLost`): segments may be short.
+        let threshold = 2 * u64::from(evidence.segment_size);
+        let enough =
+            self.scoreboard.total() > threshold || self.scoreboard.count() >= 3 || self.duplicate_acknowledgements >= 3;
         let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
         let on_timer =
             !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
