@@ -241,3 +241,22 @@ fn every_byte_on_the_wire_is_in_one_part_of_the_ledger() {
     assert_eq!(server.ledger.pure_acknowledgements, 54 + 12 + 54);
     assert_eq!(server.ledger.total(), server.wire_bytes);
 }
+
+#[test]
+fn what_was_under_way_when_the_capture_began_is_no_loss_of_it() {
+    let whole = Talk::seen_at_client(40.0)
+        .each(0..10, |talk, n| talk.client(50.0 + f64::from(n) * 0.1, data(i64::from(n) * 1000, 1000)))
+        .each(0..10, |talk, n| {
+            let at_ms = 90.0 + f64::from(n) * 2.0;
+            talk.server(at_ms, ack((i64::from(n) + 1) * 1000))
+                .client(at_ms + 0.1, data(10_000 + i64::from(n) * 1000, 1000))
+        })
+        .server(150.0, ack(20_000));
+    let opened = client(&whole);
+    assert_eq!((opened.unseen_acknowledged_bytes, opened.loss_caveat()), (0, None));
+    let from_an_acknowledgement = client(&whole.clone().starting_at(13));
+    assert_eq!((from_an_acknowledgement.unseen_acknowledged_bytes, from_an_acknowledgement.loss_caveat()), (0, None));
+    // What is missing in the middle of it still is a loss of the capture.
+    let missed = client(&whole.starting_at(13).client(160.0, data(22_000, 1000)).server(200.0, ack(23_000)));
+    assert_eq!(missed.unseen_acknowledged_bytes, 2000);
+}

@@ -257,3 +257,59 @@ fn a_pause_without_missing_identifications_is_no_loss() {
         .client(360.0, data(10_000, 1000));
     assert_eq!(client(&talk), (0, 0, 0));
 }
+
+#[test]
+fn a_lost_tail_shows_though_the_first_that_is_sent_again_got_lost_as_well() {
+    // Of thirty segments the ninth and tenth and the last two get lost; so does the ninth once more, and comes last.
+    let talk = at_server()
+        .each(0..8, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .lost_before_capture(CLIENT, 2)
+        .each(10..28, |talk, n| {
+            let at_ms = 50.0 + f64::from(n);
+            let report = ack(8000).sack(10_000, (i64::from(n) + 1) * 1000);
+            talk.client(at_ms, data(i64::from(n) * 1000, 1000)).server(at_ms + 0.1, report)
+        })
+        .lost_before_capture(CLIENT, 2 + 1)
+        .client(100.5, data(9000, 1000))
+        .server(100.6, ack(8000).sack(9000, 28_000))
+        .client(150.0, data(8000, 1000))
+        .server(150.1, ack(28_000))
+        .client(190.2, data(28_000, 1000))
+        .client(190.3, data(29_000, 1000))
+        .client(190.4, data(30_000, 1000));
+    assert_eq!(client(&talk), (4, 0, 0), "8000, 9000, 28000 and 29000, but not 30000");
+}
+
+#[test]
+fn a_repeat_that_overtakes_one_below_it_shows_no_lost_tail() {
+    // All passed here, 8000 and 9000 got lost behind; the repeat of 9000 comes first.
+    let talk = Talk::new()
+        .open(20.0, 20.0)
+        .each(0..20, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(8000).sack(10_000, 20_000))
+        .client(110.0, data(9000, 1000).id(123))
+        .client(111.0, data(8000, 1000).id(122))
+        .client(112.0, data(20_000, 1000).id(124));
+    assert_eq!(client(&talk).0, 2, "20000 is new");
+}
+
+#[test]
+fn what_passed_before_the_last_hop_and_got_lost_there_was_sent_again_with_need() {
+    // A router beside the receiver: 2000 passes it and never arrives.
+    let passed = |timestamps: bool| {
+        let talk = Talk::new();
+        let talk = if timestamps { talk.with_timestamps() } else { talk }.open(0.2, 40.0);
+        talk.each(0..6, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+            .server(56.0, ack(2000).sack(3000, 6000).tsecr(1_000_051))
+    };
+    for timestamps in [false, true] {
+        let again = passed(timestamps).client(100.0, data(2000, 1000));
+        assert_eq!(client(&again.clone().server(100.1, ack(6000))), (1, 0, 0));
+        assert_eq!(client(&again.server(100.1, ack(6000).sack(2000, 3000))), (1, 1, 0), "it had been held up");
+    }
+    // The receiver has what it reports; and it refuses what is older than what it echoes, which came all the same.
+    let reported = passed(true).client(100.0, data(4000, 1000));
+    assert_eq!(client(&reported), (1, 1, 0));
+    let refused = passed(true).server(57.0, ack(2000).sack(3000, 6000).tsecr(1_000_060));
+    assert_eq!(client(&refused.client(100.0, data(2000, 1000))), (1, 1, 0));
+}

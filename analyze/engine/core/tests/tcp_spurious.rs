@@ -227,3 +227,32 @@ fn frto_what_goes_on_after_other_repeats_may_answer_those() {
         .server(481.2, ack(6000));
     assert_eq!(counts(repeated), (3, 0, 0));
 }
+
+#[test]
+fn beside_the_receiver_a_copy_of_a_repeat_is_not_the_repeat() {
+    // The network copies the repeat of what was lost: the receiver reports the copy.
+    let talk = Talk::new()
+        .with_timestamps()
+        .open(0.1, 40.0)
+        .each(0..5, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .lost_before_capture(CLIENT, 1)
+        .each(6..9, |talk, n| talk.client(50.0 + f64::from(n), data(i64::from(n) * 1000, 1000)))
+        .server(58.1, ack(5000).sack(6000, 9000))
+        .client(98.0, data(5000, 1000))
+        .server(98.1, ack(9000))
+        .client(99.0, data(9000, 1000))
+        .copy_of(12, 118.0)
+        .server(118.1, ack(10_000).sack(5000, 6000));
+    assert_eq!(counts(talk), (1, 0, 1));
+}
+
+#[test]
+fn what_was_reported_in_acknowledgements_that_got_lost_did_not_come_late() {
+    // All but 0 and 5000 arrives in order; of the acknowledgements only some do.
+    let sent = || Talk::seen_at_client(40.0).each(0..9, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)));
+    let reordered = |talk: Talk| client(talk).reordered;
+    let first = || sent().server(90.0, ack(0).sack(6000, 8000));
+    assert_eq!(reordered(first().server(91.0, ack(0).sack(6000, 9000).sack(1000, 5000))), 4, "both have just come");
+    assert_eq!(reordered(first().server(91.0, ack(0).sack(6000, 8000).sack(1000, 5000))), 0, "these came before");
+    assert_eq!(reordered(first().server(91.0, ack(0).sack(1000, 5000).sack(6000, 8000))), 4, "these have just come");
+}

@@ -27,6 +27,8 @@ pub struct Terms {
     pub sack: bool,
     /// The capture point is beside the sender of the data.
     pub beside_sender: bool,
+    /// It is beside the receiver.
+    pub beside_receiver: bool,
 }
 
 /// What an acknowledgement brought.
@@ -252,6 +254,9 @@ impl Half {
         let lowest = if una < base { base } else { 0 };
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
+        // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
+        // reports that were lost, and not of what came late.
+        let mut comes_first = true;
         let in_order_before = live.scoreboard.is_empty();
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
@@ -262,22 +267,27 @@ impl Half {
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
                 if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
-                    live.retransmissions.duplicate_reported(start, end, segment_size, terms.beside_sender, loss);
+                    live.retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
                 }
             } else if end > position {
                 let segments = &mut live.segments;
+                let mut brings_news = false;
                 live.scoreboard.insert(start.max(position), end, |from, to| {
-                    news = true;
+                    brings_news = true;
                     newest = to.max(newest);
                     let reported = segments.sack(from, to, highest_before);
                     latest_time_ns = latest_time_ns.max(reported.latest_time_ns);
-                    loss.reordered += reported.late_originals;
+                    loss.reordered += if comes_first { reported.late_originals } else { 0 };
                 });
+                news |= brings_news;
+                comes_first &= brings_news;
             }
         }
+        let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
         if news {
             if in_order_before {
-                live.disorder_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+                live.disorder_tsval = has_timestamps.then_some(packet.tsval);
             }
             // What comes behind a hole is reported at once: the only round trips there are while data is lost.
             if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {

@@ -199,8 +199,8 @@ impl Half {
         let is_short = is_short(packet.payload_length, segment_size);
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
-            if end < self.max && start <= self.una && !recovering {
-                live.note_unseen_tail(&placed, self.max);
+            if end < self.max && !recovering {
+                live.note_unseen_tail(&placed, self.una, self.max);
             }
             let in_order = contiguous && arrived.kind == Kind::Data;
             let before = live.last_data.length;

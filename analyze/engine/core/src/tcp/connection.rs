@@ -241,7 +241,7 @@ impl Connection {
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
         }
-        let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE] };
+        let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE], beside_receiver: self.beside[SIDE] };
         let window_shift = self.shifts[SIDE];
         let answer = packet
             .has(tcp_flags::ACK)
@@ -454,7 +454,8 @@ impl Connection {
         if !self.sack && self.shows_sack(packet, bytes) {
             self.sack = true;
         }
-        let terms = Terms { sack: self.sack, beside_sender: self.beside[sender] };
+        let terms =
+            Terms { sack: self.sack, beside_sender: self.beside[sender], beside_receiver: self.beside[1 - sender] };
         let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
         self.take_round_trip(&answer, side);
         self.pass_tls_holes(packet, sender);

@@ -154,6 +154,8 @@ pub struct Live {
     pub scoreboard: RangeSet,
     /// Timestamp of the packet that reported the first of it; none if it had none.
     pub disorder_tsval: Option<u32>,
+    /// What the last packet that reported of it echoed, likewise.
+    pub disorder_tsecr: Option<u32>,
     /// Retransmissions that may prove unnecessary.
     pub retransmissions: RecentRetransmissions,
     /// Round trips.

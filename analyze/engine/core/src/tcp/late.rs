@@ -95,7 +95,7 @@ impl Half {
         let tsval = placed.tsval().unwrap_or(0);
         let segments = wire_segments((end - start) as u32, segment_size);
         let live = Live::of(&mut self.live);
-        let seen_here = around.beside_receiver && repeats_seen;
+        let seen_here = around.beside_receiver && repeats_seen && !live.reports_missing(self.una, start, end);
         // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
         let recorded_late = !around.beside_sender
             && exposure.is_some()
@@ -191,6 +191,20 @@ impl Half {
         self.unique_payload_bytes += unique;
         let (lost, resent) = live.segments.lost_and_resent();
         live.view.set_relief(packet.time_ns, (live.scoreboard.total() + lost).saturating_sub(resent));
+    }
+}
+
+impl Live {
+    /// The receiver has reported data behind it (RFC 2018), and of this nothing: what passed here did not arrive. Beside the
+    /// receiver that is so where the capture stands before its last hop, and where its host dropped what it had no room for. What
+    /// was sent before what the receiver echoes is another matter: it refuses that by its timestamp (RFC 7323 section 5.3).
+    fn reports_missing(&self, una: u64, start: u64, end: u64) -> bool {
+        una <= start
+            && self.segments.recent(start).is_some_and(|record| {
+                self.disorder_tsecr.is_none_or(|echoed| serial_difference(echoed, record.tsval) <= 0)
+            })
+            && self.scoreboard.highest().is_some_and(|highest| highest > end)
+            && self.scoreboard.total_within(start, end) == 0
     }
 }
 

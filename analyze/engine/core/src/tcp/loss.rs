@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::acknowledgement::Terms;
 use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
 
@@ -184,13 +185,14 @@ impl RecentRetransmissions {
     /// the report is about that. Where nothing was retransmitted, the network made the copy.
     ///
     /// Beside the sender, an original that must have come late (something later had been reported, yet the
-    /// retransmission was one too many) is reordering.
+    /// retransmission was one too many) is reordering. Beside the receiver a retransmission that brought what was missing was
+    /// needed: the report is about the copy that came after it.
     pub fn duplicate_reported(
         &mut self,
         start: u64,
         end: u64,
         segment_size: u16,
-        beside_sender: bool,
+        terms: Terms,
         counters: &mut LossCounters,
     ) {
         let mut position = start;
@@ -198,13 +200,17 @@ impl RecentRetransmissions {
             let unreported =
                 |known: &Retransmission| !known.reported && known.start <= position && position < known.end;
             let found = self.list.iter().position(|known| unreported(known) && known.spurious);
+            if found.is_none() && terms.beside_receiver && self.pending_copy_of(position).is_some() {
+                position = self.copied_by_network(position, end, segment_size, counters);
+                continue;
+            }
             match found.or_else(|| self.list.iter().position(unreported)).map(|index| &mut self.list[index]) {
                 Some(known) => {
                     known.reported = true;
                     if !known.spurious {
                         known.spurious = true;
                         counters.spurious += 1;
-                        counters.reordered += u32::from(beside_sender && known.on_loss_signs);
+                        counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
                     }
                     position = known.end;
                 }
@@ -213,10 +219,13 @@ impl RecentRetransmissions {
         }
     }
 
+    fn pending_copy_of(&self, position: u64) -> Option<usize> {
+        self.pending.iter().position(|known| known.start <= position && position < known.end)
+    }
+
     /// Counts a copy that starts at `position`; returns where it ends.
     fn copied_by_network(&mut self, position: u64, end: u64, segment_size: u16, counters: &mut LossCounters) -> u64 {
-        let found = self.pending.iter().position(|known| known.start <= position && position < known.end);
-        if let Some(known) = found.and_then(|index| self.pending.remove(index)) {
+        if let Some(known) = self.pending_copy_of(position).and_then(|index| self.pending.remove(index)) {
             counters.network_duplicates += known.segments;
             counters.capture_duplicates = counters.capture_duplicates.saturating_sub(1);
             return known.end;
@@ -234,6 +243,8 @@ impl RecentRetransmissions {
 mod tests {
     use super::*;
 
+    const AWAY: Terms = Terms { sack: true, beside_sender: false, beside_receiver: false };
+
     fn retransmission(start: u64, end: u64) -> Retransmission {
         Retransmission { start, end, ..Retransmission::default() }
     }
@@ -243,11 +254,11 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         recent.push(retransmission(0, 1000));
         recent.push(retransmission(0, 1000));
-        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
-        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 0));
-        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 1));
     }
 
@@ -256,9 +267,21 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         counters.capture_duplicates = 1;
         recent.push_duplicate(0, 1000, 1);
-        recent.duplicate_reported(0, 1000, 1000, false, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
         assert_eq!((counters.network_duplicates, counters.capture_duplicates), (1, 0));
-        recent.duplicate_reported(5000, 7000, 1000, false, &mut counters);
+        recent.duplicate_reported(5000, 7000, 1000, AWAY, &mut counters);
         assert_eq!(counters.network_duplicates, 3);
+    }
+    #[test]
+    fn beside_the_receiver_the_report_of_a_copy_leaves_the_retransmission_needed() {
+        let beside_receiver = Terms { beside_receiver: true, ..AWAY };
+        for (terms, expected) in [(beside_receiver, (0, 1)), (AWAY, (1, 0))] {
+            let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
+            counters.capture_duplicates = 1;
+            recent.push(retransmission(0, 1000));
+            recent.push_duplicate(0, 1000, 1);
+            recent.duplicate_reported(0, 1000, 1000, terms, &mut counters);
+            assert_eq!((counters.spurious, counters.network_duplicates), expected);
+        }
     }
 }

@@ -98,9 +98,10 @@ impl Live {
             && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
     }
 
-    /// The first retransmission of a recovery, of the lowest hole, whose identification leaves a gap right after that of
-    /// the highest data: what was sent in between lies above and was lost, but for earlier copies of this one.
-    pub(super) fn note_unseen_tail(&mut self, placed: &Placed<'_>, max: u64) {
+    /// The first retransmission of a recovery whose identification leaves a gap right after that of the highest data: what was
+    /// sent in between lies above and was lost, but for earlier copies of this one, and for those of what is not acknowledged
+    /// below it: the lowest is sent again first (RFC 6675 `NextSeg`).
+    pub(super) fn note_unseen_tail(&mut self, placed: &Placed<'_>, una: u64, max: u64) {
         let &Placed { packet, segment_size, around, .. } = placed;
         if !around.beside_sender
             && numbers_connections_apart(packet.ttl)
@@ -108,7 +109,10 @@ impl Live {
             && self.identifications.missing().is_some()
             && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
         {
-            let above = missing.saturating_sub(lost_copies(placed.silence_ns(), around));
+            let from = una.min(placed.start);
+            let below = placed.start - from - self.scoreboard.total_within(from, placed.start);
+            let below = below.div_ceil(u64::from(segment_size.max(1)));
+            let above = missing.saturating_sub(lost_copies(placed.silence_ns(), around) + below);
             self.sent_unseen = self.sent_unseen.max(max + above * u64::from(segment_size));
         }
     }
