@@ -1,5 +1,5 @@
 //! A path that becomes longer in the middle of a connection, and a queue that looks like one (methods, section 6.6, labels 9 and
-//! 11): rounds written down, of a window that grows by a segment in two rounds.
+//! 11): rounds written down, most of a window that grows by a segment in two rounds.
 
 mod playbook;
 
@@ -20,12 +20,12 @@ const ROUNDS: usize = 600;
 const SEGMENT_MS: f64 = 0.4;
 
 /// Segments of a round.
-fn window(round: usize) -> usize {
+fn growing(round: usize) -> usize {
     10 + round / 2
 }
 
 /// Round trips of so many ms, by the round.
-fn rounds(round_trip_ms: impl Fn(usize) -> f64) -> (ConnectionSummary, f64) {
+fn rounds(round_trip_ms: impl Fn(usize) -> f64, window: impl Fn(usize) -> usize) -> (ConnectionSummary, f64) {
     let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
     let (mut begins_ms, mut sent, mut change_ms) = (FIRST_MS, 0i64, 0.0);
     for round in 0..ROUNDS {
@@ -59,7 +59,7 @@ fn share(summary: &ConnectionSummary, factor: Factor, from_ms: f64, to_ms: f64) 
 
 #[test]
 fn a_path_that_becomes_longer_is_no_queue_once_ten_seconds_have_shown_it() {
-    let (summary, change_ms) = rounds(|round| if round < BEFORE { SHORT_MS } else { LONG_MS });
+    let (summary, change_ms) = rounds(|round| if round < BEFORE { SHORT_MS } else { LONG_MS }, growing);
     let (told_ms, end_ms) = (change_ms + 12_000.0, change_ms + 29_000.0);
     assert!(share(&summary, Factor::CongestionWindow, told_ms, end_ms) > 0.95);
     assert_eq!(share(&summary, Factor::BottleneckBandwidth, told_ms, end_ms), 0.0);
@@ -71,8 +71,17 @@ fn a_path_that_becomes_longer_is_no_queue_once_ten_seconds_have_shown_it() {
 #[test]
 fn a_queue_that_grows_with_the_flight_stays_one() {
     // From 24 ms at the change to 124 ms in the end.
-    let trip_ms = |round: usize| f64::max(SHORT_MS, SEGMENT_MS * window(round) as f64);
-    let (summary, change_ms) = rounds(trip_ms);
+    let trip_ms = |round: usize| f64::max(SHORT_MS, SEGMENT_MS * growing(round) as f64);
+    let (summary, change_ms) = rounds(trip_ms, growing);
     let end_ms = FIRST_MS + (0..ROUNDS).map(trip_ms).sum::<f64>();
     assert!(share(&summary, Factor::BottleneckBandwidth, change_ms + 1000.0, end_ms - 1000.0) > 0.95);
+}
+
+#[test]
+fn a_flight_that_stays_the_same_on_a_longer_path_is_no_token_bucket() {
+    // In bursts, and spread over the shorter round trip.
+    for segments in [20, 190] {
+        let (summary, _) = rounds(|round| if round < BEFORE { SHORT_MS } else { LONG_MS }, |_| segments);
+        assert_eq!(summary.directions[CLIENT].token_bucket, None, "{segments} segments");
+    }
 }

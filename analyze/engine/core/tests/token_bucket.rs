@@ -18,6 +18,8 @@ const TERMS: Terms<'static> = Terms {
     min_rtt_ns: Some(20e6),
     path_full: &[],
     resting: &[],
+    spacing: &[],
+    frame_bytes: 0.0,
 };
 
 /// So many seconds at a rate (Mbit/s) with a round trip (ms).

@@ -118,6 +118,8 @@ fn empty_bins(kind: Kind, parts: &[(usize, u32, u32, bool)]) -> Vec<[i64; 2]> {
         min_rtt_ns: Some(20e6),
         path_full: &[],
         resting: &resting,
+        spacing: &[],
+        frame_bytes: 0.0,
     };
     let in_bins = |ns: i64| if ns == i64::MAX { ns } else { ns / 10_000_000 };
     empty_times(&series, &[], &terms, &bucket).into_iter().map(|times| times.map(in_bins)).collect()

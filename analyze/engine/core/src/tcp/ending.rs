@@ -307,6 +307,10 @@ fn token_bucket_in(
     // What is sent again and never passed before was lost before it came here: what arrives here has passed the narrow place.
     let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
     let lost_before = !context.beside_sender && 2 * repeated_here < half.loss.retransmitted_bytes;
+    let live = half.live.as_deref();
+    let buckets = live.into_iter().flat_map(|live| live.spacing.sketch.buckets());
+    let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
+    let frame_bytes = live.map_or(0, |live| live.view.largest_send());
     let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));
     let terms = token_bucket::Terms {
         delivered: if context.beside_receiver || lost_before { Delivered::Arrived } else { Delivered::Acknowledged },
@@ -316,6 +320,8 @@ fn token_bucket_in(
         min_rtt_ns: context.min_rtt_ns.map(|rtt_ns| rtt_ns as f64),
         path_full: &path_full,
         resting: &resting,
+        spacing: &spacing,
+        frame_bytes: frame_bytes as f64,
     };
     let usable = network_shares(series, runs);
     let bucket = token_bucket::find(series, &usable, &terms)?;

@@ -88,6 +88,10 @@ pub struct Terms<'a> {
     pub path_full: &'a [f32],
     /// Share of each bin in which the application rested; of bins beyond its end that is not known.
     pub resting: &'a [f32],
+    /// Times between two data packets: from so long on (nanoseconds) and how many; where none are given nothing is known of them.
+    pub spacing: &'a [(u64, u64)],
+    /// Payload of the largest frame: with segmentation offload one holds many segments.
+    pub frame_bytes: f64,
 }
 
 /// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the

@@ -24,6 +24,10 @@ pub struct Stretch {
     pub path_full: Vec<f64>,
     /// Share in which the application rested.
     pub resting: Vec<f64>,
+    /// Of the whole transfer: times between packets (nanoseconds, and how many), its length, and its largest frame.
+    pub spacing: Vec<(u64, u64)>,
+    pub all_bins: usize,
+    pub frame_bytes: f64,
     /// The whole round trip is sampled: a queue shows in it wherever it stands.
     pub whole_rtt: bool,
     pub min_rtt_ns: f64,
@@ -53,6 +57,9 @@ impl Stretch {
             usable: (0..series.bins.len()).map(|bin| usable.get(bin).is_none_or(|&share| share >= 0.5)).collect(),
             path_full: shares(terms.path_full, series.bins.len()),
             resting: shares(terms.resting, series.bins.len()),
+            spacing: terms.spacing.to_vec(),
+            all_bins: series.bins.len(),
+            frame_bytes: terms.frame_bytes * terms.overhead,
             whole_rtt: whole,
             min_rtt_ns: min_rtt_ns.max(1.0),
             segment_bytes: (terms.segment_bytes * terms.overhead).max(1.0),
@@ -67,6 +74,7 @@ impl Stretch {
             usable: self.usable[start..end].to_vec(),
             path_full: self.path_full[start..end].to_vec(),
             resting: self.resting[start..end].to_vec(),
+            spacing: self.spacing.clone(),
             ..*self
         }
     }

@@ -24,7 +24,8 @@ pub fn empty_bins(stretch: &Stretch, bucket: &TokenBucket, switch: usize) -> Vec
     let least = FEWEST_BURST_SEGMENTS * stretch.segment_bytes;
     let on_loss = LEVEL_ON_LOSS * rate * (stretch.min_rtt_ns / stretch.bin_ns).max(1.0);
     let (mut tokens, mut empty_from, mut found) = (0.0f64, Some(switch), Vec::new());
-    for bin in switch..stretch.len() {
+    // The last bin was not over.
+    for bin in switch..stretch.len().saturating_sub(1) {
         let resting = stretch.resting[bin] >= RESTS;
         let gained = if resting { fills } else { rate } - stretch.delivered[bin];
         match empty_from {

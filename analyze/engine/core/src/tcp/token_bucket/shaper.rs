@@ -24,6 +24,12 @@ const QUEUE_NS: f64 = 500e6;
 /// Share of the lower rate's time that the path must have been full for, where no round trip shows the queue.
 const MOST_FULL: f64 = 0.75;
 
+/// A pause is so much of what the round trip has grown by, and so many of the largest frames at the lower rate, at least; and a
+/// sender that pauses does so in this share of the round trips.
+const PAUSE_SHARE: f64 = 0.5;
+const FRAMES_IN_A_PAUSE: f64 = 1.5;
+const PAUSING_SHARE: f64 = 0.5;
+
 /// An even rate.
 struct Plateau {
     start: usize,
@@ -60,6 +66,9 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         return None;
     }
     let settled = after.start.min(stretch.len() - 1);
+    if comes_in_bursts(stretch, &before, &after) {
+        return None;
+    }
     let sure = [
         before.rate > 2.0 * after.rate,
         before.variation.max(after.variation) < MOST_VARIATION / 2.0,
@@ -160,6 +169,26 @@ fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
         (Some(before), Some(after)) => after >= LEAST_GROWTH * before,
         _ => false,
     }
+}
+
+/// A flight that stays the same on a path that has become longer has two even rates as well, and a round trip that grows. Then
+/// what filled the shorter one comes with a pause in each of the longer ones, about as long as the difference of both. Behind a
+/// shaper that is never empty it comes all the time.
+fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
+    let usual = |plateau: &Plateau| {
+        let known: Vec<f64> = stretch.rtt_ns.get(plateau.start..plateau.end)?.iter().flatten().copied().collect();
+        median(&known)
+    };
+    let (Some(short_ns), Some(long_ns)) = (usual(before), usual(after)) else { return false };
+    let frame_ns = stretch.frame_bytes / after.rate * stretch.bin_ns;
+    let pause_ns = (PAUSE_SHARE * (long_ns - short_ns)).max(FRAMES_IN_A_PAUSE * frame_ns);
+    let pauses: u64 =
+        stretch.spacing.iter().filter(|(from_ns, _)| *from_ns as f64 >= pause_ns).map(|(_, count)| count).sum();
+    let lower_bins = after.end - after.start;
+    // At other times there is one in a round trip at most.
+    let elsewhere = stretch.all_bins.saturating_sub(lower_bins) as f64 * stretch.bin_ns / short_ns.max(1.0);
+    let round_trips = lower_bins as f64 * stretch.bin_ns / long_ns.max(1.0);
+    pauses as f64 - elsewhere >= PAUSING_SHARE * round_trips
 }
 
 /// Where the queue stands before the capture and nothing measures the way to the sender, no round trip grows. There a place
