@@ -256,6 +256,10 @@ fn what_was_under_way_when_the_capture_began_is_no_loss_of_it() {
     assert_eq!((opened.unseen_acknowledged_bytes, opened.loss_caveat()), (0, None));
     let from_an_acknowledgement = client(&whole.clone().starting_at(13));
     assert_eq!((from_an_acknowledgement.unseen_acknowledged_bytes, from_an_acknowledgement.loss_caveat()), (0, None));
+    // Several acknowledgements may come before the first data.
+    let acknowledged = Talk::new().server(0.0, ack(5000)).server(0.1, ack(8000)).client(0.2, data(8000, 1000));
+    let direction = client(&acknowledged.server(40.0, ack(9000)));
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.loss_caveat()), (0, None));
     // What is missing in the middle of it still is a loss of the capture.
     let missed = client(&whole.starting_at(13).client(160.0, data(22_000, 1000)).server(200.0, ack(23_000)));
     assert_eq!(missed.unseen_acknowledged_bytes, 2000);

@@ -256,3 +256,15 @@ fn what_was_reported_in_acknowledgements_that_got_lost_did_not_come_late() {
     assert_eq!(reordered(first().server(91.0, ack(0).sack(6000, 8000).sack(1000, 5000))), 0, "these came before");
     assert_eq!(reordered(first().server(91.0, ack(0).sack(1000, 5000).sack(6000, 8000))), 4, "these have just come");
 }
+
+#[test]
+fn the_left_edge_of_a_report_of_a_duplicate_is_enough() {
+    let talk = timed_out(Talk::new().over_ipv6().with_timestamps().open(40.0, 0.1))
+        .client(320.0, data(2000, 1000))
+        .server(340.0, ack(2000).sack(0, 1000))
+        .server(360.0, ack(3000));
+    assert_eq!(counts(talk.clone()), (1, 1, 0));
+    // Ethernet, IPv6, TCP, timestamps, and all of the block but its last two bytes.
+    assert_eq!(counts(talk.clone().snapped(96)), (1, 1, 0));
+    assert_eq!(counts(talk.snapped(14 + 40 + 20 + 12)), (1, 0, 0), "nothing of it");
+}

@@ -263,3 +263,15 @@ fn a_timeout_of_what_has_arrived_begins_no_recovery() {
         limits.list().iter().map(|limit| (limit.factor.name(), limit.time_ns as i64 / ms(100.0))).collect();
     assert_eq!(factors.first(), Some(&("receiver_window", 20)), "{factors:?}");
 }
+
+#[test]
+fn reports_that_the_snap_length_cut_are_duplicate_acknowledgements() {
+    let running = Talk::new().with_timestamps().open(40.0, 0.1).client(50.0, data(0, 1000)).server(90.0, ack(1000));
+    let talk = running
+        .each(1..11, |talk, n| talk.client(100.0, data(i64::from(n) * 1000, 1000)))
+        .each(3..6, |talk, n| talk.server(140.0 + f64::from(n) * 0.1, ack(1000).sack(2000, i64::from(n) * 1000)))
+        .client(145.0, data(1000, 1000));
+    assert_eq!(client(talk.clone()), FAST);
+    // The timestamps of the data are whole, of the blocks nothing is left.
+    assert_eq!(client(talk.snapped(14 + 20 + 20 + 12)), FAST);
+}

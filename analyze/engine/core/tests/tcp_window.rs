@@ -217,3 +217,14 @@ fn a_window_too_small_for_a_segment_still_keeps_a_sender_that_it_has_stopped() {
     assert_eq!(with_room_left(3), Some(500));
     assert_eq!(with_room_left(35), Some(40), "room for four segments: it had nothing to send");
 }
+
+#[test]
+fn a_syn_whose_options_were_cut_tells_no_scale() {
+    let talk = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000).window(10));
+    assert_eq!(client(&talk).window.scale, Some(7));
+    let cut = client(&talk.clone().snapped(54));
+    assert_eq!((cut.window.scale, cut.window.extremes, cut.window.limited_ns.get()), (None, None, None));
+    assert_eq!(reason(&cut, "window"), Some("scale_unknown"));
+    // MSS, scale: what comes behind is cut.
+    assert_eq!(client(&talk.snapped(54 + 8)).window.scale, Some(7));
+}

@@ -52,6 +52,17 @@ impl SackBlocks {
         }
     }
 
+    /// Left edge of the first block of a packet, if the snap length cut its right edge.
+    #[must_use]
+    pub fn left_edge_of_cut(packet: &Packet, bytes: &[u8]) -> Option<u32> {
+        let options = TcpOptions::of_packet(packet, bytes);
+        let uncut = options.data.len() + options.uncaptured;
+        let area = options.data.split_first_chunk::<16>().filter(|_| options.uncaptured > 0);
+        let (&[1, 1, TIMESTAMPS, 10, .., 1, 1, SACK, length], block) = area? else { return None };
+        let is_whole = usize::from(length) + 14 == uncut && block.len() < 8;
+        block.first_chunk().filter(|_| is_whole).map(|edge| u32::from_be_bytes(*edge))
+    }
+
     /// The blocks, as they stand in the segment.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {

@@ -65,7 +65,7 @@ impl Half {
             self.acknowledge_unseen(packet, position);
         }
         let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
-        if packet.options & option_bits::OTHERS != 0 {
+        if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
             self.selective(packet, bytes, position, terms);
         }
         let mut answer = Answer::default();
@@ -112,7 +112,7 @@ impl Half {
         window_shift: Option<u8>,
         terms: Terms,
     ) -> Option<Answer> {
-        if packet.options & option_bits::OTHERS != 0 || position > self.max {
+        if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 || position > self.max {
             return None;
         }
         self.keep_rates(packet.time_ns);
@@ -227,7 +227,8 @@ impl Half {
             self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
         let Some(live) = self.live.as_deref_mut() else { return };
         live.last_acknowledgement_ns = Some(packet.time_ns);
-        if outstanding && is_duplicate && !terms.sack {
+        // Where the snap length cut what SACK reports, only that it repeats the last one is left.
+        if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
         }
@@ -238,6 +239,7 @@ impl Half {
         let sack = SackBlocks::of_packet(packet, bytes);
         let blocks = sack.as_slice();
         if blocks.is_empty() {
+            self.cut_report(packet, bytes, position, terms);
             return;
         }
         if let Some(highest) = blocks.iter().map(|&(_, right)| unwrap(position, right)).max()
@@ -307,6 +309,19 @@ impl Half {
         }
     }
 
+    /// Of the block that reports duplicate data (RFC 2883) a snap length may leave the left edge only (96 bytes of IPv6 over
+    /// Ethernet do): then it is about the segment that begins there.
+    fn cut_report(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
+        let Some(left) = SackBlocks::left_edge_of_cut(packet, bytes) else { return };
+        let start = unwrap(position, left);
+        let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
+        let segment_size = live.segment_size.max(1);
+        let end = position.min(start + u64::from(segment_size));
+        if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
+            live.retransmissions.duplicate_reported(start, end, segment_size, terms, &mut self.loss);
+        }
+    }
+
     #[inline(always)]
     fn take_window(&mut self, packet: &Packet, position: u64, window_shift: Option<u8>, answer: &mut Answer) {
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
@@ -348,7 +363,7 @@ impl Live {
     ) -> Option<(u64, u32)> {
         let segments = acknowledged.wire_segments;
         let newest = acknowledged.newest?;
-        let held_back = acknowledged.any_sacked || (!terms.sack && self.duplicate_acknowledgements > 0);
+        let held_back = acknowledged.any_sacked || self.duplicate_acknowledgements > 0;
         let rejected = if not_all_seen || acknowledged.partial {
             Some(Rejected::NotAllSeen)
         } else if acknowledged.any_retransmitted {

@@ -471,7 +471,7 @@ impl Connection {
     }
 
     pub(super) fn offers_are_known(&self) -> bool {
-        self.halves.iter().all(|half| half.offer.seen)
+        self.halves.iter().all(|half| half.offer.seen && !half.offer.cut)
     }
 
     /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.

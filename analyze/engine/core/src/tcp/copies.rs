@@ -130,7 +130,8 @@ impl Again<'_> {
                 (self.no_loss_shown_since(age_ns) || self.comes_before_answers(age_ns))
                     && (age_ns <= LONGEST_WITHOUT_NUMBERS_NS || !self.may_be_on_its_way_again())
             }
-            packet => self.sack || packet.has(tcp_flags::FIN),
+            // Of reports that were cut it cannot be told whether they say the same.
+            packet => (self.sack && packet.options & option_bits::CUT == 0) || packet.has(tcp_flags::FIN),
         }
     }
 

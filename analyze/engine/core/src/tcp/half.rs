@@ -29,7 +29,7 @@ use super::ticks::TimestampClock;
 use super::trains::{Arrivals, Trains};
 use super::trigger::Recovery;
 use super::window::AdvertisedWindow;
-use crate::decode::options::Options;
+use crate::decode::options::{Options, OptionsEnd};
 use crate::packet::{Packet, tcp_flags};
 
 /// What a side offered in its SYN or SYN-ACK.
@@ -37,6 +37,8 @@ use crate::packet::{Packet, tcp_flags};
 pub struct Offer {
     /// The SYN was seen.
     pub seen: bool,
+    /// Some of its options were not captured.
+    pub cut: bool,
     /// Largest segment it takes (RFC 9293 section 3.7.1); 0 if the option was absent.
     pub maximum_segment_size: u16,
     /// Window shift (RFC 7323 section 2).
@@ -52,10 +54,16 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Whether it scales windows, and by what, is known.
+    pub fn tells_scale(&self) -> bool {
+        self.seen && (!self.cut || self.window_scale.is_some())
+    }
+
     /// Reads a SYN's options.
     pub fn of(options: &Options) -> Self {
         Self {
             seen: true,
+            cut: options.end == OptionsEnd::Cut,
             maximum_segment_size: options.maximum_segment_size.unwrap_or(0),
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,

@@ -12,7 +12,7 @@ impl Connection {
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
     pub fn advertised_shift(&self, side: usize) -> Option<u8> {
         let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
-        match (own.seen, peer.seen) {
+        match (own.tells_scale(), peer.tells_scale()) {
             (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
             // A SYN-ACK has the option only if the SYN had it.
             (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),

@@ -35,7 +35,7 @@ pub const REASONS: [(&str, &str); 13] = [
         "identification_unproven",
         "the sender does not number the packets of this connection one by one and by themselves, or too few were seen, or the vantage point is unknown",
     ),
-    ("scale_unknown", "the handshake was not captured, so the window scale is unknown"),
+    ("scale_unknown", "the options of the handshake were not captured, so the window scale is unknown"),
     ("no_advertisement", "the receiver advertised no window within the capture"),
     ("one_moment", "all data passed at one moment"),
     ("one_data_packet", "fewer than two data packets"),

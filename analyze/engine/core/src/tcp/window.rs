@@ -23,7 +23,8 @@ impl AdvertisedWindow {
     #[inline]
     pub fn is_repeated(&self, packet: &Packet) -> bool {
         // Before the first advertisement the last one is zero.
-        packet.window == self.last && packet.window != 0 && packet.options & option_bits::OTHERS == 0
+        let others = option_bits::OTHERS | option_bits::CUT;
+        packet.window == self.last && packet.window != 0 && packet.options & others == 0
     }
 
     /// True if the packet advertises what the one before it did, if there was one.

@@ -224,6 +224,12 @@ impl Talk {
         self
     }
 
+    /// The snap length leaves so many bytes of each frame.
+    pub fn snapped(mut self, length: usize) -> Self {
+        self.frames.iter_mut().for_each(|frame| frame.bytes.truncate(length));
+        self
+    }
+
     /// Only its first frames.
     pub fn until(mut self, frames: usize) -> Self {
         self.frames.truncate(frames);
