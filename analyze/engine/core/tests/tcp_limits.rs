@@ -500,6 +500,7 @@ fn runs_follow_one_another_without_gap_or_overlap() {
         let runs = summary.limits(CLIENT).map(|limits| limits.runs.clone()).unwrap_or_default();
         assert!(!runs.is_empty());
         assert!(runs.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns && pair[0].factor != pair[1].factor));
+        assert!(runs.iter().all(|run| (1..=run.frames[1]).contains(&run.frames[0])), "frames of the capture, in order");
     }
 }
 

@@ -231,6 +231,7 @@ impl Half {
         self.superpackets += u64::from(segments > 1);
         if self.first_data_ns.is_none() {
             self.first_data_ns = Some(packet.time_ns);
+            self.first_data_frame = packet.frame;
             self.last_data_ns = packet.time_ns;
         }
     }

@@ -121,6 +121,8 @@ pub struct Half {
     pub superpackets: u64,
     /// Time of the first data packet, and of the last data packet or acknowledgement of data.
     pub first_data_ns: Option<i64>,
+    /// The frame of the first data packet.
+    pub first_data_frame: u32,
     /// See `first_data_ns`.
     pub last_data_ns: i64,
     /// When its last data packet passed.

@@ -59,13 +59,13 @@ impl Connection {
         let side = usize::from(gap.side & 1);
         let around = self.around(side);
         let half = &mut self.halves[side];
-        let first_data_ns = half.first_data_ns.unwrap_or(gap.start_ns);
+        let first_data = half.first_data(gap.start_ns);
         let Some(live) = half.live.as_deref_mut() else { return };
         let silence = live.view.silence_within(gap.start_ns, gap.end_ns).unwrap_or_default();
         let &ClassifiedGap { start_ns, end_ns, frames, .. } = gap;
         let (limited, idle) = (silence.limited, silence.idle);
         let Some(factor) = factor_of(gap.cause, gap.ended_by_timer, limited) else { return };
-        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data_ns, &around));
+        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data, &around));
         limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
     }
 
@@ -100,9 +100,8 @@ impl Connection {
 }
 
 impl Limits {
-    fn begin(first_data_ns: i64, around: &Around) -> Box<Self> {
-        let start = Meter { time_ns: first_data_ns, ..Meter::default() };
-        Box::new(Self::new(start, around.handshake_rtt_ns, around.sack))
+    fn begin(first_data: Meter, around: &Around) -> Box<Self> {
+        Box::new(Self::new(first_data, around.handshake_rtt_ns, around.sack))
     }
 }
 
@@ -119,16 +118,21 @@ pub(in crate::tcp) fn factor_of(cause: Cause, ended_by_timer: bool, limited: boo
 }
 
 impl Half {
+    /// Where the first round begins; without data at `otherwise_ns`.
+    fn first_data(&self, otherwise_ns: i64) -> Meter {
+        let time_ns = self.first_data_ns.unwrap_or(otherwise_ns);
+        Meter { time_ns, frame: self.first_data_frame, ..Meter::default() }
+    }
+
     fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {
         let (data_packets, delivered_bytes) = (self.data_packets_so_far(), self.acknowledged_bytes());
-        let (first_data_ns, loss) = (self.first_data_ns, self.loss);
+        let (first_data, loss) = (self.first_data(time_ns), self.loss);
         let Some(live) = self.live.as_deref_mut() else { return };
         if data_packets < FEWEST_DATA_PACKETS {
             live.view.begin_round(false);
             return;
         }
-        let first_data_ns = first_data_ns.unwrap_or(time_ns);
-        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data_ns, around));
+        let limits = live.limits.get_or_insert_with(|| Limits::begin(first_data, around));
         if time_ns.saturating_sub(limits.round_start_ns()) < limits.least_round_ns().max(SHORTEST_ROUND_NS) {
             live.view.begin_round(false);
             return;
