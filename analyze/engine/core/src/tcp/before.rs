@@ -88,7 +88,7 @@ impl Half {
     /// Nothing of this side has been seen yet, so that what its peer reports up to `position` was sent before the capture began, if the
     /// capture sees the side at all.
     pub(super) fn is_reported_before(&self, position: u64) -> bool {
-        let is_first = self.data_packets == 0 && self.packets == 0 && !self.offer.seen;
+        let is_first = self.data_packets == 0 && self.packets == 0 && !self.opening_seen;
         is_first && (1..=FARTHEST_JUMP).contains(&position.saturating_sub(self.max))
     }
 

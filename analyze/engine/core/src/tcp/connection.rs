@@ -447,7 +447,7 @@ impl Connection {
     /// The other direction: what the packet says of data received.
     #[inline(never)]
     fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
-        if !packet.has(tcp_flags::ACK) {
+        if !packet.has(tcp_flags::ACK) || self.only_waits_for_copies(packet) {
             return Answer::default();
         }
         let sender = 1 - side;
@@ -468,6 +468,12 @@ impl Connection {
         packet.options & option_bits::OTHERS != 0
             && !self.offers_are_known()
             && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
+    }
+
+    /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
+    fn only_waits_for_copies(&self, packet: &Packet) -> bool {
+        let is_kept = self.over_since.is_some() && self.two_points.is_some();
+        is_kept && packet.payload_length == 0 && self.halves.iter().all(|half| half.fin.is_some())
     }
 
     pub(super) fn offers_are_known(&self) -> bool {

@@ -121,6 +121,8 @@ pub struct Half {
     pub superpackets: u64,
     /// Time of the first data packet, and of the last data packet or acknowledgement of data.
     pub first_data_ns: Option<i64>,
+    /// The SYN or the SYN-ACK of the connection was seen.
+    pub opening_seen: bool,
     /// The frame of the first data packet.
     pub first_data_frame: u32,
     /// See `first_data_ns`.

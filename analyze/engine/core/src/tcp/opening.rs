@@ -98,6 +98,7 @@ impl Connection {
     /// Takes what a side offers.
     pub(super) fn offers(&mut self, side: usize, offer: Offer) {
         self.halves[side].offer = offer;
+        self.halves.iter_mut().for_each(|half| half.opening_seen = true);
         self.offers_changed();
     }
 
