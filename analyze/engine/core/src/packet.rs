@@ -105,6 +105,12 @@ impl Packet {
         self.flags & flags == flags
     }
 
+    /// Its timestamp (RFC 7323), if it has one.
+    #[inline]
+    pub fn timestamp(&self) -> Option<u32> {
+        (self.options & option_bits::TIMESTAMPS != 0).then_some(self.tsval)
+    }
+
     /// Sequence space the segment takes: payload plus one each for SYN and FIN (RFC 9293 section 3.4).
     #[inline]
     pub fn sequence_length(&self) -> u32 {

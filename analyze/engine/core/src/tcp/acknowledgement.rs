@@ -347,7 +347,7 @@ impl Live {
         // After a timeout everything is lost that was not sent again, with or without a report of what arrived.
         let (lost, resent) = self.segments.lost_and_resent();
         let relief = (self.scoreboard.total() + lost).saturating_sub(resent);
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let tsval = packet.timestamp();
         let edge = window_bytes.map(|bytes| position + bytes);
         self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
     }

@@ -97,7 +97,7 @@ impl Placed<'_> {
     /// TSval, if it has one.
     #[inline]
     pub fn tsval(&self) -> Option<u32> {
-        (self.packet.options & option_bits::TIMESTAMPS != 0).then_some(self.packet.tsval)
+        self.packet.timestamp()
     }
 
     /// A record of `start..end`, a part of it.
@@ -255,7 +255,7 @@ impl Half {
 
     /// `packet` shows that everything up to `end` has been sent.
     fn pass_over(&mut self, packet: &Packet, end: u64, beside_sender: bool) {
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let tsval = packet.timestamp();
         let exposure = Exposure { time_ns: packet.time_ns, tsval, ip_id: packet.ip_id, by_acknowledgement: false };
         let hole = Hole { start: self.max, end, exposure };
         let nothing_new_seen = self.max == self.base;

@@ -10,7 +10,7 @@ use super::half::{Half, Live};
 use super::holes::{Exposure, Hole, Holes};
 use super::sequence::unwrap;
 use super::shard::Environment;
-use crate::packet::{Packet, option_bits};
+use crate::packet::Packet;
 
 /// What is recorded in another order is so by less.
 const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
@@ -59,7 +59,7 @@ impl Half {
         let told = |time_ns: i64| Exposure { time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
         let shown = Exposure {
             time_ns: packet.time_ns,
-            tsval: (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval),
+            tsval: packet.timestamp(),
             ip_id: packet.ip_id,
             by_acknowledgement: false,
         };

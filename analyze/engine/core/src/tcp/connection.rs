@@ -273,7 +273,7 @@ impl Connection {
         if self.halves[side].live.is_none() {
             self.halves[side].live = environment.spares.live();
         }
-        if self.halves[side].packets == 0 && !self.halves.iter().any(|half| half.offer.seen) {
+        if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
             self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
         }
         if self.is_copy(packet, bytes, side) {
@@ -385,7 +385,7 @@ impl Connection {
 
     fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
         // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
-        let closed = self.halves.iter().all(|half| half.fin.is_some());
+        let closed = self.both_have_closed();
         let [half, peer] = half_and_peer(&mut self.halves, side);
         let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
@@ -473,7 +473,7 @@ impl Connection {
     /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
     fn only_waits_for_copies(&self, packet: &Packet) -> bool {
         let is_kept = self.over_since.is_some() && self.two_points.is_some();
-        is_kept && packet.payload_length == 0 && self.halves.iter().all(|half| half.fin.is_some())
+        is_kept && packet.payload_length == 0 && self.both_have_closed()
     }
 
     pub(super) fn offers_are_known(&self) -> bool {

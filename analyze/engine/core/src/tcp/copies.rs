@@ -7,12 +7,10 @@ use super::arrival::FASTEST_ANSWER;
 use super::connection::Connection;
 use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
 use super::half::{Live, half_and_peer};
+use super::rtt::SMALLEST_TIMEOUT_NS;
 use super::sequence::{serial_difference, unwrap};
 use super::two_points::LONGEST_WAY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
-
-/// No sender waits less for an answer before it sends again (Linux: `TCP_RTO_MIN`).
-const SHORTEST_TIMEOUT_NS: i64 = 200_000_000;
 
 impl Connection {
     /// The same packet within milliseconds, or a part of it. Only what tells nothing new is compared.
@@ -156,7 +154,7 @@ impl Again<'_> {
         let Some(sent) = self.live.segments.stamped(self.start) else { return false };
         let age_ns = packet.time_ns.saturating_sub(sent.time_ns);
         let comes_before_answers = self.is_before_answers(age_ns);
-        let longest_ns = if self.two_points { LONGEST_WAY_NS } else { SHORTEST_TIMEOUT_NS };
+        let longest_ns = if self.two_points { LONGEST_WAY_NS } else { SMALLEST_TIMEOUT_NS };
         if age_ns >= longest_ns || !(self.two_points || comes_before_answers || age_ns <= LONGEST_NUMBERED_NS) {
             return false;
         }

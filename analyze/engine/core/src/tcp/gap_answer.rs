@@ -78,7 +78,7 @@ impl Connection {
                 inside.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
             }
         }
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let tsval = packet.timestamp();
         let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
         let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
         match &mut watch.heard {

@@ -5,6 +5,8 @@
 //! *Overdue* are acknowledgements that should have come by now. And a sender whose timer was due and sent nothing did not
 //! run.
 
+use super::rtt::SMALLEST_TIMEOUT_NS;
+
 /// Where the capture stands, seen from the direction whose data paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Place {
@@ -170,8 +172,6 @@ const EXACT_TICKS: i64 = 63;
 const WHEEL_LEVELS: u32 = 8;
 /// A tick of a slow clock and the time to act on it.
 const TIMER_TICKS_NS: i64 = 12_000_000;
-/// Linux' least variance term of the timeout (`TCP_RTO_MIN`); added to the probe's time when one segment is outstanding.
-const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 /// Linux waits two ticks more for its probe (`TCP_TIMEOUT_MIN`).
 pub(super) const PROBE_TICKS_NS: i64 = 8_000_000;
 /// A slower sender than one with this time for a segment measures its round trip some other way.

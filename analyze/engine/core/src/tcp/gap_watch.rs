@@ -170,7 +170,7 @@ impl Connection {
         let last_ns = half.last_sent.0;
         let Some(live) = half.live.as_deref_mut() else { return };
         let Some(watch) = live.watch.as_deref_mut() else { return };
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let tsval = packet.timestamp();
         for pending in &mut watch.pending {
             let within_ns = packet.time_ns.saturating_sub(pending.end_ns);
             if within_ns > pending.look_ahead_ns() {
@@ -490,7 +490,7 @@ impl GapWatch {
     fn sent_by_timer(&mut self, packet: &Packet) {
         self.timer_ns = packet.time_ns;
         self.timer_sequence = packet.sequence;
-        self.timer_tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        self.timer_tsval = packet.timestamp();
     }
 }
 

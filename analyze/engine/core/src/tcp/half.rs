@@ -79,6 +79,8 @@ impl Offer {
 pub struct Half {
     /// Where positions begin is known.
     pub begun: bool,
+    /// The SYN or the SYN-ACK of the connection was seen.
+    pub opening_seen: bool,
     /// The capture began in mid-stream, and the peer has not acknowledged anything since.
     pub unheard: bool,
     /// Position of the first payload byte (or of the first byte seen).
@@ -121,12 +123,10 @@ pub struct Half {
     pub superpackets: u64,
     /// Time of the first data packet, and of the last data packet or acknowledgement of data.
     pub first_data_ns: Option<i64>,
-    /// The SYN or the SYN-ACK of the connection was seen.
-    pub opening_seen: bool,
-    /// The frame of the first data packet.
-    pub first_data_frame: u32,
     /// See `first_data_ns`.
     pub last_data_ns: i64,
+    /// The frame of the first data packet.
+    pub first_data_frame: u32,
     /// When its last data packet passed.
     pub last_sent: LastSent,
     /// In-order data that is not in the counters above and in `ledger` yet.

@@ -3,11 +3,11 @@
 //! A round trip counts only if it is known which SYN was answered: the only one, or the one whose timestamp comes back
 //! (RFC 7323 section 4.1); otherwise Karn's rule forbids it.
 
+use super::rtt::SMALLEST_TIMEOUT_NS;
 use crate::packet::{Packet, option_bits};
 
-/// No stack sends a SYN again so soon: RFC 6298 section 2 has it wait for a second, and 200 ms is the shortest timeout that stacks have.
-const SOONEST_REPEAT_NS: i64 = 200_000_000;
-/// Nor with the same TSval within most of that second, in which every clock of timestamps has a step (RFC 7323 section 5.4).
+/// No stack sends a SYN again with the same TSval within most of the second that RFC 6298 section 2 has it wait, in which every clock of
+/// timestamps has a step (RFC 7323 section 5.4).
 const SOONEST_REPEAT_STAMPED_NS: i64 = 900_000_000;
 
 /// SYNs of one side: first and last, so that an answer can be matched.
@@ -34,9 +34,9 @@ impl Openings {
 
     /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again.
     pub fn add(&mut self, packet: &Packet) -> bool {
-        let tsval = (packet.options & option_bits::TIMESTAMPS != 0).then_some(packet.tsval);
+        let tsval = packet.timestamp();
         let identity = (packet.ip_id, packet.checksum);
-        let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SOONEST_REPEAT_NS };
+        let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
         if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
             return false;

@@ -25,7 +25,7 @@ const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
 impl Connection {
     /// How it ended so far.
     pub fn close(&self) -> Close {
-        if self.halves.iter().all(|half| half.fin.is_some()) {
+        if self.both_have_closed() {
             Close::Fin
         } else if self.last_word().is_some() {
             Close::Reset
@@ -44,6 +44,12 @@ impl Connection {
         let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
         let offer = self.halves[0].offer;
         offer.seen.then_some(Refused { offer, syn: self.handshake.syn, reset })
+    }
+
+    /// Both sides have closed it.
+    #[inline]
+    pub(super) fn both_have_closed(&self) -> bool {
+        self.halves.iter().all(|half| half.fin.is_some())
     }
 
     /// True when nothing but stragglers can follow.

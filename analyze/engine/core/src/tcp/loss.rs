@@ -272,6 +272,7 @@ mod tests {
         recent.duplicate_reported(5000, 7000, 1000, AWAY, &mut counters);
         assert_eq!(counters.network_duplicates, 3);
     }
+
     #[test]
     fn beside_the_receiver_the_report_of_a_copy_leaves_the_retransmission_needed() {
         let beside_receiver = Terms { beside_receiver: true, ..AWAY };

@@ -100,8 +100,8 @@ impl Default for RoundTrips {
     }
 }
 
-/// Least retransmission timeout of common stacks (Linux `TCP_RTO_MIN`).
-const SMALLEST_RTO_NS: f64 = 200e6;
+/// The least a retransmission timeout waits in common stacks; Linux adds at least so much to the round trip (`TCP_RTO_MIN`).
+pub(super) const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 
 impl RoundTrips {
     /// New ones in the room of these.
@@ -185,7 +185,7 @@ impl RoundTrips {
     /// Retransmission timeout a sender with these measurements would use (RFC 6298 with a floor of 200 ms; 1 s before
     /// any measurement).
     pub fn rto_ns(&self) -> f64 {
-        if self.srtt_ns == 0.0 { 1e9 } else { (self.srtt_ns + 4.0 * self.rttvar_ns).max(SMALLEST_RTO_NS) }
+        if self.srtt_ns == 0.0 { 1e9 } else { (self.srtt_ns + 4.0 * self.rttvar_ns).max(SMALLEST_TIMEOUT_NS as f64) }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::half::Live;
 use super::loss::Trigger;
+use super::rtt::SMALLEST_TIMEOUT_NS;
 
 /// Loss recovery: lasts until everything sent before it began is acknowledged (RFC 6582 section 3.2).
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl Evidence {
 /// delayed acknowledgement of a single segment (RFC 8985 section 7.2); the timeout of stacks without probes a second or more
 /// (RFC 6298 section 2).
 fn is_long_timeout(silence_ns: f64, round_trip_ns: f64) -> bool {
-    silence_ns > LONGEST_PROBE * (2.0 * round_trip_ns + SMALLEST_TIMEOUT_NS)
+    silence_ns > LONGEST_PROBE * (2.0 * round_trip_ns + SMALLEST_TIMEOUT_NS as f64)
         && silence_ns >= TIMER_SLACK * STANDARD_TIMEOUT_NS
 }
 
@@ -78,8 +79,6 @@ const TIMER_SLACK: f64 = 0.9;
 const LONGEST_PROBE: f64 = 1.3;
 /// The least a retransmission timeout waits by RFC 6298.
 const STANDARD_TIMEOUT_NS: f64 = 1e9;
-/// The least a retransmission timeout waits in common stacks.
-const SMALLEST_TIMEOUT_NS: f64 = 200e6;
 
 impl Live {
     /// Tells why the range was sent again, and keeps track of recovery.
@@ -157,9 +156,10 @@ impl Live {
             return Trigger::Tlp;
         }
         let waited = since(evidence.previous_ns).min(since(self.last_advance_ns));
-        let timeout = self.round_trips.rto_ns().min(self.round_trips.srtt_ns().unwrap_or(1e9) + SMALLEST_TIMEOUT_NS);
+        let timeout =
+            self.round_trips.rto_ns().min(self.round_trips.srtt_ns().unwrap_or(1e9) + SMALLEST_TIMEOUT_NS as f64);
         let timed_out =
-            evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS);
+            evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS as f64);
         match self.recovery.map(|recovery| recovery.trigger) {
             Some(Trigger::Rto) => Trigger::Rto,
             _ if timed_out && !(answers_acknowledgement && loss_seen) => Trigger::Rto,
@@ -221,11 +221,11 @@ impl Live {
             && !self.probe_outstanding
             && self.recovery.is_none()
             && evidence.end >= evidence.max
-            && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS)
+            && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS as f64)
         {
             return Trigger::Tlp;
         }
-        if in_timeout || (oldest && gap as f64 >= TIMER_SLACK * SMALLEST_TIMEOUT_NS.max(round_trip)) {
+        if in_timeout || (oldest && gap as f64 >= TIMER_SLACK * (SMALLEST_TIMEOUT_NS as f64).max(round_trip)) {
             return Trigger::Rto;
         }
         let suspected =

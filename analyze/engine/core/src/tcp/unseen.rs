@@ -5,12 +5,10 @@ use super::arrival::{Arrived, Delivered, FASTEST_ANSWER, Kind, Placed, RECORDING
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::ip_id::numbers_connections_apart;
+use super::rtt::SMALLEST_TIMEOUT_NS;
 use super::segments::state;
 use super::sequence::serial_difference;
 use crate::packet::option_bits;
-
-/// The least a retransmission timeout waits beyond the round trip in common stacks.
-const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 
 /// By so much timers of common stacks may be early, in ticks of theirs.
 const TIMER_SLACK_NS: i64 = 20_000_000;

@@ -55,25 +55,11 @@ impl LimitsSummary {
     /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
     /// losses.
     pub fn take_token_bucket(&mut self, empty_ns: &[[i64; 2]]) {
-        let mut runs = Runs::default();
+        let mut runs = Runs::from(std::mem::take(&mut self.runs));
         let mut taken = Shares::default();
-        for run in std::mem::take(&mut self.runs) {
-            if !network_sets_the_rate(run.factor) {
-                runs.push(run);
-                continue;
-            }
-            let mut rest = run;
-            for &[from_ns, to_ns] in empty_ns {
-                let [before, after] = rest.split(from_ns);
-                let [within, after] = after.split(to_ns);
-                let share = &mut taken[run.factor as usize];
-                share.time_ns += within.duration_ns();
-                share.bytes += within.bytes;
-                runs.push(before);
-                runs.push(Run { factor: Factor::TokenBucket, ..within });
-                rest = after;
-            }
-            runs.push(rest);
+        for &between_ns in empty_ns {
+            let moved = runs.move_to(Factor::TokenBucket, network_sets_the_rate, between_ns);
+            taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
         }
         self.runs = runs.into_list();
         let empty = |time_ns: i64| empty_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);

@@ -275,7 +275,7 @@ impl Limits {
         }
         self.window_rounds.all -= counted.window_rounds;
         self.window_rounds.queued -= counted.queued;
-        self.runs.move_to(to, Some(from), between_ns);
+        self.runs.move_to(to, |factor| factor == from, between_ns);
         self.marks.move_to(to, from, between_ns);
     }
 

@@ -1,8 +1,8 @@
 //! A direction's time cut into runs of one factor each, in time order: what the report draws as bands. Their number is
 //! bounded; the shortest give way to their neighbours.
 
-use super::Shares;
 use super::factor::Factor;
+use super::{Share, Shares};
 
 /// An interval of one factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,19 +86,17 @@ impl Runs {
         self.list = kept;
     }
 
-    /// Between two moments it was another factor, for `from` if only that is meant; says what was taken from whom.
-    pub fn move_to(&mut self, to: Factor, from: Option<Factor>, [start_ns, end_ns]: [i64; 2]) -> Shares {
+    /// Between two moments it was `to` instead of the factors that are meant; says what was taken from whom.
+    pub fn move_to(&mut self, to: Factor, is_meant: impl Fn(Factor) -> bool, [start_ns, end_ns]: [i64; 2]) -> Shares {
         let mut taken = Shares::default();
         for run in std::mem::take(&mut self.list) {
-            if from.is_some_and(|from| from != run.factor) {
+            if !is_meant(run.factor) {
                 self.push(run);
                 continue;
             }
             let [before, rest] = run.split(start_ns);
             let [within, after] = rest.split(end_ns);
-            let share = &mut taken[run.factor as usize];
-            share.time_ns += within.duration_ns();
-            share.bytes += within.bytes;
+            taken[run.factor as usize].add(Share { time_ns: within.duration_ns(), bytes: within.bytes });
             [before, Run { factor: to, ..within }, after].into_iter().for_each(|part| self.push(part));
         }
         taken

@@ -11,7 +11,7 @@ impl LimitsSummary {
     pub fn settle(&mut self, settled: &Settled) {
         let &Settled { start_ns, end_ns, from, to } = settled;
         let mut runs = Runs::from(std::mem::take(&mut self.runs));
-        let taken = runs.move_to(to, from, [start_ns, end_ns]);
+        let taken = runs.move_to(to, |factor| from.is_none_or(|from| from == factor), [start_ns, end_ns]);
         self.runs = runs.into_list();
         marks::move_to(&mut self.marks, to, from, [start_ns, end_ns]);
         for (factor, share) in Factor::ALL.into_iter().zip(taken) {
