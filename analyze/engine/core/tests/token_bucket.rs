@@ -146,6 +146,8 @@ struct Policed {
     burst_bytes: f64,
     line_mbps: f64,
     keeps: f64,
+    /// From this bin on it takes another share.
+    keeps_from: Option<(usize, f64)>,
     /// Bins between a loss and the sender's answer to it; a round trip has one less.
     hears_after: u32,
     bins: usize,
@@ -155,7 +157,8 @@ struct Policed {
 
 impl Policed {
     fn new(sustained_mbps: f64, burst_bytes: f64, line_mbps: f64, keeps: f64) -> Self {
-        Self { sustained_mbps, burst_bytes, line_mbps, keeps, hears_after: 3, bins: 400, rests: None }
+        let keeps_from = None;
+        Self { sustained_mbps, burst_bytes, line_mbps, keeps, keeps_from, hears_after: 3, bins: 400, rests: None }
     }
 
     fn is_resting(&self, number: usize) -> bool {
@@ -167,12 +170,13 @@ impl Policed {
     }
 
     fn series(&self) -> Series {
-        let &Self { sustained_mbps, burst_bytes, line_mbps, keeps, hears_after, .. } = self;
+        let &Self { sustained_mbps, burst_bytes, line_mbps, hears_after, .. } = self;
         let (mut tokens, mut offered, mut bins) = (burst_bytes, 1.0, Vec::new());
         let fill = sustained_mbps * 1e6 / 8.0 * BIN_S;
         let round_trip = hears_after as usize - 1;
         let (mut waits, mut started) = (0, false);
         for number in 0..self.bins {
+            let keeps = self.keeps_from.filter(|&(from, _)| number >= from).map_or(self.keeps, |(_, keeps)| keeps);
             if self.is_resting(number) {
                 tokens = f64::min(tokens + fill, burst_bytes);
                 (offered, started) = (1.0, false);
@@ -215,6 +219,15 @@ fn a_policer_loses_what_exceeds_it_and_makes_no_queue() {
         assert_eq!(bucket.kind, Kind::Policer);
         assert!(close_to(bucket.sustained_bps, sustained * 1e6, 0.05), "{sustained} Mbit/s: {bucket:?}");
         assert!(close_to(bucket.burst_bytes, burst, 0.1), "{burst} bytes: {bucket:?}");
+    }
+}
+
+#[test]
+fn a_policer_whose_bucket_overflows_after_most_losses_has_the_rate_of_the_few_after_which_it_does_not() {
+    for (burst, keeps) in [(40e3, 0.4), (30e3, 0.45), (30e3, 0.5), (20e3, 0.5)] {
+        let careful = Policed { bins: 900, keeps_from: Some((600, 0.9)), ..Policed::new(10.0, burst, 100.0, keeps) };
+        let bucket = found(&careful.series()).unwrap();
+        assert!(close_to(bucket.sustained_bps, 10e6, 0.02), "{burst} bytes: {bucket:?}");
     }
 }
 

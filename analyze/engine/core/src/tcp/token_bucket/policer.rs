@@ -29,6 +29,8 @@ const MOST_BESIDE_RATE: f64 = 0.5;
 const SHARE_BESIDE_RATE: f64 = 0.1;
 /// What is lost before this share of a period's losses may have been lost elsewhere, while the bucket still held tokens.
 const STRAY_SHARE: f64 = 0.1;
+/// Where among the slopes the rate is looked for: the more of its tokens overflow, the nearer it lies to the highest.
+const RATE_RANKS: [f64; 5] = [0.5, 0.7, 0.9, 0.95, 1.0];
 /// Losses of a period that the rate is read from, at most, and periods whose own rates are tried.
 const MOST_POINTS: usize = 64;
 const MOST_OWN_RATES: usize = 16;
@@ -115,7 +117,7 @@ fn lossy_periods(stretch: &Stretch, periods: &[(usize, usize)]) -> Vec<Lossy> {
 
 /// The rates at which the losses say that the bucket fills: slopes of what had passed, loss to loss, within a period. Tokens
 /// that overflow in between make them less than the rate, a queue behind the bucket that drains after the first loss makes
-/// some more; so the middle is tried, what lies above it, and the middle of each period.
+/// some more; so the middle is tried, what lies above it up to the highest, and the middle of each period.
 fn rates(stretch: &Stretch, lossy: &[Lossy], cell: usize) -> Vec<f64> {
     let mut passed = 0.0;
     let until: Vec<f64> = stretch
@@ -133,7 +135,7 @@ fn rates(stretch: &Stretch, lossy: &[Lossy], cell: usize) -> Vec<f64> {
     let of_periods: Vec<Vec<f64>> = lossy.iter().map(|period| slopes(&until, period, cell)).collect();
     let all = of_periods.concat();
     let own = of_periods.iter().take(MOST_OWN_RATES).filter(|_| lossy.len() > 1).filter_map(|slopes| median(slopes));
-    [0.5, 0.7, 0.9].into_iter().filter_map(|share| quantile(&all, share)).chain(own).collect()
+    RATE_RANKS.into_iter().filter_map(|share| quantile(&all, share)).chain(own).collect()
 }
 
 /// Slopes between losses that are a third of a period's losses and ten round trips apart.
