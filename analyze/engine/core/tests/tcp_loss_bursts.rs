@@ -40,6 +40,23 @@ fn neighbours_that_are_lost_are_a_burst() {
 }
 
 #[test]
+fn between_the_hosts_what_is_lost_behind_the_capture_point_counts_as_well_as_what_is_lost_before_it() {
+    // 25 ms to either host and back. Two of ten segments are lost behind the capture point, so that no number is missing here.
+    let behind = three_lost(Talk::new().open(25.0, 25.0));
+    let direction = client(&behind);
+    assert_eq!((direction.lost_by_identification.get(), direction.lost_inferred()), (Some(0), 3));
+    assert_eq!(direction.loss_rate(), Some(3.0 / direction.data_segments as f64));
+    let before = Talk::new()
+        .open(25.0, 25.0)
+        .each(0..10, |talk, n| talk.client(50.0 + n as f64, data(n * 1000, 1000)))
+        .lost_before_capture(CLIENT, 3)
+        .client(60.0, data(13_000, 1000));
+    let direction = client(&before);
+    assert_eq!((direction.lost_by_identification.get(), direction.lost_inferred()), (Some(3), 0));
+    assert_eq!(direction.loss_rate(), Some(3.0 / (3 + direction.data_segments) as f64));
+}
+
+#[test]
 fn what_arrives_late_was_not_lost() {
     let talk = Talk::seen_at_server(40.0)
         .with_timestamps()

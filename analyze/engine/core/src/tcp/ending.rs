@@ -231,6 +231,7 @@ fn summarise(
     summary.ledger = half.ledger;
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
+    summary.beside_receiver = context.beside_receiver;
     summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,

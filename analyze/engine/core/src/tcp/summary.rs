@@ -204,6 +204,8 @@ pub struct DirectionSummary {
     pub unseen_acknowledged_bytes: u64,
     /// The identifications show that the capture stands before the loss (at the sender).
     pub beside_sender: bool,
+    /// The capture stands behind all losses (at the receiver).
+    pub beside_receiver: bool,
 }
 
 /// What a direction may be without.
@@ -257,14 +259,17 @@ impl DirectionSummary {
     }
 
     /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred. What the
-    /// capture missed is not lost: where it missed much, identifications do not tell the one from the other.
+    /// capture missed is not lost: where it missed much, identifications do not tell the one from the other. Between the hosts
+    /// they tell of what was lost before the capture point, repeats of what was lost behind it, too.
     pub fn loss_rate(&self) -> Option<f64> {
         if self.data_segments == 0 {
             return None;
         }
-        Some(match self.lost_by_identification.get().filter(|_| self.loss_caveat().is_none()) {
+        let inferred = self.lost_inferred();
+        let is_all = |lost: &u64| self.loss_caveat().is_none() && (self.beside_receiver || *lost >= inferred);
+        Some(match self.lost_by_identification.get().filter(is_all) {
             Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
-            None => self.lost_inferred() as f64 / self.data_segments as f64,
+            None => inferred as f64 / self.data_segments as f64,
         })
     }
 

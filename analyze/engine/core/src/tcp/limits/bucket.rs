@@ -2,7 +2,7 @@
 //! 6.8).
 
 use super::factor::Factor;
-use super::runs::{Run, Runs};
+use super::runs::Run;
 use super::{LimitsSummary, Share, Shares};
 use crate::tcp::rate_series::Series;
 
@@ -55,23 +55,7 @@ impl LimitsSummary {
     /// Between these times, which follow one another, an empty bucket was behind what the congestion control did, and behind its
     /// losses.
     pub fn take_token_bucket(&mut self, empty_ns: &[[i64; 2]]) {
-        let mut runs = Runs::from(std::mem::take(&mut self.runs));
-        let mut taken = Shares::default();
-        for &between_ns in empty_ns {
-            let moved = runs.move_to(Factor::TokenBucket, network_sets_the_rate, between_ns);
-            taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
-        }
-        self.runs = runs.into_list();
-        let empty = |time_ns: i64| empty_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
-        for mark in self.marks.iter_mut().filter(|mark| empty(mark.time_ns)) {
-            if Factor::ALL.into_iter().any(|factor| network_sets_the_rate(factor) && mark.shows(factor)) {
-                mark.add(Factor::TokenBucket);
-            }
-        }
-        for (factor, share) in Factor::ALL.into_iter().zip(taken) {
-            let moved = self.shares[factor as usize].take(share);
-            self.shares[Factor::TokenBucket as usize].add(moved);
-        }
+        let taken = self.move_to(Factor::TokenBucket, network_sets_the_rate, empty_ns);
         self.move_underlying(&taken);
     }
 

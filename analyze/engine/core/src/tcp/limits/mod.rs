@@ -8,6 +8,7 @@
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
+//! filled   at the end: a path filled without a queue that shows it
 //! allowed  what is known to be the most it may carry
 //! bucket  what a token bucket had to do with it, known at the end
 //! ```
@@ -18,8 +19,10 @@
 mod allowed;
 mod bucket;
 pub mod factor;
+mod filled;
 pub mod known;
 pub mod marks;
+mod moves;
 mod plateau;
 mod rates;
 pub mod round;
@@ -340,7 +343,7 @@ impl Limits {
         while self.settled < self.rounds.len() {
             self.settle();
         }
-        let rounds = self.rates.count();
+        let (rounds, shortest_ns) = (self.rates.count(), self.route.shortest_ns());
         let mut summary = LimitsSummary {
             shares: self.shares,
             underlying: self.underlying,
@@ -352,6 +355,7 @@ impl Limits {
             window_rounds: self.window_rounds,
             marks: self.marks.into_list(),
         };
+        summary.take_filled(shortest_ns.unwrap_or(0));
         summary.take_opening(opening);
         summary
     }

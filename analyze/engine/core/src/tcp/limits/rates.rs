@@ -9,11 +9,18 @@ const REFERENCE_RANK: f64 = 0.95;
 /// Share of the rounds' time that must show the capacity; with less, all rounds are asked.
 const LEAST_SHARE: f64 = 0.02;
 
+/// Rounds on either side that a rate is taken over.
+const SMOOTHED: usize = 2;
+
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     bytes: u64,
     time_ns: u64,
     shows_capacity: bool,
+    /// What is delivered still grows from round to round.
+    grows: bool,
+    /// From, to.
+    between_ns: [i64; 2],
 }
 
 /// See the module.
@@ -30,7 +37,9 @@ impl Rates {
         // What is delivered in a round that a gap cuts was sent in the time of the gap, too.
         let cut_ns = if round.disturbed { round.cut_ns } else { 0 };
         let time_ns = round.duration_ns().saturating_add(cut_ns);
-        self.list.push(Rate { bytes: round.delivered_bytes.min(most_bytes(round, time_ns)), time_ns, shows_capacity });
+        let bytes = round.delivered_bytes.min(most_bytes(round, time_ns));
+        let between_ns = [round.start_ns, round.end_ns];
+        self.list.push(Rate { bytes, time_ns, shows_capacity, grows: round.slow_start, between_ns });
         if self.list.len() >= MOST_RATES {
             self.halve();
         }
@@ -51,6 +60,7 @@ impl Rates {
                 Some(before) => halved.push(Rate {
                     bytes: before.bytes + rate.bytes,
                     time_ns: before.time_ns + rate.time_ns,
+                    between_ns: [before.between_ns[0], rate.between_ns[1]],
                     ..rate
                 }),
             }
@@ -67,9 +77,9 @@ impl Rates {
         let telling: Vec<Rate> = self.list.iter().filter(|rate| rate.shows_capacity).copied().collect();
         let telling_ns: u64 = telling.iter().map(|rate| rate.time_ns).sum();
         let mean = bytes as f64 * 1e9 / all_ns.max(1) as f64;
-        percentile(&telling)
+        percentile(&telling, smoothed)
             .filter(|rate| telling_ns as f64 >= LEAST_SHARE * all_ns as f64 && *rate >= mean)
-            .or_else(|| percentile(&self.list))
+            .or_else(|| percentile(&self.list, own))
     }
 }
 
@@ -82,12 +92,9 @@ fn most_bytes(round: &Round, time_ns: u64) -> u64 {
 }
 
 /// The rate that is not exceeded for 95 % of the time.
-fn percentile(list: &[Rate]) -> Option<f64> {
-    let mut rates: Vec<(f64, u64)> = list
-        .iter()
-        .filter(|rate| rate.time_ns > 0)
-        .map(|rate| (rate.bytes as f64 * 1e9 / rate.time_ns as f64, rate.time_ns))
-        .collect();
+fn percentile(list: &[Rate], bytes_s: fn(&[Rate], usize) -> f64) -> Option<f64> {
+    let timed = list.iter().enumerate().filter(|(_, rate)| rate.time_ns > 0);
+    let mut rates: Vec<(f64, u64)> = timed.map(|(at, rate)| (bytes_s(list, at), rate.time_ns)).collect();
     rates.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let wanted_ns = REFERENCE_RANK * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
     let mut passed_ns = 0.0;
@@ -97,4 +104,70 @@ fn percentile(list: &[Rate]) -> Option<f64> {
     };
     let found = rates.iter().copied().find(reached).or(rates.last().copied());
     found.map(|(rate, _)| rate).filter(|rate| *rate > 0.0)
+}
+
+/// Bytes a second of a round.
+fn own(list: &[Rate], at: usize) -> f64 {
+    list[at].bytes as f64 * 1e9 / list[at].time_ns as f64
+}
+
+/// The same, or that of it and those right before and after it, if that is less: an acknowledgement of many segments
+/// that falls into the one or the other makes much of a single round's. Where rounds still grow each stands for itself.
+fn smoothed(list: &[Rate], at: usize) -> f64 {
+    let follow = |pair: &[Rate]| !pair[0].grows && !pair[1].grows && pair[0].between_ns[1] == pair[1].between_ns[0];
+    let before = list[..=at].windows(2).rev().take(SMOOTHED).take_while(|pair| follow(pair)).count();
+    let after = list[at..].windows(2).take(SMOOTHED).take_while(|pair| follow(pair)).count();
+    let near = list[at - before..=at + after].iter();
+    let (bytes, time_ns) = near.fold((0, 0), |(bytes, time_ns), rate| (bytes + rate.bytes, time_ns + rate.time_ns));
+    own(list, at).min(bytes as f64 * 1e9 / time_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reference, in segments of 1000 bytes for each round of 10 ms; the first `growing` of them are slow start.
+    fn reference(segments: &[u64], growing: usize) -> Option<f64> {
+        let mut rates = Rates::default();
+        for (number, segments) in segments.iter().enumerate() {
+            let start_ns = number as i64 * 10_000_000;
+            let slow_start = number < growing;
+            let round = Round {
+                start_ns,
+                end_ns: start_ns + 10_000_000,
+                delivered_bytes: segments * 1000,
+                slow_start,
+                ..Round::default()
+            };
+            rates.add(&round, true);
+        }
+        rates.reference_bytes_s().map(|bytes_s| bytes_s / 100_000.0)
+    }
+
+    #[test]
+    fn acknowledgements_that_fall_into_the_next_round_make_no_higher_rate() {
+        let uneven: Vec<u64> = (0..100).map(|number| if number % 5 == 0 { 70 } else { 45 }).collect();
+        assert_eq!(reference(&uneven, 0), Some(50.0));
+    }
+
+    #[test]
+    fn rounds_with_others_between_them_that_tell_nothing_are_no_neighbours() {
+        let mut rates = Rates::default();
+        for number in 0..40 {
+            let (start_ns, end_ns) = (number * 10_000_000, (number + 1) * 10_000_000);
+            let round = Round { start_ns, end_ns, delivered_bytes: 50_000, ..Round::default() };
+            let fast = Round { delivered_bytes: 80_000, ..round };
+            match number % 4 {
+                0 => rates.add(&fast, true),
+                2 => rates.add(&round, true),
+                _ => rates.add(&round, false),
+            }
+        }
+        assert_eq!(rates.reference_bytes_s(), Some(8e6));
+    }
+
+    #[test]
+    fn where_rounds_grow_the_last_one_is_what_was_reached() {
+        assert_eq!(reference(&[10, 20, 40, 80, 160], 5), Some(160.0));
+    }
 }

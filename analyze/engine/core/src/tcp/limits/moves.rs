@@ -1,0 +1,30 @@
+//! What a time was counted for is told better at the end of a transfer: it goes to another factor.
+
+use super::factor::Factor;
+use super::runs::Runs;
+use super::{LimitsSummary, Shares};
+
+impl LimitsSummary {
+    /// Between these times, which follow one another, it was `to` instead of the factors that are meant; says what was taken from
+    /// whom. What lies beneath recovery stays as it is.
+    pub(super) fn move_to(&mut self, to: Factor, is_meant: impl Fn(Factor) -> bool, between_ns: &[[i64; 2]]) -> Shares {
+        let mut runs = Runs::from(std::mem::take(&mut self.runs));
+        let mut taken = Shares::default();
+        for &one_ns in between_ns {
+            let moved = runs.move_to(to, &is_meant, one_ns);
+            taken.iter_mut().zip(moved).for_each(|(share, moved)| share.add(moved));
+        }
+        self.runs = runs.into_list();
+        let within = |time_ns: i64| between_ns.iter().any(|&[from_ns, to_ns]| from_ns < time_ns && time_ns <= to_ns);
+        for mark in self.marks.iter_mut().filter(|mark| within(mark.time_ns)) {
+            if Factor::ALL.into_iter().any(|factor| is_meant(factor) && mark.shows(factor)) {
+                mark.add(to);
+            }
+        }
+        for (factor, share) in Factor::ALL.into_iter().zip(taken) {
+            let moved = self.shares[factor as usize].take(share);
+            self.shares[to as usize].add(moved);
+        }
+        taken
+    }
+}
