@@ -121,3 +121,27 @@ fn between_rounds_with_the_end_of_a_piece_one_that_pauses_is_the_applications_to
     assert!((8..16).all(|index| is_application_limited(&of_pieces(23), index, &background)));
     assert!(!is_application_limited(&of_pieces(4), MIDDLE, &background));
 }
+
+#[test]
+fn messages_that_never_fill_a_segment_are_the_application_s_even_where_they_grow() {
+    let of_bytes = |mean_flight: f64, retransmitted: u32| {
+        rounds(|number| {
+            let round = Round {
+                delivered_bytes: 400 << (number / 4),
+                mean_flight,
+                max_flight: 1600,
+                data_packets: 3,
+                short_packets: 2,
+                segment_size: 1448,
+                retransmitted,
+                slow_start: true,
+                ..Round::default()
+            };
+            (100, round)
+        })
+    };
+    let background = Background { min_rtt_ns: Some(100_000_000), no_loss_yet: true };
+    assert!(is_application_limited(&of_bytes(700.0, 0), MIDDLE, &background));
+    assert!(!is_application_limited(&of_bytes(1500.0, 0), MIDDLE, &background));
+    assert!(!is_application_limited(&of_bytes(700.0, 1), MIDDLE, &background));
+}

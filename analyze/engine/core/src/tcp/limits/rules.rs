@@ -117,7 +117,16 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
         false => round.pauses() && beside() == [true, true],
     };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
-    idle_most || (!round.slow_start && in_pieces()) || writes_and_waits(rounds, index, background)
+    idle_most
+        || gives_too_little(round)
+        || (!round.slow_start && in_pieces())
+        || writes_and_waits(rounds, index, background)
+}
+
+/// Less than a segment was in flight on average, and no window is smaller than that unless something was lost (RFC 5681 section 3.1):
+/// short messages, each of which waits for its answer, as at a login.
+fn gives_too_little(round: &Round) -> bool {
+    round.short_packets > 0 && !round.tells_of_congestion() && round.mean_flight < f64::from(round.segment_size)
 }
 
 /// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away
