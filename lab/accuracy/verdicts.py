@@ -35,6 +35,8 @@ from lab.accuracy.verdict_runs import Labelled
 
 UNDETERMINED, NONE = "undetermined", "none"
 _SURE = 0.8
+# Share of the time from which on the kernel confirms a factor that was only likely.
+_WITNESSED = 0.6
 PLACES = ("sender", "middle", "receiver")
 
 
@@ -116,6 +118,8 @@ class Judged:
     witnesses: Witnesses
     seen: Mapping[str, Seen]
     triggers: limit_tables.Triggers | None = None
+    witnessed: float = 1.0
+    """Share of the time in which the factors of the label are right by what the kernel and the emulator tell."""
 
 
 @dataclass(slots=True)
@@ -151,7 +155,12 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
             measured.refused.append(labelled.name)
             print(f"{labelled.name}: not there, or no run to rely on", flush=True)
             continue
-        measured.judged.append(judge(labelled, folder))
+        judged = judge(labelled, folder)
+        if labelled.witnessed and judged.witnessed < _WITNESSED:
+            measured.refused.append(labelled.name)
+            print(f"{labelled.name}: limited by it for {judged.witnessed:.0%} of the time by the kernel", flush=True)
+            continue
+        measured.judged.append(judged)
         for place, seen in measured.judged[-1].seen.items():
             print(_line(measured.judged[-1], place, seen), flush=True)
     return measured
@@ -163,7 +172,8 @@ def judge(labelled: Labelled, folder: Path) -> Judged:
     witnesses = limit_witnesses.of(folder, made)
     known = limit_truth.known(witnesses)
     seen = {place: _seen(made, place, witnesses, known) for place in PLACES if place in made.captures}
-    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]))
+    witnessed = limit_truth.share(known, labelled.factors)
+    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]), witnessed)
 
 
 def _triggers(folder: Path, made: Made, seen: Seen) -> limit_tables.Triggers | None:

@@ -248,13 +248,14 @@ impl Limits {
             return [factor, underlying];
         }
         let round = &self.rounds[index];
-        let free = || self.route.shortest_ns().is_some_and(|least_ns| rules::is_free(round, least_ns as f64));
-        if underlying != Factor::CongestionWindow || !free() {
+        let may_be_own = underlying == Factor::CongestionWindow && rules::is_free(round);
+        let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
             self.plateau.end();
             return [factor, underlying];
-        }
+        };
         if self.plateau.is_due() {
-            self.plateau.look(round.start_ns, rules::even_flight(&self.rounds, index), round.segment_size);
+            let flight = rules::even_flight(&self.rounds, index, least_ns as f64);
+            self.plateau.look(round.start_ns, flight, round.segment_size);
         }
         if !self.plateau.has_lasted(round.end_ns) {
             return [factor, underlying];

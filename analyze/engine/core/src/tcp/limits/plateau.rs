@@ -34,7 +34,7 @@ pub struct Counted {
 #[derive(Debug, Clone, Copy)]
 struct Level {
     start_ns: i64,
-    flight: f64,
+    flight: u64,
     counted: Counted,
     lasted: bool,
 }
@@ -54,9 +54,9 @@ impl Plateau {
     }
 
     /// Around the round that begins now the flight comes up to so many bytes; none if that varies.
-    pub fn look(&mut self, start_ns: i64, flight: Option<f64>, segment_size: u16) {
+    pub fn look(&mut self, start_ns: i64, flight: Option<u64>, segment_size: u16) {
         let Some(flight) = flight else { return self.end() };
-        let same = |level: &Level| (flight - level.flight).abs() <= SAME_SEGMENTS * f64::from(segment_size);
+        let same = |level: &Level| flight.abs_diff(level.flight) as f64 <= SAME_SEGMENTS * f64::from(segment_size);
         let begun = Level { start_ns, flight, counted: Counted::default(), lasted: false };
         self.level = self.level.take().filter(same).or(Some(begun));
     }
@@ -106,7 +106,7 @@ mod tests {
             let [start_ns, end_ns] = [at, at + 1].map(|at| at * SECOND / rounds_in_a_second);
             if plateau.is_due() {
                 let flight = flight(at as f64 / rounds_in_a_second as f64);
-                plateau.look(start_ns, Some(flight * 1000.0), 1000);
+                plateau.look(start_ns, Some((flight * 1000.0) as u64), 1000);
             }
             let holds = plateau.has_lasted(end_ns);
             plateau.count(&round);
@@ -126,7 +126,7 @@ mod tests {
     fn what_was_counted_before_it_had_lasted_is_handed_out_once() {
         let mut plateau = Plateau::default();
         let round = Counted { share: Share { time_ns: 5, bytes: 7 }, rounds: 1, ..Counted::default() };
-        plateau.look(0, Some(40e3), 1000);
+        plateau.look(0, Some(40_000), 1000);
         for at in 0..17 {
             assert_eq!(plateau.take_counted(), None);
             if !plateau.has_lasted((at + 1) * SECOND) {
