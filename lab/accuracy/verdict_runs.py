@@ -21,7 +21,7 @@ from lab.transfer import Transfer
 _ENDLESS_BYTES = 1 << 34
 _SEND_BUFFERS = (16_384, 32_768, 65_536, 131_072, 262_144)
 _WRITES = (1448, 4096, 16_384, 65_536, 131_072)
-_LARGEST_WRITE_BYTES, _WITHOUT_NAGLE = 65_536, 0.5
+_WITHOUT_NAGLE = 0.5
 _WITHOUT_SACK, _WITHOUT_TIMESTAMPS, _WITH_IPV6, _WITH_OFFLOAD = 0.25, 0.25, 0.25, 0.3
 
 
@@ -34,8 +34,8 @@ class Labelled:
     run: Callable[[Path], Made | None]
     crossed: str = ""
     """What was drawn besides, in words."""
-    witnessed: bool = False
-    """What is drawn makes the factor likely, not certain: it counts where the sender's kernel was a witness of it."""
+    witnessed: float = 0.0
+    """What is drawn makes the factor likely, not certain: it counts where it was seen for such a share of the time."""
 
 
 def draw(seed: int, each: int) -> list[Labelled]:
@@ -134,13 +134,14 @@ def _send_buffer_writes(dice: random.Random, name: str) -> Labelled:
     """Writes of any size, which Linux takes in as a whole where a buffer has room for a part of them."""
     rtt_s, rate_bps = dice.choice((0.005, 0.01, 0.02, 0.05, 0.1)), 140e6
     # The kernel doubles the buffer. With a write besides it must be less than fills the path, as a megabyte is not.
-    most_bytes = 0.6 * rate_bps / 8 * rtt_s - _LARGEST_WRITE_BYTES
-    buffer_bytes = dice.choice([size for size in _SEND_BUFFERS if size == _SEND_BUFFERS[0] or 2 * size <= most_bytes])
+    most_bytes = 0.6 * rate_bps / 8 * rtt_s
+    fitting = [(size, write) for size in _SEND_BUFFERS for write in _WRITES if 2 * size + write <= most_bytes]
+    buffer_bytes = dice.choice(sorted({size for size, _ in fitting}))
     transfer = Transfer(
         seconds=5,
         payload_bytes=_ENDLESS_BYTES,
         send_buffer_bytes=buffer_bytes,
-        write_bytes=dice.choice(_WRITES),
+        write_bytes=dice.choice([write for size, write in fitting if size == buffer_bytes]),
         no_delay=dice.random() < _WITHOUT_NAGLE,
     )
     return _send_buffer_of_any_kind(name, rtt_s, rate_bps, 0, transfer, dice)
@@ -169,9 +170,10 @@ def _send_buffer_of_any_kind(
     words = (
         f"{transfer.send_buffer_bytes >> 10} kB, writes of {transfer.write_bytes / 1024:.3g} kB, {rtt_s * 1e3:.0f} ms"
     )
-    return replace(
-        made, crossed=", ".join((made.crossed, words, *(["no delay"] if transfer.no_delay else []))), witnessed=True
-    )
+    words += ", no delay" if transfer.no_delay else ""
+    # BBR paces what the buffer leaves it, and the kernel does not count pacing for the buffer.
+    witnessed = 0.3 if made.crossed.startswith("bbr") else 0.6
+    return replace(made, crossed=f"{made.crossed}, {words}", witnessed=witnessed)
 
 
 def _pieces(dice: random.Random, name: str) -> Labelled:

@@ -13,6 +13,10 @@
 /// immediate, and waking a writer takes less.
 const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 8;
+/// Away from the sender, what it sends may be so much longer under way than the shortest round trip says, and no more than such a
+/// share of the pause: a large frame is cut, passes, and is put together again.
+const WAY_NS: i64 = 500_000;
+const WAY_SHARE: i64 = 16;
 /// What comes so much later than the last acknowledgement, and after such a share of the pause, answers none.
 const NO_ANSWER_NS: i64 = 1_000_000;
 const NO_ANSWER_SHARE: i64 = 4;
@@ -123,9 +127,9 @@ impl Restarts {
         self.heard_ns = self.passed_ns;
     }
 
-    /// Data comes after a pause. What it may answer passed before `heard_until_ns`.
+    /// Data comes after a pause. `loop_ns`: the shortest round trip between the capture point and the sender; 0 beside it.
     #[cold]
-    pub(super) fn paused(&mut self, pause_ns: i64, heard_until_ns: i64, sends: Sends) {
+    pub(super) fn paused(&mut self, time_ns: i64, pause_ns: i64, loop_ns: i64, sends: Sends) {
         if let Some(last) = self.last.take() {
             self.count(last, sends);
         }
@@ -133,7 +137,8 @@ impl Restarts {
         let now = &mut self.longest_ns[LATEST_ROUNDS - 1];
         *now = pause_ns.max(*now);
         if 2 * pause_ns >= longest_ns && self.heard_ns != NEVER {
-            let behind_ns = heard_until_ns.saturating_sub(self.heard_ns);
+            let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_SHARE) } else { 0 };
+            let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
             self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent });
         }
     }
@@ -175,14 +180,18 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// One acknowledgement every 10 ms, and so many segments, in pieces of as many bytes each, so long after each.
+    /// One acknowledgement every 10 ms, and so many bytes so long after each, or a loop and so long.
     fn sent_behind_each(behind_ns: i64, bytes: u64) -> Pauses {
+        seen_from(0, behind_ns, bytes)
+    }
+
+    fn seen_from(loop_ns: i64, behind_ns: i64, bytes: u64) -> Pauses {
         let mut restarts = Restarts::default();
         for at in 1..=101 {
             restarts.passed(at * 10 * MS);
             restarts.heard_all();
             let sends = Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500 };
-            restarts.paused(10 * MS, at * 10 * MS + behind_ns, sends);
+            restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
             restarts.begin_round();
         }
         restarts.pauses()
@@ -199,6 +208,12 @@ mod tests {
         assert_eq!(sent_behind_each(MS / 10, 5000), pauses(1000 * MS, 0));
         assert_eq!(sent_behind_each(5 * MS, 5000), pauses(0, 1000 * MS));
         assert_eq!(sent_behind_each(2 * MS, 5000), pauses(0, 0), "it may be either");
+    }
+
+    #[test]
+    fn away_from_the_sender_an_answer_may_be_under_way_for_half_a_millisecond_more() {
+        assert_eq!(seen_from(40 * MS, MS * 9 / 10, 5000), pauses(1000 * MS, 0));
+        assert_eq!(sent_behind_each(MS * 9 / 10, 5000), pauses(0, 0));
     }
 
     #[test]
@@ -223,8 +238,8 @@ mod tests {
             let begins_ns = round * 100 * MS;
             restarts.passed(begins_ns);
             restarts.heard_all();
-            restarts.paused(60 * MS, begins_ns + MS / 10, next());
-            (1..10).for_each(|send| restarts.paused(4 * MS, begins_ns + 4 * MS * send, next()));
+            restarts.paused(begins_ns + MS / 10, 60 * MS, 0, next());
+            (1..10).for_each(|send| restarts.paused(begins_ns + 4 * MS * send, 4 * MS, 0, next()));
             restarts.begin_round();
         }
         let pauses = restarts.pauses();
@@ -235,8 +250,8 @@ mod tests {
     fn without_an_acknowledgement_nothing_is_an_answer() {
         let mut restarts = Restarts::default();
         let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0 };
-        restarts.paused(10 * MS, 20 * MS, sends);
-        restarts.paused(10 * MS, 30 * MS, Sends { sent: 9000, ..sends });
+        restarts.paused(20 * MS, 10 * MS, 0, sends);
+        restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
         assert_eq!(restarts.pauses(), Pauses::default());
     }
 }

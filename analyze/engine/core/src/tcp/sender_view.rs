@@ -232,7 +232,7 @@ impl SenderView {
         }
         let sends =
             Sends { sent: self.sent, segment_size: self.segment_size, least_burst: self.paced_send.max(joined) };
-        self.restarts.paused(pause_ns, time_ns.saturating_sub(self.sender_loop.shortest_ns()), sends);
+        self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);
     }
 
     #[inline]
