@@ -242,7 +242,8 @@ impl Limits {
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
     }
 
-    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long.
+    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long, unless
+    /// its pauses show that it is the application's.
     fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
         if !self.loss_seen {
             return [factor, underlying];
@@ -253,8 +254,13 @@ impl Limits {
             self.plateau.end();
             return [factor, underlying];
         };
+        let flight = || rules::even_flight(&self.rounds, index, least_ns as f64);
+        if rules::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
+            self.plateau.end();
+            return [Factor::Application; 2];
+        }
         if self.plateau.is_due() {
-            let flight = rules::even_flight(&self.rounds, index, least_ns as f64);
+            let flight = flight();
             self.plateau.look(round.start_ns, flight, round.segment_size);
         }
         if !self.plateau.has_lasted(round.end_ns) {

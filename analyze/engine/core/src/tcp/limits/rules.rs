@@ -153,7 +153,11 @@ fn answers_acknowledgements(rounds: &[KnownRound], index: usize) -> bool {
 
 /// What came after most of the pauses answered no acknowledgement, and was more than pacing keeps back: neither a window nor the
 /// send buffer had.
-fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
+pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
+    // Most rounds have none of those pauses.
+    if neighbours(rounds, index, 1).iter().all(|round| round.pauses.unanswered_ns == 0) {
+        return false;
+    }
     let (pauses, time_ns) = pauses_of(neighbours(rounds, index, PAUSE_REACH));
     let paused_ns = pauses.paused_ns as f64;
     paused_ns >= PAUSED_SHARE * time_ns && pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns
