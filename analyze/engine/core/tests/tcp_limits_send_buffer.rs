@@ -113,7 +113,7 @@ type Begins = fn(usize) -> f64;
 /// The send buffer has room for two writes: each begins when all of the one before the last is acknowledged.
 fn when_the_buffer_has_room(write: usize) -> f64 {
     let pair_ms = (write / 2) as f64 * (ROUND_TRIP_MS + 2.0 * WAKING_MS + STEP_MS * WRITE_SEGMENTS as f64);
-    FIRST_MS + pair_ms + if write % 2 == 0 { 0.0 } else { 13.0 }
+    FIRST_MS + pair_ms + if write.is_multiple_of(2) { 0.0 } else { 13.0 }
 }
 
 /// As many writes in a round trip, each when its time has come.
