@@ -249,6 +249,10 @@ impl Limits {
             return [factor, underlying];
         }
         let round = &self.rounds[index];
+        if underlying == Factor::Application && rules::is_free(round) {
+            // A writer that is late: neither a window nor the send buffer was in the way, and none has grown.
+            return [factor, underlying];
+        }
         let may_be_own = underlying == Factor::CongestionWindow && rules::is_free(round);
         let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
             self.plateau.end();
@@ -263,7 +267,7 @@ impl Limits {
             let flight = flight();
             self.plateau.look(round.start_ns, flight, round.segment_size);
         }
-        if !self.plateau.has_lasted(round.end_ns) {
+        if !self.plateau.has_lasted() {
             return [factor, underlying];
         }
         let start_ns = round.start_ns;
