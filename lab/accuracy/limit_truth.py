@@ -74,6 +74,13 @@ def known(witnesses: Witnesses) -> list[Known]:
     return found
 
 
+def share(known_intervals: Iterable[Known], factors: Sequence[str]) -> float:
+    """Share of the time known in which one of some factors is right."""
+    lengths = [(interval.end_ns - interval.start_ns, interval.factors) for interval in known_intervals]
+    right = sum(length for length, names in lengths if set(names) & set(factors))
+    return right / max(sum(length for length, _ in lengths), 1)
+
+
 class _Judge:
     """What the emulator's log says, made ready to be asked about an interval."""
 

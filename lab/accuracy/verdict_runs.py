@@ -19,6 +19,9 @@ from lab.stalls import Stalls
 from lab.transfer import Transfer
 
 _ENDLESS_BYTES = 1 << 34
+_SEND_BUFFERS = (16_384, 32_768, 65_536, 131_072, 262_144)
+_WRITES = (1448, 4096, 16_384, 65_536, 131_072)
+_WITHOUT_NAGLE = 0.5
 _WITHOUT_SACK, _WITHOUT_TIMESTAMPS, _WITH_IPV6, _WITH_OFFLOAD = 0.25, 0.25, 0.25, 0.3
 
 
@@ -31,6 +34,8 @@ class Labelled:
     run: Callable[[Path], Made | None]
     crossed: str = ""
     """What was drawn besides, in words."""
+    witnessed: float = 0.0
+    """What is drawn makes the factor likely, not certain: it counts where it was seen for such a share of the time."""
 
 
 def draw(seed: int, each: int) -> list[Labelled]:
@@ -49,6 +54,9 @@ def draw(seed: int, each: int) -> list[Labelled]:
         _policer,
         _stalled_sender,
         _stalled_receiver,
+        _send_buffer_writes,
+        _send_buffer_losses,
+        _own_pace,
     )
     return [maker(dice, f"{maker.__name__[1:]}-{number}") for maker in makers for number in range(each)]
 
@@ -122,12 +130,75 @@ def _send_buffer(dice: random.Random, name: str) -> Labelled:
     return _labelled(name, ("send_buffer",), _path(rtt_s, rate_bps, 4_000_000), transfer, dice, loses=False)
 
 
+def _send_buffer_writes(dice: random.Random, name: str) -> Labelled:
+    """Writes of any size, which Linux takes in as a whole where a buffer has room for a part of them."""
+    rtt_s, rate_bps = dice.choice((0.005, 0.01, 0.02, 0.05, 0.1)), 140e6
+    # The kernel doubles the buffer. With a write besides it must be less than fills the path, as a megabyte is not.
+    most_bytes = 0.6 * rate_bps / 8 * rtt_s
+    fitting = [(size, write) for size in _SEND_BUFFERS for write in _WRITES if 2 * size + write <= most_bytes]
+    buffer_bytes = dice.choice(sorted({size for size, _ in fitting}))
+    transfer = Transfer(
+        seconds=5,
+        payload_bytes=_ENDLESS_BYTES,
+        send_buffer_bytes=buffer_bytes,
+        write_bytes=dice.choice([write for size, write in fitting if size == buffer_bytes]),
+        no_delay=dice.random() < _WITHOUT_NAGLE,
+    )
+    return _send_buffer_of_any_kind(name, rtt_s, rate_bps, 0, transfer, dice)
+
+
+def _send_buffer_losses(dice: random.Random, name: str) -> Labelled:
+    """So few losses that a congestion window (Mathis) is several times the buffer; some four of them."""
+    rtt_s, rate_bps = dice.choice((0.01, 0.02, 0.05)), 140e6
+    transfer = Transfer(
+        seconds=12,
+        payload_bytes=_ENDLESS_BYTES,
+        send_buffer_bytes=dice.choice(_SEND_BUFFERS[:3]),
+        write_bytes=dice.choice(_WRITES),
+        no_delay=dice.random() < _WITHOUT_NAGLE,
+    )
+    segments = 2 * transfer.send_buffer_bytes / 1448
+    loss = min((1.22 / (6 * segments)) ** 2, 4 / (segments * transfer.seconds / rtt_s))
+    return _send_buffer_of_any_kind(name, rtt_s, rate_bps, loss, transfer, dice)
+
+
+def _send_buffer_of_any_kind(
+    name: str, rtt_s: float, rate_bps: float, loss: float, transfer: Transfer, dice: random.Random
+) -> Labelled:
+    path = _path(rtt_s, rate_bps, 4_000_000, loss=loss)
+    made = _labelled(name, ("send_buffer",), path, transfer, dice, "cubic", "reno", "bbr", loses=loss > 0)
+    words = (
+        f"{transfer.send_buffer_bytes >> 10} kB, writes of {transfer.write_bytes / 1024:.3g} kB, {rtt_s * 1e3:.0f} ms"
+    )
+    words += ", no delay" if transfer.no_delay else ""
+    # BBR paces what the buffer leaves it, and the kernel does not count pacing for the buffer.
+    witnessed = 0.3 if made.crossed.startswith("bbr") else 0.6
+    return replace(made, crossed=f"{made.crossed}, {words}", witnessed=witnessed)
+
+
 def _pieces(dice: random.Random, name: str) -> Labelled:
     rtt_s, rate_bps = _rtt_s(dice, 0.01, 0.08), dice.uniform(20e6, 60e6)
     interval_s = dice.uniform(0.02, 0.2)
     piece_bytes = round(dice.uniform(0.05, 0.25) * rate_bps / 8 * interval_s)
     transfer = Transfer(
         seconds=5, payload_bytes=_ENDLESS_BYTES, write_bytes=max(piece_bytes, 3000), write_interval_s=interval_s
+    )
+    path = _path(rtt_s, rate_bps, 4_000_000)
+    return _labelled(name, ("application",), path, transfer, dice, "cubic", "reno", "bbr", loses=False)
+
+
+def _own_pace(dice: random.Random, name: str) -> Labelled:
+    """Pieces of whole kilobytes in short intervals, several in a round trip: nothing rests between them."""
+    rtt_s, rate_bps = dice.choice((0.01, 0.02, 0.05)), 140e6
+    piece_bytes, interval_s = dice.choice(
+        ((8192, 0.005), (11_584, 0.005), (16_384, 0.013), (65_536, 0.05), (131_072, 0.1))
+    )
+    transfer = Transfer(
+        seconds=5,
+        payload_bytes=_ENDLESS_BYTES,
+        write_bytes=piece_bytes,
+        write_interval_s=interval_s,
+        no_delay=dice.random() < _WITHOUT_NAGLE,
     )
     path = _path(rtt_s, rate_bps, 4_000_000)
     return _labelled(name, ("application",), path, transfer, dice, "cubic", "reno", "bbr", loses=False)

@@ -116,6 +116,8 @@ class Judged:
     witnesses: Witnesses
     seen: Mapping[str, Seen]
     triggers: limit_tables.Triggers | None = None
+    witnessed: float = 1.0
+    """Share of the time in which the factors of the label are right by what the kernel and the emulator tell."""
 
 
 @dataclass(slots=True)
@@ -151,7 +153,12 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
             measured.refused.append(labelled.name)
             print(f"{labelled.name}: not there, or no run to rely on", flush=True)
             continue
-        measured.judged.append(judge(labelled, folder))
+        judged = judge(labelled, folder)
+        if judged.witnessed < labelled.witnessed:
+            measured.refused.append(labelled.name)
+            print(f"{labelled.name}: its factor was seen for {judged.witnessed:.0%} of the time only", flush=True)
+            continue
+        measured.judged.append(judged)
         for place, seen in measured.judged[-1].seen.items():
             print(_line(measured.judged[-1], place, seen), flush=True)
     return measured
@@ -163,7 +170,8 @@ def judge(labelled: Labelled, folder: Path) -> Judged:
     witnesses = limit_witnesses.of(folder, made)
     known = limit_truth.known(witnesses)
     seen = {place: _seen(made, place, witnesses, known) for place in PLACES if place in made.captures}
-    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]))
+    witnessed = limit_truth.share(known, labelled.factors)
+    return Judged(labelled, witnesses, seen, _triggers(folder, made, seen["sender"]), witnessed)
 
 
 def _triggers(folder: Path, made: Made, seen: Seen) -> limit_tables.Triggers | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from lab.accuracy.gap_truth import Event, Truth
-from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it, known
+from lab.accuracy.limit_truth import Known, Witnesses, bucket_seen_behind_it, known, share
 from lab.fate_log import FLAG_ACK, FLAG_SYN, PacketFate
 from lab.impairments import Impairments, TokenBucket
 
@@ -123,3 +123,11 @@ def test_what_is_dropped_behind_a_full_bucket_has_taken_its_tokens() -> None:
     seen = bucket_seen_behind_it(Witnesses([], data, [], Impairments(token_bucket=bucket), 0.02))
     assert seen == TokenBucket(8e6, 100_000 - 2 * IP_BYTES, 300_000)
     assert bucket_seen_behind_it(Witnesses([], data, [], Impairments(), 0.02)) is None
+
+
+def test_a_share_of_the_time_is_that_of_the_intervals_in_which_a_factor_is_right() -> None:
+    intervals = [Known(0, 30, ("send_buffer",)), Known(30, 70, ("send_buffer", "bottleneck_bandwidth"))]
+    intervals.append(Known(70, 100, ("congestion_window",)))
+    assert share(intervals, ("send_buffer",)) == 0.7
+    assert share(intervals, ("token_bucket", "congestion_window")) == 0.3
+    assert share([], ("send_buffer",)) == 0

@@ -55,5 +55,10 @@ def test_the_verdict_is_that_of_the_connection_with_most_of_the_senders_data() -
 @pytest.mark.parametrize("seed", range(20))
 def test_drawn_transfers_have_names_of_their_own_and_a_label(seed: int) -> None:
     drawn = draw(seed, 2)
-    assert len({one.name for one in drawn}) == len(drawn) == 24
+    assert len({one.name for one in drawn}) == len(drawn) == 30
     assert {one.factors[0] for one in drawn} >= {"host_stall", "token_bucket", "receiver_window", "send_buffer"}
+
+
+def test_where_a_send_buffer_is_only_likely_to_limit_the_kernel_must_say_so() -> None:
+    witnessed = {one.name.rpartition("-")[0] for one in draw(1, 1) if one.witnessed}
+    assert witnessed == {"send_buffer_writes", "send_buffer_losses"}

@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::*;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vmtrace_core::analysis::Analysis;
 use vmtrace_core::output::json::{JsonHeader, SCHEMA};
 use vmtrace_core::tcp::summary::REASONS;
@@ -121,10 +121,22 @@ fn what_was_not_measured_is_null_and_has_a_reason() {
 }
 
 #[test]
+fn what_limited_a_direction_that_nobody_is_seen_to_acknowledge_is_not_measured() {
+    let unheard = (0..20).fold(Talk::seen_at_client(40.0), |talk, segment| {
+        talk.client(50.0 + 100.0 * f64::from(segment), data(i64::from(segment) * 1000, 1000))
+    });
+    let document = document(&unheard);
+    let connection = &document["connections"][0];
+    let client = &connection["client_to_server"];
+    assert_eq!((&client["limits"], &client["not_measured"]["limits"]), (&json!([]), &"no_acknowledgement".into()));
+    assert_eq!(connection["verdict"], Value::Null);
+}
+
+#[test]
 fn a_direction_without_data_is_told_in_one_entry() {
     let document = document(&exchange().only(CLIENT));
     let silent = &document["connections"][0]["server_to_client"];
-    assert_eq!(silent["not_measured"], serde_json::json!({"*": "no_data", "window": "scale_unknown"}));
+    assert_eq!(silent["not_measured"], json!({"*": "no_data", "window": "scale_unknown"}));
     assert_eq!((&silent["loss"]["loss_rate"], &silent["goodput_bps"]), (&Value::Null, &Value::Null));
 }
 
@@ -141,7 +153,7 @@ fn fields_beyond_the_contract_are_left_out_where_they_say_nothing() {
     ] {
         assert!(keys.iter().all(|key| object.get(key).is_none()), "{keys:?} of {object}");
     }
-    assert_eq!(silent["rtt"]["rejected"], serde_json::json!({}));
+    assert_eq!(silent["rtt"]["rejected"], json!({}));
     assert!(document(&exchange())["connections"][0]["server_to_client"].get("data_time_s").is_some());
 }
 

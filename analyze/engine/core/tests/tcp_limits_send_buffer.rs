@@ -98,3 +98,124 @@ fn a_congestion_window_that_stands_still_where_it_has_lost_before_is_no_send_buf
     assert_eq!(rounds.seconds(Factor::SendBuffer), [0.0, 0.0]);
     assert!(rounds.seconds(Factor::CongestionWindow)[1] > 6.0);
 }
+
+/// Writes with Nagle's algorithm off, one after another: so many full segments each, and a short one.
+const WRITE_SEGMENTS: usize = 11;
+const WRITE_BYTES: i64 = WRITE_SEGMENTS as i64 * FULL as i64 + FULL as i64 / 2;
+const WRITES: usize = 300;
+/// The shortest time that a host takes to wake a writer, and between its segments.
+const WAKING_MS: f64 = 0.1;
+const ROUND_TRIP_MS: f64 = 40.0;
+
+/// When each write begins at the sender.
+type Begins = fn(usize) -> f64;
+
+/// The send buffer has room for two writes: each begins when all of the one before the last is acknowledged.
+fn when_the_buffer_has_room(write: usize) -> f64 {
+    let pair_ms = (write / 2) as f64 * (ROUND_TRIP_MS + 2.0 * WAKING_MS + STEP_MS * WRITE_SEGMENTS as f64);
+    FIRST_MS + pair_ms + if write.is_multiple_of(2) { 0.0 } else { 13.0 }
+}
+
+/// As many writes in a round trip, each when its time has come.
+fn at_its_own_pace(write: usize) -> f64 {
+    FIRST_MS + 17.0 * write as f64
+}
+
+/// Seen at the client, which sends, or at the server.
+fn written(begins_ms: Begins, at_client: bool) -> Talk {
+    let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
+    let way_ms = ROUND_TRIP_MS / 2.0;
+    let [data_later_ms, answer_later_ms] = if at_client { [0.0, ROUND_TRIP_MS] } else { [way_ms, way_ms + 0.05] };
+    for write in 0..WRITES {
+        let start = write as i64 * WRITE_BYTES;
+        for segment in 0..=WRITE_SEGMENTS {
+            let (at_ms, position) =
+                (begins_ms(write) + STEP_MS * segment as f64, start + segment as i64 * i64::from(FULL));
+            let length = if segment == WRITE_SEGMENTS { FULL / 2 } else { FULL };
+            lines.push((at_ms + data_later_ms, CLIENT, data(position, length)));
+            lines.push((at_ms + answer_later_ms, SERVER, ack(position + i64::from(length))));
+        }
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let talk = if at_client { Talk::seen_at_client(ROUND_TRIP_MS) } else { Talk::seen_at_server(ROUND_TRIP_MS) };
+    lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment))
+}
+
+/// The factor of the verdict at the client and at the server.
+fn verdicts(begins_ms: Begins) -> [Option<Factor>; 2] {
+    [true, false].map(|at_client| written(begins_ms, at_client).summary().verdict().map(|verdict| verdict.factor))
+}
+
+#[test]
+fn writes_that_end_short_and_follow_acknowledgements_are_kept_back_by_the_send_buffer() {
+    assert_eq!(verdicts(when_the_buffer_has_room), [Some(Factor::SendBuffer); 2]);
+}
+
+#[test]
+fn writes_that_end_short_and_follow_no_acknowledgement_are_the_application() {
+    assert_eq!(verdicts(at_its_own_pace), [Some(Factor::Application); 2]);
+}
+
+#[test]
+fn whole_segments_at_the_pace_of_an_application_are_its_limit_though_the_flight_is_always_the_same() {
+    let rounds = Rounds { number: 200, round_trip_ms: 20.0, segments: &|_| 20, losing: &[] };
+    assert_eq!(rounds.talk().summary().verdict().map(|verdict| verdict.factor), Some(Factor::SendBuffer));
+    assert_eq!(at_pace(None).summary().verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+}
+
+#[test]
+fn they_are_its_limit_after_a_loss_too() {
+    let summary = at_pace(Some(1000)).summary();
+    assert_eq!(summary.verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+    let shares = summary.limits(CLIENT).expect("long enough").shares;
+    assert_eq!(shares[Factor::SendBuffer as usize].time_ns, 0);
+}
+
+/// Ten segments every 10 ms, 7 ms after what was sent two pieces before is acknowledged. One of them may be lost once.
+fn at_pace(lost: Option<i64>) -> Talk {
+    let full = i64::from(FULL);
+    let sent_ms = |segment: i64| FIRST_MS + 10.0 * (segment / 10) as f64 + STEP_MS * (segment % 10) as f64;
+    let repaired_ms = |segment: i64| sent_ms(segment) + 24.0;
+    let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
+    for segment in 0..6000 {
+        lines.push((sent_ms(segment), CLIENT, data(segment * full, FULL)));
+        let answered_ms = sent_ms(segment) + 23.0;
+        let answer = match lost {
+            Some(lost) if segment == lost => continue,
+            Some(lost) if segment > lost && answered_ms < repaired_ms(lost) + 23.0 => {
+                ack(lost * full).sack((lost + 1) * full, (segment + 1) * full)
+            }
+            _ => ack((segment + 1) * full),
+        };
+        lines.push((answered_ms, SERVER, answer));
+    }
+    if let Some(lost) = lost {
+        lines.push((repaired_ms(lost), CLIENT, data(lost * full, FULL)));
+        let until = (0..).find(|segment| sent_ms(*segment) >= repaired_ms(lost)).unwrap_or(lost);
+        lines.push((repaired_ms(lost) + 23.0, SERVER, ack(until * full)));
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let talk = Talk::seen_at_client(23.0);
+    lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment))
+}
+
+#[test]
+fn a_round_trip_that_is_longer_now_and_then_is_no_queue() {
+    let steady = Rounds { number: 300, round_trip_ms: 20.0, segments: &|_| 20, losing: &[] };
+    let late = |at: usize| at % 7 == 3;
+    let mut talk = Talk::seen_at_client(steady.round_trip_ms);
+    let (mut begins_ms, mut sent) = (FIRST_MS, 0i64);
+    for round in 0..steady.number {
+        let took_ms = steady.round_trip_ms + if late(round) { 6.0 } else { 0.0 };
+        for segment in 0..20 {
+            talk = talk.line(CLIENT, begins_ms + STEP_MS * f64::from(segment), data(sent, FULL));
+            sent += i64::from(FULL);
+        }
+        for segment in 1..=20 {
+            let position = sent - i64::from(20 - segment) * i64::from(FULL);
+            talk = talk.line(SERVER, begins_ms + took_ms + STEP_MS * f64::from(segment), ack(position));
+        }
+        begins_ms += took_ms + STEP_MS * 21.0;
+    }
+    assert_eq!(talk.summary().verdict().map(|verdict| verdict.factor), Some(Factor::SendBuffer));
+}

@@ -10,7 +10,7 @@ use crate::tcp::ecn::{Echoes, Feedback};
 use crate::tcp::gap_cause::Cause;
 use crate::tcp::lengthened_trips::WithoutStalls;
 use crate::tcp::lifetime::Close;
-use crate::tcp::limits::LimitsSummary;
+use crate::tcp::limits::{FEWEST_DATA_PACKETS, LimitsSummary};
 use crate::tcp::loss::Trigger;
 use crate::tcp::loss_bursts::LossBursts;
 use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
@@ -231,7 +231,10 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
         key!("reference_bps", IfKnown),
         limits.and_then(|limits| limits.reference_bytes_s).map(|bytes_s| bytes_s * 8.0),
     );
-    visitor.reasons(key!("not_measured", IfKnown), summary.not_measured());
+    // Fewer packets are too few to judge, which needs no reason of its own.
+    let unjudged = limits.is_none() && summary.data_packets >= FEWEST_DATA_PACKETS;
+    let reasons = summary.not_measured().chain(unjudged.then_some(("limits", "no_acknowledgement")));
+    visitor.reasons(key!("not_measured", IfKnown), reasons);
 }
 
 fn congestion_marks(summary: &DirectionSummary, visitor: &mut impl Visitor) {

@@ -57,6 +57,7 @@ pub mod openings;
 pub mod ranges;
 pub mod rate_series;
 pub mod recovery_trips;
+pub(crate) mod restarts;
 pub mod rows;
 pub mod rtt;
 pub mod segment_size;

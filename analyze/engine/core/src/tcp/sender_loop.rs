@@ -71,6 +71,12 @@ impl SenderLoop {
         self.overdue.is_empty()
     }
 
+    /// Without any queue; 0 beside the sender.
+    #[inline]
+    pub(super) fn shortest_ns(&self) -> i64 {
+        self.shortest_ns
+    }
+
     /// As data showed it last, queues included.
     #[inline]
     pub(super) fn recent_ns(&self) -> i64 {

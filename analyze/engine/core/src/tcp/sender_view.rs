@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
+use super::restarts::{Pauses, Restarts, SHORTEST_PAUSE_NS, Sends};
 use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
 use super::silences::{SHORTEST_SILENCE_NS, Silence, Silences};
@@ -37,8 +38,8 @@ pub struct SenderView {
     sender_loop: SenderLoop,
     begun: bool,
     waiting: VecDeque<Waiting>,
-    /// When data passed last.
-    sent_ns: i64,
+    /// So long after the last data that more of it would end a pause.
+    pause_from_ns: i64,
     /// Highest position sent, acknowledged, and allowed by the window.
     sent: u64,
     acknowledged: u64,
@@ -67,6 +68,7 @@ pub struct SenderView {
     round_target: u64,
     round_max_flight: u64,
     silences: Silences,
+    restarts: Restarts,
 }
 
 impl Default for SenderView {
@@ -75,7 +77,7 @@ impl Default for SenderView {
             sender_loop: SenderLoop::default(),
             begun: false,
             waiting: VecDeque::new(),
-            sent_ns: Self::NEVER,
+            pause_from_ns: Self::NEVER,
             sent: 0,
             acknowledged: 0,
             edge: Self::UNKNOWN_EDGE,
@@ -95,6 +97,7 @@ impl Default for SenderView {
             round_target: 0,
             round_max_flight: 0,
             silences: Silences::default(),
+            restarts: Restarts::default(),
         }
     }
 }
@@ -129,7 +132,7 @@ impl SenderView {
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
             self.advance_through_waiting(time_ns);
         }
-        let mut loop_ns = self.sender_loop.heard_of_overdue(time_ns, tsecr, self.sent_ns);
+        let mut loop_ns = self.sender_loop.heard_of_overdue(time_ns, tsecr, self.sent_ns());
         if loop_ns.is_some() {
             self.set_pace(self.sender_loop.recent_ns() as f64);
         }
@@ -139,6 +142,10 @@ impl SenderView {
             self.waiting.pop_front();
             let taken_ns = time_ns.saturating_sub(waiting.passed_ns);
             self.sender_loop.heard(waiting.tsval, taken_ns);
+            // The last of those that carry one tick's timestamp may not have reached the sender.
+            if taken_ns >= self.sender_loop.shortest_ns() {
+                self.restarts.heard(waiting.passed_ns);
+            }
             self.accumulate(time_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
             self.set_pace(self.sender_loop.recent_ns() as f64);
@@ -155,8 +162,11 @@ impl SenderView {
             self.begun = true;
             self.acknowledged = start;
         }
+        if time_ns > self.pause_from_ns {
+            self.restart(time_ns);
+        }
+        self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
-        self.sent_ns = time_ns;
         if (self.segment_size, self.largest_send) != (segment_size, largest_send) {
             (self.segment_size, self.largest_send) = (segment_size, largest_send);
             self.set_large_send();
@@ -193,16 +203,36 @@ impl SenderView {
         edge: Option<u64>,
         relief: u64,
     ) {
+        self.restarts.passed(time_ns);
         self.advance(time_ns);
         if !self.sender_loop.is_known() {
             self.apply(acknowledged, edge, relief);
         } else if let Some(tsval) = tsval.filter(|_| self.sender_loop.is_short() && self.waiting.is_empty()) {
             // The sender hears of it soon, as far as echoes have shown.
             self.sender_loop.keep(time_ns, tsval);
+            self.restarts.heard(time_ns);
             self.apply(acknowledged, edge, relief);
         } else if self.waiting.len() < MOST_WAITING {
             self.waiting.push_back(Waiting { passed_ns: time_ns, tsval, acknowledged, edge });
         }
+    }
+
+    /// When data passed last.
+    fn sent_ns(&self) -> i64 {
+        self.pause_from_ns.wrapping_sub(SHORTEST_PAUSE_NS)
+    }
+
+    #[cold]
+    fn restart(&mut self, time_ns: i64) {
+        let pause_ns = time_ns.saturating_sub(self.sent_ns());
+        // Away from the sender the receiving host may have put together what the path let pass one by one.
+        let joined = if self.sender_loop.is_known() { self.largest_send } else { 0 };
+        if !self.sender_loop.is_known() {
+            self.restarts.heard_all();
+        }
+        let sends =
+            Sends { sent: self.sent, segment_size: self.segment_size, least_burst: self.paced_send.max(joined) };
+        self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);
     }
 
     #[inline]
@@ -255,6 +285,7 @@ impl SenderView {
             }
             self.waiting.pop_front();
             self.sender_loop.give_up(waiting.passed_ns, waiting.tsval);
+            self.restarts.heard(waiting.passed_ns);
             self.accumulate(due_ns);
             self.apply(waiting.acknowledged, waiting.edge, 0);
         }
@@ -307,9 +338,15 @@ impl SenderView {
         self.round_target = self.sent.max(self.acknowledged + 1);
         self.sender_loop.begin_round(afresh);
         if afresh {
+            self.restarts.begin_round();
             self.max_flight = self.max_flight.max(self.round_max_flight);
             self.round_max_flight = self.flight;
         }
+    }
+
+    /// The pauses of the data so far, and what ended them.
+    pub fn pauses(&self) -> Pauses {
+        self.restarts.pauses()
     }
 
     /// Largest flight in the round in progress.

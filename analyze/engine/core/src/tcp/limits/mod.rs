@@ -245,21 +245,32 @@ impl Limits {
         self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
     }
 
-    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long.
+    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long, unless
+    /// its pauses show that it is the application's.
     fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
         if !self.loss_seen {
             return [factor, underlying];
         }
         let round = &self.rounds[index];
-        let free = || self.route.shortest_ns().is_some_and(|least_ns| rules::is_free(round, least_ns as f64));
-        if underlying != Factor::CongestionWindow || !free() {
-            self.plateau.end();
+        if underlying == Factor::Application && rules::is_free(round) {
+            // A writer that is late: neither a window nor the send buffer was in the way, and none has grown.
             return [factor, underlying];
         }
-        if self.plateau.is_due() {
-            self.plateau.look(round.start_ns, rules::even_flight(&self.rounds, index), round.segment_size);
+        let may_be_own = underlying == Factor::CongestionWindow && rules::is_free(round);
+        let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
+            self.plateau.end();
+            return [factor, underlying];
+        };
+        let flight = || rules::even_flight(&self.rounds, index, least_ns as f64);
+        if rules::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
+            self.plateau.end();
+            return [Factor::Application; 2];
         }
-        if !self.plateau.has_lasted(round.end_ns) {
+        if self.plateau.is_due() {
+            let flight = flight();
+            self.plateau.look(round.start_ns, flight, round.segment_size);
+        }
+        if !self.plateau.has_lasted() {
             return [factor, underlying];
         }
         let start_ns = round.start_ns;

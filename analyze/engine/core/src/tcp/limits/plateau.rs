@@ -9,7 +9,7 @@ use super::rules::SAME_SEGMENTS;
 /// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
 /// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the
 /// latest (draft-ietf-ccwg-bbr, `BBRBwProbeWait`).
-const LONGEST_OF_A_WINDOW_NS: i64 = 4_000_000_000;
+const LONGEST_OF_A_WINDOW_NS: u64 = 4_000_000_000;
 /// Reno grows by half a segment in each round trip where every second segment is acknowledged (RFC 5681 section 3.1): in so
 /// many rounds by as much.
 const MOST_ROUNDS_OF_A_WINDOW: u64 = 16;
@@ -34,7 +34,7 @@ pub struct Counted {
 #[derive(Debug, Clone, Copy)]
 struct Level {
     start_ns: i64,
-    flight: f64,
+    flight: u64,
     counted: Counted,
     lasted: bool,
 }
@@ -54,17 +54,17 @@ impl Plateau {
     }
 
     /// Around the round that begins now the flight comes up to so many bytes; none if that varies.
-    pub fn look(&mut self, start_ns: i64, flight: Option<f64>, segment_size: u16) {
+    pub fn look(&mut self, start_ns: i64, flight: Option<u64>, segment_size: u16) {
         let Some(flight) = flight else { return self.end() };
-        let same = |level: &Level| (flight - level.flight).abs() <= SAME_SEGMENTS * f64::from(segment_size);
+        let same = |level: &Level| flight.abs_diff(level.flight) as f64 <= SAME_SEGMENTS * f64::from(segment_size);
         let begun = Level { start_ns, flight, counted: Counted::default(), lasted: false };
         self.level = self.level.take().filter(same).or(Some(begun));
     }
 
-    /// By the end of a round it has lasted longer than a congestion window's.
-    pub fn has_lasted(&mut self, end_ns: i64) -> bool {
+    /// In its rounds so far it has lasted longer than a congestion window's. What an application rested in between does not count.
+    pub fn has_lasted(&mut self) -> bool {
         let Some(level) = &mut self.level else { return false };
-        let long = end_ns.saturating_sub(level.start_ns) >= LONGEST_OF_A_WINDOW_NS;
+        let long = level.counted.underlying.time_ns >= LONGEST_OF_A_WINDOW_NS;
         level.lasted |= long && level.counted.rounds >= MOST_ROUNDS_OF_A_WINDOW;
         level.lasted
     }
@@ -101,14 +101,14 @@ mod tests {
     /// The second in which a flight, in segments at each moment, is surely no window's.
     fn told_after(rounds_in_a_second: i64, flight: impl Fn(f64) -> f64) -> Option<i64> {
         let mut plateau = Plateau::default();
-        let round = Counted { rounds: 1, ..Counted::default() };
+        let whole = Share { time_ns: (SECOND / rounds_in_a_second) as u64, bytes: 0 };
+        let round = Counted { underlying: whole, rounds: 1, ..Counted::default() };
         let mut holds = |at: i64| {
-            let [start_ns, end_ns] = [at, at + 1].map(|at| at * SECOND / rounds_in_a_second);
             if plateau.is_due() {
                 let flight = flight(at as f64 / rounds_in_a_second as f64);
-                plateau.look(start_ns, Some(flight * 1000.0), 1000);
+                plateau.look(at * SECOND / rounds_in_a_second, Some((flight * 1000.0) as u64), 1000);
             }
-            let holds = plateau.has_lasted(end_ns);
+            let holds = plateau.has_lasted();
             plateau.count(&round);
             holds
         };
@@ -125,11 +125,12 @@ mod tests {
     #[test]
     fn what_was_counted_before_it_had_lasted_is_handed_out_once() {
         let mut plateau = Plateau::default();
-        let round = Counted { share: Share { time_ns: 5, bytes: 7 }, rounds: 1, ..Counted::default() };
-        plateau.look(0, Some(40e3), 1000);
-        for at in 0..17 {
+        let underlying = Share { time_ns: SECOND as u64, bytes: 7 };
+        let round = Counted { share: Share { time_ns: 5, bytes: 7 }, underlying, rounds: 1, ..Counted::default() };
+        plateau.look(0, Some(40_000), 1000);
+        for _ in 0..17 {
             assert_eq!(plateau.take_counted(), None);
-            if !plateau.has_lasted((at + 1) * SECOND) {
+            if !plateau.has_lasted() {
                 plateau.count(&round);
             }
         }

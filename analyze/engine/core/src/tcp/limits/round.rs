@@ -2,6 +2,7 @@
 //! round trip while the sender is clocked by acknowledgements, and longer while it waits.
 
 use super::CutGap;
+use crate::tcp::restarts::Pauses;
 
 /// What a direction has counted by one moment; the difference of two is a [`Round`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,6 +43,8 @@ pub struct Meter {
     pub peer_bytes: u64,
     /// Packets of the other side that told of marks on the data.
     pub congestion_echoes: u64,
+    /// Pauses of the data, and what ended them.
+    pub pauses: Pauses,
 }
 
 /// What a round has that is no difference of counters.
@@ -100,6 +103,8 @@ pub struct Round {
     pub peer_spoke: bool,
     /// It told of marks on the data.
     pub marked: bool,
+    /// Pauses of the data, and what ended them.
+    pub pauses: Pauses,
     /// Time that a gap with a cause of its own takes out of it.
     pub cut_ns: u64,
     /// A host or the path stood still in it or right before: what is delivered then was sent at another time.
@@ -138,6 +143,7 @@ impl Round {
             largest_frame: to.largest_frame,
             peer_spoke: to.peer_bytes > from.peer_bytes,
             marked: to.congestion_echoes > from.congestion_echoes,
+            pauses: to.pauses.since(&from.pauses),
             cut_ns: 0,
             disturbed: false,
             slow_start: false,

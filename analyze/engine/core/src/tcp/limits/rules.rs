@@ -7,6 +7,7 @@ use super::Share;
 use super::factor::Factor;
 use super::known::KnownRound;
 use super::round::Round;
+use crate::tcp::restarts::Pauses;
 
 /// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
 /// window; here full means that not even the next send fits, which each acknowledgement ends for a moment.
@@ -53,6 +54,8 @@ const NEAR: usize = 3;
 const SEND_BUFFER_ROUNDS: usize = 12;
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 const SAME_FLIGHT: f64 = 0.15;
+/// Share of the rounds whose flight reaches the same.
+const REACHED_SHARE: f64 = 0.75;
 /// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
 pub(super) const SAME_SEGMENTS: f64 = 1.5;
 /// Share of its peak that the flight keeps on average, at most, where the congestion window leaves room. A sender that fills its
@@ -61,10 +64,20 @@ pub(super) const SAME_SEGMENTS: f64 = 1.5;
 const MOST_WITH_SLACK: f64 = 0.8;
 /// A sender's own limit leaves the path without a queue.
 const NO_QUEUE_RATIO: f64 = 1.15;
+/// Share of the rounds in which a longer round trip is none of a queue that stands.
+const MOST_QUEUED: f64 = 0.25;
 /// Data segments of which one is short in an application that writes piece by piece.
 const PACKETS_FOR_A_SHORT_ONE: u32 = 64;
 /// Rounds, one after another, that end in a short segment and a wait.
 const WRITING_ROUNDS: usize = 3;
+
+/// Rounds on either side that pauses are looked at in, share of the time that these must take, and by how much of what chance
+/// leaves more of them must end with an answer to an acknowledgement than by chance.
+const PAUSE_REACH: usize = 4;
+const PAUSED_SHARE: f64 = 0.25;
+const ANSWERED_BEYOND_CHANCE: f64 = 0.5;
+/// Share of the pauses that a limit of the sender's own may leave without an acknowledgement to answer.
+const MOST_UNANSWERED: f64 = 0.5;
 
 /// What holds for the whole direction so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,6 +100,9 @@ pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> 
     let underlying = if is_bottleneck_limited(rounds, index, background) {
         Factor::BottleneckBandwidth
     } else if is_send_buffer_limited(rounds, index, background) {
+        if keeps_its_own_pace(rounds, index) {
+            return [Factor::Application; 2];
+        }
         Factor::SendBuffer
     } else {
         Factor::CongestionWindow
@@ -117,10 +133,41 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
         false => round.pauses() && beside() == [true, true],
     };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
-    idle_most
-        || gives_too_little(round)
-        || (!round.slow_start && in_pieces())
-        || writes_and_waits(rounds, index, background)
+    let wrote = || !round.slow_start && in_pieces() || writes_and_waits(rounds, index, background);
+    idle_most || gives_too_little(round) || wrote() && !answers_acknowledgements(rounds, index)
+}
+
+/// What came after a pause was an answer to an acknowledgement much more often than by chance. Only a kernel hears of those, so
+/// that a window or the send buffer had kept it back ([`crate::tcp::restarts`]), whatever sizes the application writes in. Not
+/// where the other side has sent data, which an application answers.
+fn answers_acknowledgements(rounds: &[KnownRound], index: usize) -> bool {
+    let around = neighbours(rounds, index, PAUSE_REACH);
+    let (pauses, time_ns) = pauses_of(around);
+    let chance = (pauses.covered_ns as f64 / time_ns).min(1.0);
+    let least = chance + ANSWERED_BEYOND_CHANCE * (1.0 - chance);
+    let paused_ns = pauses.paused_ns as f64;
+    paused_ns >= PAUSED_SHARE * time_ns
+        && pauses.answered_ns as f64 >= least * paused_ns
+        && !around.iter().any(|round| round.peer_spoke)
+}
+
+/// What came after most of the pauses answered no acknowledgement, and was more than pacing keeps back: neither a window nor the
+/// send buffer had.
+pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
+    // Most rounds have none of those pauses.
+    if neighbours(rounds, index, 1).iter().all(|round| round.pauses.unanswered_ns == 0) {
+        return false;
+    }
+    let (pauses, time_ns) = pauses_of(neighbours(rounds, index, PAUSE_REACH));
+    let paused_ns = pauses.paused_ns as f64;
+    paused_ns >= PAUSED_SHARE * time_ns && pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns
+}
+
+/// All pauses of some rounds, and nanoseconds.
+fn pauses_of(around: &[KnownRound]) -> (Pauses, f64) {
+    let mut pauses = Pauses::default();
+    around.iter().for_each(|round| pauses.add(&round.pauses));
+    (pauses, around.iter().map(|round| round.duration_ns()).sum::<u64>().max(1) as f64)
 }
 
 /// Less than a segment was in flight on average, and no window is smaller than that unless something was lost (RFC 5681 section 3.1):
@@ -278,10 +325,9 @@ fn holds_through_loss(around: &[KnownRound]) -> bool {
 /// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`super::plateau`]).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
-    let free = |round: &KnownRound| is_free(round, min_rtt_ns);
+    let free = |round: &KnownRound| is_free(round);
     let steady = |window: &[KnownRound], shown: fn(&[KnownRound]) -> bool| {
-        let (least, most) = range(peaks(window));
-        (most - least) as f64 <= SAME_FLIGHT * most as f64 && shown(window) && leaves_no_queue(window)
+        ceiling(window).is_some() && shown(window) && leaves_no_queue(window, min_rtt_ns)
     };
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
     background.no_loss_yet
@@ -311,10 +357,15 @@ fn any_window(
     rounds[index - ahead..index + behind].windows(length).any(all)
 }
 
-/// Where no round trip is seen, pauses show that the path was not full.
-fn leaves_no_queue(window: &[KnownRound]) -> bool {
-    let untimed = window.iter().all(|round| round.least_rtt_ns.is_none() && round.longest_gap_ns > 0);
-    !untimed || 2 * window.iter().filter(|round| round.pauses()).count() >= window.len()
+/// No queue stood in most of the rounds: a host that answers late makes a round trip longer now and then. Where no round trip is
+/// seen, pauses show that the path was not full.
+pub fn leaves_no_queue(window: &[KnownRound], min_rtt_ns: f64) -> bool {
+    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let queued = |round: &&KnownRound| round.least_rtt_ns.is_some_and(|rtt| rtt as f64 > longest_ns);
+    let untimed = || window.iter().all(|round| round.least_rtt_ns.is_none() && round.longest_gap_ns > 0);
+    let pausing = || window.iter().filter(|round| round.pauses()).count();
+    window.iter().filter(queued).count() as f64 <= MOST_QUEUED * window.len() as f64
+        && (!untimed() || 2 * pausing() >= window.len())
 }
 
 /// The highest flight around each round: a burst and the wait after it may lie on either side of a border.
@@ -325,20 +376,24 @@ fn peaks(window: &[KnownRound]) -> impl Iterator<Item = u64> {
     pairs.chain(last).map(move |pair| pair.max(std::mem::replace(&mut before, pair)))
 }
 
-/// Nothing was lost or marked in it, no queue stood, and the window was not full.
-pub fn is_free(round: &Round, min_rtt_ns: f64) -> bool {
-    let longest_ns = (NO_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
-    !round.tells_of_congestion()
-        && round.least_rtt_ns.is_none_or(|rtt| rtt as f64 <= longest_ns)
-        && !is_window_limited(round)
+/// Nothing was lost or marked in it, and the window was not full.
+pub fn is_free(round: &Round) -> bool {
+    !round.tells_of_congestion() && !is_window_limited(round)
 }
 
-/// What the flight comes up to around a round, bytes; none if that is not the same in all of them, or the path was full.
-pub fn even_flight(rounds: &[KnownRound], index: usize) -> Option<f64> {
+/// What the flight comes up to in the first of the rounds and in most of them, and never beyond, bytes; none if it does not. A
+/// writer that is late now and then leaves the flight below what its buffer lets it be; a flight that grows begins below.
+fn ceiling(window: &[KnownRound]) -> Option<u64> {
+    let most = peaks(window).max()?;
+    let reached = peaks(window).filter(|peak| comes_up_to(*peak, most)).count();
+    let begins_with_it = peaks(window).next().is_some_and(|peak| comes_up_to(peak, most));
+    (begins_with_it && reached as f64 >= REACHED_SHARE * window.len() as f64).then_some(most)
+}
+
+/// The same around a round; none if the path was full.
+pub fn even_flight(rounds: &[KnownRound], index: usize, min_rtt_ns: f64) -> Option<u64> {
     let around = neighbours(rounds, index, FEWEST_SEND_BUFFER_ROUNDS / 2);
-    let (least, most) = range(peaks(around));
-    let even = (most - least) as f64 <= SAME_FLIGHT * most as f64 && leaves_no_queue(around);
-    even.then(|| peaks(around).sum::<u64>() as f64 / around.len() as f64)
+    ceiling(around).filter(|_| leaves_no_queue(around, min_rtt_ns))
 }
 
 /// On average the flight stays well below its peak.
@@ -348,13 +403,26 @@ fn has_slack(window: &[KnownRound]) -> bool {
     peak > 0 && mean <= MOST_WITH_SLACK * peak as f64
 }
 
-/// The later half of the rounds had no more in flight than the earlier half.
+/// The later half of the rounds had no more in flight than the earlier half: at most, or on average of those that come up to the
+/// ceiling. A window that grows raises both, and a writer in bursts of changing size now the one and now the other.
 fn does_not_grow(window: &[KnownRound]) -> bool {
+    let Some(ceiling) = peaks(window).max() else { return false };
     let half = window.len() / 2;
-    let earlier = peaks(window).take(half).sum::<u64>() as f64 / half.max(1) as f64;
-    let later = peaks(window).skip(half).sum::<u64>() as f64 / (window.len() - half).max(1) as f64;
+    let of_half = |peaks: &mut dyn Iterator<Item = u64>| {
+        let reaching = peaks.filter(|peak| comes_up_to(*peak, ceiling));
+        let (count, sum, most) =
+            reaching.fold((0, 0, 0), |(count, sum, most), peak| (count + 1, sum + peak, peak.max(most)));
+        [most as f64, sum as f64 / f64::from(count.max(1))]
+    };
+    let [earlier, later] = [of_half(&mut peaks(window).take(half)), of_half(&mut peaks(window).skip(half))];
     let segment_bytes = window.first().map_or(0.0, |round| f64::from(round.segment_size));
-    later > 0.0 && (later - earlier).abs() <= SAME_SEGMENTS * segment_bytes
+    ceiling > 0
+        && earlier.iter().zip(later).any(|(earlier, later)| (later - earlier).abs() <= SAME_SEGMENTS * segment_bytes)
+}
+
+/// A flight is the same as the highest.
+fn comes_up_to(peak: u64, ceiling: u64) -> bool {
+    peak as f64 >= (1.0 - SAME_FLIGHT) * ceiling as f64
 }
 
 fn neighbours(rounds: &[KnownRound], index: usize, reach: usize) -> &[KnownRound] {
@@ -410,11 +478,6 @@ impl<'a> SmoothedRates<'a> {
         let rate = self.at(index);
         self.told().all(|(other, _)| rate >= SAME_RATE * self.at(other))
     }
-}
-
-/// The least and the most.
-fn range(values: impl Iterator<Item = u64>) -> (u64, u64) {
-    values.fold((u64::MAX, 0), |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// The least and the most of values that are not negative.

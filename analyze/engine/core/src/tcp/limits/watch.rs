@@ -69,10 +69,14 @@ impl Connection {
         limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
     }
 
-    /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge.
+    /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge, or none of it was
+    /// acknowledged within the capture: then no round is ever over, and what the sender waited for cannot be known.
     pub(in crate::tcp) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
         let half = &self.halves[side];
         let first_data_ns = half.first_data_ns.filter(|_| half.data_packets >= FEWEST_DATA_PACKETS)?;
+        if half.acknowledged_bytes() == 0 {
+            return None;
+        }
         let peer = &self.halves[1 - side];
         let opening = Opening {
             start_ns: self.start_ns,
@@ -158,6 +162,7 @@ impl Half {
             largest_frame: live.view.largest_send(),
             peer_bytes: around.peer_bytes,
             congestion_echoes: around.congestion_echoes,
+            pauses: live.view.pauses(),
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
         let least_sample_ns = live.round_trips.take_least();

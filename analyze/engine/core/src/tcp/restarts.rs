@@ -1,0 +1,257 @@
+//! What a sender that has paused sends next answers: an acknowledgement, or nothing that passed.
+//!
+//! How it works: an application does not see acknowledgements. Only its kernel does, which sends what a window has kept back, or wakes
+//! a writer once a third of the send buffer is free (Linux: `sk_stream_write_space`). So data that comes right behind an
+//! acknowledgement, pause after pause, was kept back by a window or by the send buffer; an application that writes at its own pace
+//! meets acknowledgements by chance, as often as its time lies behind one. The chance is counted, too, so that both can be compared
+//! ([`super::limits::rules`]).
+//!
+//! A sender that paces (BBR) pauses between any two sends. Those pauses are shorter than the one that a buffer makes of them, and tell
+//! nothing: only pauses of at least half of the longest in the latest round trips count.
+
+/// So long after an acknowledgement its answer comes at the latest, and after no larger share of the pause: a kernel's own is
+/// immediate, and waking a writer takes less.
+const ANSWER_NS: i64 = 500_000;
+const ANSWER_SHARE: i64 = 8;
+/// Away from the sender, what it sends may be so much longer under way than the shortest round trip says, and no more than such a
+/// share of the pause: a large frame is cut, passes, and is put together again.
+const WAY_NS: i64 = 500_000;
+const WAY_SHARE: i64 = 16;
+/// What comes so much later than the last acknowledgement, and after such a share of the pause, answers none.
+const NO_ANSWER_NS: i64 = 1_000_000;
+const NO_ANSWER_SHARE: i64 = 4;
+/// Pauses from here on: of a shorter one much would be time for an answer.
+pub(super) const SHORTEST_PAUSE_NS: i64 = 1_000_000;
+/// Segments that a sender which paces may hand down at once (`tcp_min_tso_segs`).
+const PACED_SEGMENTS: u64 = 2;
+/// Round trips in which the longest pause is looked for: a queue makes what a buffer lets pass at once last for more than one.
+const LATEST_ROUNDS: usize = 4;
+/// Not earlier than any time of a packet.
+const NEVER: i64 = 1 << 62;
+
+/// Nanoseconds so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pauses {
+    /// In pauses that count.
+    pub paused_ns: u64,
+    /// In those of them that data ended as an answer to an acknowledgement.
+    pub answered_ns: u64,
+    /// In those that data ended which answered none, and was more than pacing hands down.
+    pub unanswered_ns: u64,
+    /// In which data would have been an answer whatever sent it.
+    pub covered_ns: u64,
+}
+
+impl Pauses {
+    /// What came after an earlier moment.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            paused_ns: self.paused_ns.saturating_sub(earlier.paused_ns),
+            answered_ns: self.answered_ns.saturating_sub(earlier.answered_ns),
+            unanswered_ns: self.unanswered_ns.saturating_sub(earlier.unanswered_ns),
+            covered_ns: self.covered_ns.saturating_sub(earlier.covered_ns),
+        }
+    }
+
+    /// Takes those of another time, too.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.paused_ns += other.paused_ns;
+        self.answered_ns += other.answered_ns;
+        self.unanswered_ns += other.unanswered_ns;
+        self.covered_ns += other.covered_ns;
+    }
+}
+
+/// What the sender hands down at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sends {
+    /// Highest position before the pause.
+    pub sent: u64,
+    /// A full segment.
+    pub segment_size: u64,
+    /// What pacing hands down at once, or a receiving host puts together.
+    pub least_burst: u64,
+}
+
+/// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    pause_ns: i64,
+    /// Since the newest acknowledgement.
+    behind_ns: i64,
+    start: u64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Restarts {
+    /// When the newest acknowledgement passed, and the newest that the sender has heard of.
+    passed_ns: i64,
+    /// See above.
+    heard_ns: i64,
+    /// The longest pause in the rounds before and, last, in this one.
+    longest_ns: [i64; LATEST_ROUNDS],
+    last: Option<Ended>,
+    pauses: Pauses,
+}
+
+impl Default for Restarts {
+    fn default() -> Self {
+        Self {
+            passed_ns: NEVER,
+            heard_ns: NEVER,
+            longest_ns: [0; LATEST_ROUNDS],
+            last: None,
+            pauses: Pauses::default(),
+        }
+    }
+}
+
+impl Restarts {
+    /// An acknowledgement passes.
+    #[inline(always)]
+    pub(super) fn passed(&mut self, time_ns: i64) {
+        // A time before the last one counts as long after it, which takes one comparison less.
+        self.pauses.covered_ns += (time_ns.wrapping_sub(self.passed_ns) as u64).min(ANSWER_NS as u64);
+        self.passed_ns = time_ns;
+    }
+
+    /// The sender has heard of one that passed at that time.
+    #[inline]
+    pub(super) fn heard(&mut self, passed_ns: i64) {
+        self.heard_ns = passed_ns;
+    }
+
+    /// It has heard of all that passed.
+    pub(super) fn heard_all(&mut self) {
+        self.heard_ns = self.passed_ns;
+    }
+
+    /// Data comes after a pause. `loop_ns`: the shortest round trip between the capture point and the sender; 0 beside it.
+    #[cold]
+    pub(super) fn paused(&mut self, time_ns: i64, pause_ns: i64, loop_ns: i64, sends: Sends) {
+        if let Some(last) = self.last.take() {
+            self.count(last, sends);
+        }
+        let longest_ns = self.longest_ns.into_iter().max().unwrap_or(0);
+        let now = &mut self.longest_ns[LATEST_ROUNDS - 1];
+        *now = pause_ns.max(*now);
+        if 2 * pause_ns >= longest_ns && self.heard_ns != NEVER {
+            let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_SHARE) } else { 0 };
+            let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
+            self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent });
+        }
+    }
+
+    /// A lone short segment is what Nagle's algorithm has kept back (RFC 9293 section 3.7.4): it answers an acknowledgement
+    /// whatever limits, and tells nothing.
+    fn count(&mut self, last: Ended, sends: Sends) {
+        let Ended { pause_ns, behind_ns, start } = last;
+        let bytes = sends.sent.saturating_sub(start);
+        if bytes < sends.segment_size {
+            return;
+        }
+        let pause = pause_ns as u64;
+        self.pauses.paused_ns += pause;
+        if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_SHARE) {
+            self.pauses.answered_ns += pause;
+        } else if behind_ns > NO_ANSWER_NS.max(pause_ns / NO_ANSWER_SHARE)
+            && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size)
+        {
+            self.pauses.unanswered_ns += pause;
+        }
+    }
+
+    /// The next round trip begins.
+    pub(super) fn begin_round(&mut self) {
+        self.longest_ns.rotate_left(1);
+        self.longest_ns[LATEST_ROUNDS - 1] = 0;
+    }
+
+    /// All so far.
+    pub(super) fn pauses(&self) -> Pauses {
+        self.pauses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// One acknowledgement every 10 ms, and so many bytes so long after each, or a loop and so long.
+    fn sent_behind_each(behind_ns: i64, bytes: u64) -> Pauses {
+        seen_from(0, behind_ns, bytes)
+    }
+
+    fn seen_from(loop_ns: i64, behind_ns: i64, bytes: u64) -> Pauses {
+        let mut restarts = Restarts::default();
+        for at in 1..=101 {
+            restarts.passed(at * 10 * MS);
+            restarts.heard_all();
+            let sends = Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500 };
+            restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
+            restarts.begin_round();
+        }
+        restarts.pauses()
+    }
+
+    /// A second of pauses of 10 ms each.
+    fn pauses(answered_ns: i64, unanswered_ns: i64) -> Pauses {
+        let [answered_ns, unanswered_ns] = [answered_ns, unanswered_ns].map(|ns| ns as u64);
+        Pauses { paused_ns: 1000 * MS as u64, answered_ns, unanswered_ns, covered_ns: 101 * ANSWER_NS as u64 }
+    }
+
+    #[test]
+    fn data_right_behind_an_acknowledgement_answers_it_and_data_at_another_time_does_not() {
+        assert_eq!(sent_behind_each(MS / 10, 5000), pauses(1000 * MS, 0));
+        assert_eq!(sent_behind_each(5 * MS, 5000), pauses(0, 1000 * MS));
+        assert_eq!(sent_behind_each(2 * MS, 5000), pauses(0, 0), "it may be either");
+    }
+
+    #[test]
+    fn away_from_the_sender_an_answer_may_be_under_way_for_half_a_millisecond_more() {
+        assert_eq!(seen_from(40 * MS, MS * 9 / 10, 5000), pauses(1000 * MS, 0));
+        assert_eq!(sent_behind_each(MS * 9 / 10, 5000), pauses(0, 0));
+    }
+
+    #[test]
+    fn what_pacing_may_have_kept_back_is_not_said_to_answer_nothing() {
+        assert_eq!(sent_behind_each(5 * MS, 2000), pauses(0, 0));
+    }
+
+    #[test]
+    fn what_nagle_has_kept_back_tells_nothing() {
+        assert_eq!(sent_behind_each(MS / 10, 999).paused_ns, 0);
+    }
+
+    #[test]
+    fn pauses_between_paced_sends_tell_nothing_beside_the_one_that_a_buffer_makes() {
+        let mut restarts = Restarts::default();
+        let mut sent = 0;
+        let mut next = || {
+            sent += 2000;
+            Sends { sent, segment_size: 1000, least_burst: 1500 }
+        };
+        for round in 0..10 {
+            let begins_ns = round * 100 * MS;
+            restarts.passed(begins_ns);
+            restarts.heard_all();
+            restarts.paused(begins_ns + MS / 10, 60 * MS, 0, next());
+            (1..10).for_each(|send| restarts.paused(begins_ns + 4 * MS * send, 4 * MS, 0, next()));
+            restarts.begin_round();
+        }
+        let pauses = restarts.pauses();
+        assert_eq!([pauses.paused_ns, pauses.answered_ns], [600 * MS as u64; 2]);
+    }
+
+    #[test]
+    fn without_an_acknowledgement_nothing_is_an_answer() {
+        let mut restarts = Restarts::default();
+        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0 };
+        restarts.paused(20 * MS, 10 * MS, 0, sends);
+        restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
+        assert_eq!(restarts.pauses(), Pauses::default());
+    }
+}
