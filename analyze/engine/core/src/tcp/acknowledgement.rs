@@ -51,6 +51,7 @@ impl Half {
             self.hear_first(packet);
         }
         if self.repeated_while_idle(packet, window_shift) {
+            self.answers_repeat(packet, terms);
             let window = u64::from(packet.window) << window_shift.unwrap_or(0);
             return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
         }
@@ -186,8 +187,9 @@ impl Half {
             acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
         }
         self.loss.reordered += acknowledged.late_originals;
+        let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
-            live.check_spurious(
+            let answers_original = live.check_spurious(
                 packet,
                 record.start,
                 record.end(),
@@ -196,6 +198,10 @@ impl Half {
                 terms,
                 &mut self.loss,
             );
+            original_ns = answers_original.then_some(record.time_ns);
+        }
+        if live.unanswered.is_some() {
+            live.answered_by_more(packet.time_ns, [before, position], original_ns, terms, &mut self.loss);
         }
         if live.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);
@@ -225,12 +231,26 @@ impl Half {
         // With another window it is an update of that (RFC 5681 section 2).
         let is_duplicate =
             self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
+        if is_duplicate {
+            self.answers_repeat(packet, terms);
+        }
         let Some(live) = self.live.as_deref_mut() else { return };
         live.last_acknowledgement_ns = Some(packet.time_ns);
         // Where the snap length cut what SACK reports, only that it repeats the last one is left.
         if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
+        }
+    }
+
+    /// An acknowledgement of nothing more may answer a repeat of old data.
+    fn answers_repeat(&mut self, packet: &Packet, terms: Terms) {
+        if let Some(live) = self.live.as_deref_mut()
+            && live.unanswered.is_some()
+            && packet.payload_length == 0
+            && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
+        {
+            live.answered_by_nothing_more(packet.time_ns, self.una, terms, &mut self.loss);
         }
     }
 
@@ -256,6 +276,7 @@ impl Half {
         let lowest = if una < base { base } else { 0 };
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
+        let mut reported = Vec::new();
         // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
         // reports that were lost, and not of what came late.
         let mut comes_first = true;
@@ -271,19 +292,27 @@ impl Half {
                 if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
                     live.retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
                 }
+                if let Some(unanswered) = live.unanswered.as_deref_mut() {
+                    unanswered.reports_come = true;
+                }
             } else if end > position {
                 let segments = &mut live.segments;
                 let mut brings_news = false;
                 live.scoreboard.insert(start.max(position), end, |from, to| {
                     brings_news = true;
                     newest = to.max(newest);
-                    let reported = segments.sack(from, to, highest_before);
-                    latest_time_ns = latest_time_ns.max(reported.latest_time_ns);
-                    loss.reordered += if comes_first { reported.late_originals } else { 0 };
+                    let known = segments.sack(from, to, highest_before);
+                    latest_time_ns = latest_time_ns.max(known.latest_time_ns);
+                    loss.reordered += if comes_first { known.late_originals } else { 0 };
+                    reported.push([from, to]);
                 });
                 news |= brings_news;
                 comes_first &= brings_news;
             }
+        }
+        if live.unanswered.is_some() {
+            let told = reported.into_iter();
+            told.for_each(|range| live.answered_by_report(packet.time_ns, range, terms, loss));
         }
         let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
@@ -439,7 +468,7 @@ impl Live {
         retransmitted_tsval: u32,
         terms: Terms,
         counters: &mut LossCounters,
-    ) {
+    ) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let answers_original = if timestamps && packet.tsecr != retransmitted_tsval {
             retransmitted_tsval != 0
@@ -457,5 +486,6 @@ impl Live {
             known.spurious = true;
             counters.spurious += 1;
         }
+        answers_original
     }
 }
