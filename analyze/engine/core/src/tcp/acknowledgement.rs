@@ -201,7 +201,7 @@ impl Half {
             original_ns = answers_original.then_some(record.time_ns);
         }
         if live.unanswered.is_some() {
-            live.answered_by_more(packet.time_ns, [before, position], original_ns, terms, &mut self.loss);
+            live.answered_by_more(packet, [before, position], original_ns, terms, &mut self.loss);
         }
         if live.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);

@@ -54,8 +54,9 @@ pub struct IpIdentifications {
     next: u64,
     distinct: u64,
     seen: [u64; (WINDOW / 64) as usize],
-    /// Passed over where no data was missing.
+    /// Passed over where no data was missing, and the last of it.
     elsewhere: u64,
+    last_elsewhere: u64,
     compared: u32,
     consecutive: u32,
     /// As `consecutive`, but for some left out.
@@ -122,6 +123,7 @@ impl IpIdentifications {
         let gap = start.saturating_sub(self.next);
         if around.whole {
             self.elsewhere += gap;
+            self.last_elsewhere = gap;
         }
         if gap > 0 && around.acknowledges > 0 {
             self.behind_gaps += gap + 1;
@@ -214,6 +216,13 @@ impl IpIdentifications {
     /// How many of them are missing where no data is: acknowledgements that were lost, or packets to others.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere
+    }
+
+    /// So many packets with data had been sent right before the last numbers after a gap, or before the first of all.
+    pub fn sent_before_last_gap(&mut self, segments: u64) {
+        self.elsewhere -= self.last_elsewhere;
+        self.first = self.first.saturating_sub(segments.saturating_sub(self.last_elsewhere));
+        self.last_elsewhere = 0;
     }
 
     /// True if so far the numbering looks consecutive, with little to go by.

@@ -154,6 +154,7 @@ impl Half {
                     start: position,
                     end: stop,
                     time_ns: packet.time_ns,
+                    tsval,
                     seen_up_to: self.max,
                     on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
                     was_missing: exposure.is_some(),

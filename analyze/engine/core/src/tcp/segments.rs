@@ -424,6 +424,14 @@ impl SegmentQueue {
         self.list.get(index).filter(|segment| segment.start <= position)
     }
 
+    /// Notes that the record that begins at `start`, known as sent once, has repeated what got lost before; returns it.
+    pub fn repeat_only(&mut self, start: u64) -> Option<Segment> {
+        let index = self.list.partition_point(|segment| segment.end() <= start);
+        let segment = self.list.get_mut(index).filter(|segment| segment.start == start && segment.state == 0)?;
+        segment.state = state::RETRANSMITTED;
+        Some(*segment)
+    }
+
     /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
     pub fn mark_lost_below(&mut self, position: u64) {
         if position <= self.lost_below {

@@ -12,6 +12,8 @@ use super::arrival::FASTEST_ANSWER;
 use super::half::Live;
 use super::loss::LossCounters;
 use super::segments::state;
+use super::sequence::serial_difference;
+use crate::packet::{Packet, option_bits};
 
 /// A repeat that passed and may still be answered.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +21,8 @@ pub(super) struct Repeat {
     pub start: u64,
     pub end: u64,
     pub time_ns: i64,
+    /// 0 without timestamps.
+    pub tsval: u32,
     /// Highest position seen when it passed.
     pub seen_up_to: u64,
     /// Signs of loss triggered it, not a timer.
@@ -45,8 +49,10 @@ const FEWEST_TO_ANSWER: usize = 3;
 pub(super) struct Unanswered {
     /// In the order in which they passed.
     list: VecDeque<Repeat>,
-    /// The last acknowledgement of more seems to answer this one.
-    filler: Option<Repeat>,
+    /// The last acknowledgement of more seems to answer one of these, of the same segment.
+    fillers: Vec<Repeat>,
+    /// When that came.
+    filled_ns: i64,
     /// So many of those in the list before were answered as needless.
     answered: usize,
     /// The receiver reports duplicates (RFC 2883): without a report there was none.
@@ -80,11 +86,6 @@ impl Unanswered {
         before < filler.seen_up_to && !filler.on_loss_signs && !self.list.iter().filter(is_later).any(has_time)
     }
 
-    /// The repeat that an acknowledgement of more than `before` seems to answer.
-    fn filler_of(&self, before: u64, has_time: impl Fn(&Repeat) -> bool) -> Option<usize> {
-        self.list.iter().position(|repeat| repeat.holds(before) && !repeat.is_needless && has_time(repeat))
-    }
-
     /// It was sent after others that are still to be answered: most of those that were needless, so that they have not just got
     /// lost.
     fn has_to_wait(&self, index: usize) -> bool {
@@ -94,12 +95,12 @@ impl Unanswered {
 }
 
 impl Live {
-    /// Everything from `before` to `position` is acknowledged, at `time_ns`. `original_ns`: it answers what was sent before this
-    /// repeat of its first segment.
+    /// Everything from `before` to `position` is acknowledged. `original_ns`: it answers what was sent before this repeat of its
+    /// first segment.
     #[cold]
     pub(super) fn answered_by_more(
         &mut self,
-        time_ns: i64,
+        packet: &Packet,
         [before, position]: [u64; 2],
         original_ns: Option<i64>,
         terms: Terms,
@@ -108,33 +109,43 @@ impl Live {
         let soonest_ns = self.soonest_answer_ns();
         let last_sent_once_ns = self.sent_once_before(position);
         let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
-        let has_time = |repeat: &Repeat| time_ns.saturating_sub(repeat.time_ns) >= soonest_ns;
+        let has_time = |repeat: &Repeat| packet.time_ns.saturating_sub(repeat.time_ns) >= soonest_ns;
+        // What it echoes had been received (RFC 3522, RFC 7323 section 4.3).
+        let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.tsecr != 0 && self.clock.may_have_sent(packet.tsecr);
+        let echoed = has_echo.then_some(packet.tsecr);
+        let had_come = |repeat: &Repeat| echoed.is_none_or(|echoed| serial_difference(echoed, repeat.tsval) >= 0);
         let retransmissions = &mut self.retransmissions;
         let mut tell = |repeat: &mut Repeat| {
             repeat.is_needless = true;
             retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
         };
-        if let Some(mut filler) = unanswered.filler.take()
-            && unanswered.came_before(&filler, before, has_time)
+        let candidates = std::mem::take(&mut unanswered.fillers);
+        if let Some(first) = candidates.first()
+            && unanswered.came_before(first, before, has_time)
         {
-            tell(&mut filler);
-            unanswered.list.push_front(filler);
+            for mut repeat in candidates.into_iter().rev() {
+                tell(&mut repeat);
+                unanswered.list.push_front(repeat);
+            }
         }
         let covered = |repeat: &Repeat| before < repeat.end && repeat.end <= position && !repeat.is_needless;
         for repeat in unanswered.list.iter_mut().filter(|repeat| covered(repeat)) {
-            if !has_time(repeat) || original_ns.is_some_and(|sent_ns| repeat.time_ns >= sent_ns) {
+            let after_original = || original_ns.is_some_and(|sent_ns| repeat.time_ns >= sent_ns);
+            if !has_time(repeat) || after_original() || (repeat.holds(before) && !had_come(repeat)) {
                 tell(repeat);
             }
         }
-        while let Some(index) = unanswered.filler_of(before, has_time) {
-            let filler = unanswered.list[index];
+        let is_filler = |repeat: &Repeat| repeat.holds(before) && !repeat.is_needless;
+        while let Some(index) = unanswered.list.iter().rposition(is_filler) {
             if !terms.sack && unanswered.has_to_wait(index) {
                 tell(&mut unanswered.list[index]);
                 continue;
             }
-            unanswered.close_before(filler.time_ns);
-            unanswered.list.retain(|repeat| repeat.time_ns != filler.time_ns || repeat.start != filler.start);
-            unanswered.filler = Some(filler);
+            let filler_ns = unanswered.list[index].time_ns;
+            unanswered.fillers = unanswered.list.iter().take(index + 1).filter(|repeat| is_filler(repeat)).copied().collect();
+            unanswered.list.retain(|repeat| !is_filler(repeat));
+            unanswered.filled_ns = packet.time_ns;
+            unanswered.close_before(filler_ns);
             break;
         }
         if let Some(sent_ns) = last_sent_once_ns {
@@ -160,7 +171,10 @@ impl Live {
         let index = unanswered.list.iter().position(|known| {
             known.end <= position && !known.was_missing && time_ns.saturating_sub(known.time_ns) >= soonest_ns
         });
-        if let Some(repeat) = index.and_then(|index| unanswered.list.remove(index)) {
+        // Too soon to answer what was sent upon the last: another transmission of what that answered.
+        let is_soon = time_ns.saturating_sub(unanswered.filled_ns) < soonest_ns && unanswered.fillers.len() > 1;
+        let again = || if is_soon { unanswered.fillers.pop() } else { None };
+        if let Some(repeat) = index.and_then(|index| unanswered.list.remove(index)).or_else(again) {
             unanswered.answered += 1;
             unanswered.close_before(i64::MIN);
             self.retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
