@@ -9,7 +9,7 @@ use super::holes::{Exposure, Hole};
 use super::lengthened_trips::LEAST_DELAY_NS;
 use super::loss::LossCounters;
 use super::rtt::Rejected;
-use super::segments::{Acknowledged, Sampled, Unmarked};
+use super::segments::{Acknowledged, Sampled, Segment, Unmarked};
 use super::sequence::{serial_difference, unwrap};
 use super::trains::Passed;
 use crate::decode::options::SackBlocks;
@@ -64,6 +64,9 @@ impl Half {
             }
             unseen = true;
             self.acknowledge_unseen(packet, position);
+        }
+        if position > self.una && packet.options & option_bits::OTHERS != 0 {
+            self.check_echo(packet, position, terms);
         }
         let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
         if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
@@ -189,15 +192,7 @@ impl Half {
         self.loss.reordered += acknowledged.late_originals;
         let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
-            let answers_original = live.check_spurious(
-                packet,
-                record.start,
-                record.end(),
-                record.time_ns,
-                record.tsval,
-                terms,
-                &mut self.loss,
-            );
+            let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
             original_ns = answers_original.then_some(record.time_ns);
         }
         if live.unanswered.is_some() {
@@ -240,6 +235,16 @@ impl Half {
         if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
+        }
+    }
+
+    /// What a report of duplicates (RFC 2883) is about has to be known before it is taken: the repeat which the echo of the same
+    /// packet shows to be needless.
+    #[cold]
+    fn check_echo(&mut self, packet: &Packet, position: u64, terms: Terms) {
+        let Some(live) = self.live.as_deref_mut() else { return };
+        if let Some(record) = live.segments.first_repeated_below(position) {
+            live.check_spurious(packet, &record, terms, &mut self.loss);
         }
     }
 
@@ -457,28 +462,29 @@ impl Live {
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
-    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender).
-    #[allow(clippy::too_many_arguments)]
+    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
+    /// if it does.
     fn check_spurious(
         &mut self,
         packet: &Packet,
-        start: u64,
-        end: u64,
-        retransmitted_ns: i64,
-        retransmitted_tsval: u32,
+        repeat: &Segment,
         terms: Terms,
         counters: &mut LossCounters,
     ) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        let answers_original = if timestamps && packet.tsecr != retransmitted_tsval {
-            retransmitted_tsval != 0
+        let (start, end) = (repeat.start, repeat.end());
+        if timestamps && packet.tsecr != repeat.tsval {
+            let echoes_older = repeat.tsval != 0
                 && packet.tsecr != 0
-                && serial_difference(packet.tsecr, retransmitted_tsval) < 0
-                && self.clock.may_have_sent(packet.tsecr)
-        } else {
-            let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
-            terms.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest
-        };
+                && serial_difference(packet.tsecr, repeat.tsval) < 0
+                && self.clock.may_have_sent(packet.tsecr);
+            if echoes_older {
+                counters.spurious += self.retransmissions.mark_stamped_after(start, end, packet.tsecr);
+            }
+            return echoes_older;
+        }
+        let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
+        let answers_original = terms.beside_sender && ((packet.time_ns - repeat.time_ns) as f64) < 0.8 * shortest;
         if answers_original
             && let Some(known) = self.retransmissions.newest_over(start, end)
             && !known.spurious

@@ -57,6 +57,8 @@ pub struct IpIdentifications {
     /// Passed over where no data was missing, and the last of it.
     elsewhere: u64,
     last_elsewhere: u64,
+    /// Known to have been sent before the first of all, while none is known.
+    before_first: u64,
     compared: u32,
     consecutive: u32,
     /// As `consecutive`, but for some left out.
@@ -114,9 +116,9 @@ impl IpIdentifications {
         }
         self.settle_run();
         if self.next == 0 {
-            self.first = (1 << 32) + u64::from(ip_id);
-            self.next = self.first;
-            self.last_next = self.first;
+            self.next = (1 << 32) + u64::from(ip_id);
+            self.first = self.next.saturating_sub(self.before_first);
+            self.last_next = self.next;
         }
         let start = self.next.wrapping_add_signed(self.ahead(ip_id));
         self.breaks += u32::from(start != self.next);
@@ -218,10 +220,15 @@ impl IpIdentifications {
         self.elsewhere
     }
 
-    /// So many packets with data had been sent right before the last numbers after a gap, or before the first of all.
-    pub fn sent_before_last_gap(&mut self, segments: u64) {
+    /// So many packets with data were sent right before the last number after a gap, or before the first of all.
+    pub fn sent_before(&mut self, segments: u64) {
         self.elsewhere -= self.last_elsewhere;
-        self.first = self.first.saturating_sub(segments.saturating_sub(self.last_elsewhere));
+        let before_first = segments.saturating_sub(self.last_elsewhere);
+        if self.next == 0 {
+            self.before_first = before_first;
+        } else {
+            self.first = self.first.saturating_sub(before_first);
+        }
         self.last_elsewhere = 0;
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::acknowledgement::Terms;
 use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
+use super::sequence::serial_difference;
 
 /// What made a sender retransmit (methods, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,6 +188,15 @@ impl RecentRetransmissions {
             counters.spurious += 1;
             counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
         }
+    }
+
+    /// Marks the repeats of `start..end` with a later TSval than `echoed` as needless; returns how many were not known to be.
+    pub fn mark_stamped_after(&mut self, start: u64, end: u64, echoed: u32) -> u32 {
+        let later = |known: &&mut Retransmission| {
+            known.start < end && start < known.end && serial_difference(known.tsval, echoed) > 0
+        };
+        let news = self.list.iter_mut().filter(later).filter(|known| !known.spurious);
+        news.map(|known| known.spurious = true).count() as u32
     }
 
     /// A packet at `start` has the timestamps of the last retransmission there: its sender has heard nothing since.

@@ -424,10 +424,17 @@ impl SegmentQueue {
         self.list.get(index).filter(|segment| segment.start <= position)
     }
 
-    /// Notes that the record that begins at `start`, known as sent once, has repeated what got lost before; returns it.
-    pub fn repeat_only(&mut self, start: u64) -> Option<Segment> {
+    /// The lowest record not acknowledged, if it ends by `position` and was sent more than once.
+    pub fn first_repeated_below(&self, position: u64) -> Option<Segment> {
+        let first = self.open().first().filter(|segment| segment.end() <= position);
+        first.filter(|segment| segment.is(state::RETRANSMITTED)).copied()
+    }
+
+    /// Notes that the record of `start..end`, known as sent once, has repeated what got lost before; returns it.
+    pub fn repeat_only(&mut self, start: u64, end: u64) -> Option<Segment> {
         let index = self.list.partition_point(|segment| segment.end() <= start);
-        let segment = self.list.get_mut(index).filter(|segment| segment.start == start && segment.state == 0)?;
+        let is_all = |segment: &&mut Segment| segment.start == start && segment.end() == end && segment.state == 0;
+        let segment = self.list.get_mut(index).filter(is_all)?;
         segment.state = state::RETRANSMITTED;
         Some(*segment)
     }

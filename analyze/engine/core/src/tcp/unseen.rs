@@ -87,22 +87,25 @@ impl Half {
 }
 
 impl Half {
-    /// `placed` leaves a hole behind the first data packet of all, and has the number after that: what is missing was sent before
-    /// both. A sender begins with its first byte, so that the packet with that has repeated it.
+    /// `placed` leaves a hole behind all that was seen: nothing, or one packet, to whose number its own is the next. What is missing
+    /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.
     #[cold]
     pub(super) fn note_first_flight_lost(&mut self, placed: &Placed<'_>) {
         let &Placed { packet, start, segment_size, around, .. } = placed;
         if around.beside_sender || packet.ip_version != 4 || !numbers_connections_apart(packet.ttl) {
             return;
         }
-        let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen && self.data_packets == 2) else { return };
-        let Some(first) = live.segments.repeat_only(self.base).filter(|first| first.end() == self.max) else { return };
-        if live.identifications.missing_before(packet.ip_id) != Some(0) {
+        let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen) else { return };
+        let missing = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        if self.data_packets == 1 && live.identifications.next_position() == 0 {
+            live.identifications.sent_before(missing);
+        }
+        if self.data_packets != 2 || live.identifications.missing_before(packet.ip_id) != Some(0) {
             return;
         }
-        let missing = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        let Some(first) = live.segments.repeat_only(self.base, self.max) else { return };
         let segments = first.wire_segments();
-        live.identifications.sent_before_last_gap(missing + u64::from(segments));
+        live.identifications.sent_before(missing + u64::from(segments));
         live.retransmissions.push(Retransmission {
             start: first.start,
             end: first.end(),
