@@ -464,13 +464,7 @@ impl Live {
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
     /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
     /// if it does.
-    fn check_spurious(
-        &mut self,
-        packet: &Packet,
-        repeat: &Segment,
-        terms: Terms,
-        counters: &mut LossCounters,
-    ) -> bool {
+    fn check_spurious(&mut self, packet: &Packet, repeat: &Segment, terms: Terms, counters: &mut LossCounters) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let (start, end) = (repeat.start, repeat.end());
         if timestamps && packet.tsecr != repeat.tsval {

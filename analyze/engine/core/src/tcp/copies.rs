@@ -160,7 +160,8 @@ impl Again<'_> {
         }
         // A sender that counts its packets gives each a new number, whatever is lost.
         let numbers = &self.live.identifications;
-        let is_number_known = self.packet.ip_id != 0 && numbers.looks_consecutive() && numbers.is_known(self.packet.ip_id);
+        let is_number_known =
+            self.packet.ip_id != 0 && numbers.looks_consecutive() && numbers.is_known(self.packet.ip_id);
         // What loss explains may have been sent again by a sender that stamps as it likes.
         let no_loss_shown = self.no_loss_shown_since(age_ns);
         let unexplained = is_number_known || no_loss_shown || beside.receiver || self.two_points;
@@ -181,9 +182,7 @@ impl Again<'_> {
         let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
         let joined_on_the_way = self.two_points && comes_before_answers;
-        unexplained
-            && (is_number_known || others_stamped || joined_on_the_way || would_stamp())
-            && is_stamped_alike()
+        unexplained && (is_number_known || others_stamped || joined_on_the_way || would_stamp()) && is_stamped_alike()
     }
 
     /// Without identifications, a repeat that loss explains is a retransmission.

@@ -376,6 +376,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_sent_before_the_first_number_is_missing() {
+        let mut tracker = IpIdentifications::default();
+        tracker.sent_before(3);
+        (50..70).for_each(|id| add(&mut tracker, id, 1, true));
+        assert_eq!(tracker.missing(), Some(3));
+        add(&mut tracker, 48, 1, false);
+        assert_eq!(tracker.missing(), Some(2), "it has come late");
+    }
+
+    #[test]
+    fn a_gap_that_was_taken_for_other_packets_may_prove_to_be_data() {
+        let mut tracker = IpIdentifications::default();
+        add(&mut tracker, 50, 1, false);
+        tracker.add(55, 1, true, || Around { whole: true, ..Around::default() });
+        assert_eq!(tracker.elsewhere(), 4);
+        tracker.sent_before(4);
+        (56..90).for_each(|id| add(&mut tracker, id, 1, true));
+        assert_eq!((tracker.missing(), tracker.elsewhere()), (Some(4), 0));
+    }
+
+    #[test]
     fn numbers_left_out_where_all_data_is_there_are_of_something_else() {
         let mut tracker = IpIdentifications::default();
         let whole = || Around { whole: true, ..Around::default() };

@@ -50,13 +50,51 @@ pub(super) struct Unanswered {
     /// In the order in which they passed.
     list: VecDeque<Repeat>,
     /// The last acknowledgement of more seems to answer one of these, of the same segment.
-    fillers: Vec<Repeat>,
+    fillers: VecDeque<Repeat>,
     /// When that came.
     filled_ns: i64,
     /// So many of those in the list before were answered as needless.
     answered: usize,
     /// The receiver reports duplicates (RFC 2883): without a report there was none.
     pub reports_come: bool,
+}
+
+/// An acknowledgement of more than before.
+struct Answer {
+    time_ns: i64,
+    /// From where on, and up to where.
+    before: u64,
+    position: u64,
+    /// No answer comes sooner after what it answers.
+    soonest_ns: i64,
+    /// It answers what was sent before this repeat of its first segment.
+    original_ns: Option<i64>,
+    /// TSval of what it answers (RFC 7323 section 4.3).
+    echoed: Option<u32>,
+    /// Each repeat has an answer of its own.
+    in_turn: bool,
+}
+
+impl Answer {
+    fn has_time(&self, repeat: &Repeat) -> bool {
+        self.time_ns.saturating_sub(repeat.time_ns) >= self.soonest_ns
+    }
+
+    fn covers(&self, repeat: &Repeat) -> bool {
+        self.before < repeat.end && repeat.end <= self.position
+    }
+
+    /// The repeat, of data that it covers, cannot have arrived before it was made.
+    fn came_before(&self, repeat: &Repeat) -> bool {
+        let echoes_older = || self.echoed.is_some_and(|echoed| serial_difference(echoed, repeat.tsval) < 0);
+        !self.has_time(repeat)
+            || self.original_ns.is_some_and(|sent_ns| repeat.time_ns >= sent_ns)
+            || (repeat.holds(self.before) && echoes_older())
+    }
+
+    fn may_answer(&self, repeat: &Repeat) -> bool {
+        repeat.holds(self.before) && !repeat.is_needless
+    }
 }
 
 impl Unanswered {
@@ -79,11 +117,38 @@ impl Unanswered {
         }
     }
 
-    /// What is acknowledged from `before` on was sent before `filler`, and can have arrived only before it (RFC 5682): that has
-    /// filled no hole.
-    fn came_before(&self, filler: &Repeat, before: u64, has_time: impl Fn(&Repeat) -> bool) -> bool {
-        let is_later = |repeat: &&Repeat| repeat.holds(before) && repeat.time_ns > filler.time_ns;
-        before < filler.seen_up_to && !filler.on_loss_signs && !self.list.iter().filter(is_later).any(has_time)
+    /// More is acknowledged. Calls `tell` for each repeat that is needless.
+    fn more(&mut self, answer: &Answer, mut tell: impl FnMut(&Repeat)) {
+        let fillers = std::mem::take(&mut self.fillers);
+        if fillers.front().is_some_and(|first| self.fills_nothing(first, answer)) {
+            for mut repeat in fillers.into_iter().rev() {
+                repeat.is_needless = true;
+                tell(&repeat);
+                self.list.push_front(repeat);
+            }
+        }
+        for repeat in self.list.iter_mut().filter(|repeat| !repeat.is_needless && answer.covers(repeat)) {
+            repeat.is_needless = answer.came_before(repeat);
+            if repeat.is_needless {
+                tell(repeat);
+            }
+        }
+        while let Some(index) = self.list.iter().rposition(|repeat| answer.may_answer(repeat)) {
+            if !answer.in_turn || !self.has_to_wait(index) {
+                self.take_fillers(index, answer);
+                break;
+            }
+            self.list[index].is_needless = true;
+            tell(&self.list[index]);
+        }
+    }
+
+    /// What is acknowledged now was sent before `filler`, and can have arrived only before it (RFC 5682): that was not what was
+    /// missing.
+    fn fills_nothing(&self, filler: &Repeat, answer: &Answer) -> bool {
+        let is_later =
+            |repeat: &Repeat| repeat.holds(answer.before) && repeat.time_ns > filler.time_ns && answer.has_time(repeat);
+        answer.before < filler.seen_up_to && !filler.on_loss_signs && !self.list.iter().any(is_later)
     }
 
     /// It was sent after others that are still to be answered: most of those that were needless, so that they have not just got
@@ -91,6 +156,32 @@ impl Unanswered {
     fn has_to_wait(&self, index: usize) -> bool {
         let to_answer = self.list.iter().take(index).filter(|repeat| repeat.is_needless).count();
         to_answer >= FEWEST_TO_ANSWER && to_answer > self.answered
+    }
+
+    /// It seems to answer the repeat at `index`, or one of the same segment that was sent before that.
+    fn take_fillers(&mut self, index: usize, answer: &Answer) {
+        let last_ns = self.list[index].time_ns;
+        let (fillers, others) = self.list.drain(..).partition(|repeat| answer.may_answer(repeat));
+        (self.fillers, self.list, self.filled_ns) = (fillers, others, answer.time_ns);
+        self.close_before(last_ns);
+    }
+
+    /// An acknowledgement of nothing more than `position` answers the first repeat of what lies below, or another transmission of
+    /// what the last one answered, if it comes too soon to answer what was sent upon that.
+    fn nothing_more(&mut self, time_ns: i64, position: u64, soonest_ns: i64) -> Option<Repeat> {
+        let has_time = |sent_ns: i64| time_ns.saturating_sub(sent_ns) >= soonest_ns;
+        let is_old = |repeat: &Repeat| repeat.end <= position && !repeat.was_missing && has_time(repeat.time_ns);
+        let found = match self.list.iter().position(is_old) {
+            Some(index) => self.list.remove(index),
+            None if self.fillers.len() > 1 && !has_time(self.filled_ns) => self.fillers.pop_back(),
+            None => None,
+        };
+        if found.is_none() {
+            // What comes next is missing, so that nothing tells what filled the hole before it.
+            self.fillers.clear();
+        }
+        self.answered = if self.list.is_empty() { 0 } else { self.answered + usize::from(found.is_some()) };
+        found
     }
 }
 
@@ -106,48 +197,21 @@ impl Live {
         terms: Terms,
         counters: &mut LossCounters,
     ) {
-        let soonest_ns = self.soonest_answer_ns();
-        let last_sent_once_ns = self.sent_once_before(position);
-        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
-        let has_time = |repeat: &Repeat| packet.time_ns.saturating_sub(repeat.time_ns) >= soonest_ns;
-        // What it echoes had been received (RFC 3522, RFC 7323 section 4.3).
-        let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.tsecr != 0 && self.clock.may_have_sent(packet.tsecr);
-        let echoed = has_echo.then_some(packet.tsecr);
-        let had_come = |repeat: &Repeat| echoed.is_none_or(|echoed| serial_difference(echoed, repeat.tsval) >= 0);
-        let retransmissions = &mut self.retransmissions;
-        let mut tell = |repeat: &mut Repeat| {
-            repeat.is_needless = true;
-            retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
+        let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.tsecr != 0;
+        let answer = Answer {
+            time_ns: packet.time_ns,
+            before,
+            position,
+            soonest_ns: self.soonest_answer_ns(),
+            original_ns,
+            echoed: (has_echo && self.clock.may_have_sent(packet.tsecr)).then_some(packet.tsecr),
+            // With reports some answers are of another form.
+            in_turn: !terms.sack,
         };
-        let candidates = std::mem::take(&mut unanswered.fillers);
-        if let Some(first) = candidates.first()
-            && unanswered.came_before(first, before, has_time)
-        {
-            for mut repeat in candidates.into_iter().rev() {
-                tell(&mut repeat);
-                unanswered.list.push_front(repeat);
-            }
-        }
-        let covered = |repeat: &Repeat| before < repeat.end && repeat.end <= position && !repeat.is_needless;
-        for repeat in unanswered.list.iter_mut().filter(|repeat| covered(repeat)) {
-            let after_original = || original_ns.is_some_and(|sent_ns| repeat.time_ns >= sent_ns);
-            if !has_time(repeat) || after_original() || (repeat.holds(before) && !had_come(repeat)) {
-                tell(repeat);
-            }
-        }
-        let is_filler = |repeat: &Repeat| repeat.holds(before) && !repeat.is_needless;
-        while let Some(index) = unanswered.list.iter().rposition(is_filler) {
-            if !terms.sack && unanswered.has_to_wait(index) {
-                tell(&mut unanswered.list[index]);
-                continue;
-            }
-            let filler_ns = unanswered.list[index].time_ns;
-            unanswered.fillers = unanswered.list.iter().take(index + 1).filter(|repeat| is_filler(repeat)).copied().collect();
-            unanswered.list.retain(|repeat| !is_filler(repeat));
-            unanswered.filled_ns = packet.time_ns;
-            unanswered.close_before(filler_ns);
-            break;
-        }
+        let last_sent_once_ns = self.sent_once_before(position);
+        let retransmissions = &mut self.retransmissions;
+        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
+        unanswered.more(&answer, |repeat| retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters));
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
         }
@@ -168,15 +232,7 @@ impl Live {
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
         }
-        let index = unanswered.list.iter().position(|known| {
-            known.end <= position && !known.was_missing && time_ns.saturating_sub(known.time_ns) >= soonest_ns
-        });
-        // Too soon to answer what was sent upon the last: another transmission of what that answered.
-        let is_soon = time_ns.saturating_sub(unanswered.filled_ns) < soonest_ns && unanswered.fillers.len() > 1;
-        let again = || if is_soon { unanswered.fillers.pop() } else { None };
-        if let Some(repeat) = index.and_then(|index| unanswered.list.remove(index)).or_else(again) {
-            unanswered.answered += 1;
-            unanswered.close_before(i64::MIN);
+        if let Some(repeat) = unanswered.nothing_more(time_ns, position, soonest_ns) {
             self.retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
         }
     }
@@ -191,8 +247,8 @@ impl Live {
         counters: &mut LossCounters,
     ) {
         let soonest_ns = self.soonest_answer_ns();
-        let Some(unanswered) = self.unanswered.as_deref_mut() else { return };
-        let Self { retransmissions, .. } = self;
+        let retransmissions = &mut self.retransmissions;
+        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
         unanswered.list.retain(|known| {
             let is_reported = start <= known.start && known.end <= end;
             let has_time = time_ns.saturating_sub(known.time_ns) >= soonest_ns;

@@ -103,6 +103,14 @@ impl Half {
         if self.data_packets != 2 || live.identifications.missing_before(packet.ip_id) != Some(0) {
             return;
         }
+        // A timeout ran before it, from when the other side had last said something.
+        let waited = |sent_ns: i64| {
+            let spoke_ns = around.peer_spoke_ns.unwrap_or(i64::MAX);
+            sent_ns.saturating_sub(spoke_ns) >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS
+        };
+        if !self.first_data_ns.is_some_and(waited) {
+            return;
+        }
         let Some(first) = live.segments.repeat_only(self.base, self.max) else { return };
         let segments = first.wire_segments();
         live.identifications.sent_before(missing + u64::from(segments));
