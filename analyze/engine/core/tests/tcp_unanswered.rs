@@ -28,7 +28,7 @@ fn without_sack(segments: i64) -> Talk {
 fn counts(talk: &Talk) -> (u32, u32, u64) {
     let summary = talk.summary();
     let direction = &summary.directions[CLIENT];
-    (direction.loss.retransmitted, direction.loss.spurious, direction.lost_inferred().into())
+    (direction.loss.retransmitted, direction.loss.spurious, direction.lost_inferred())
 }
 
 #[test]

@@ -253,6 +253,7 @@ impl Half {
         if let Some(live) = self.live.as_deref_mut()
             && live.unanswered.is_some()
             && packet.payload_length == 0
+            && !packet.has(tcp_flags::FIN)
             && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
         {
             live.answered_by_nothing_more(packet.time_ns, self.una, terms, &mut self.loss);
@@ -281,11 +282,14 @@ impl Half {
         let lowest = if una < base { base } else { 0 };
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
-        let mut reported = Vec::new();
+        let soonest_ns = live.soonest_answer_ns();
+        let mut unanswered = live.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
+        let retransmissions = &mut live.retransmissions;
         // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
         // reports that were lost, and not of what came late.
         let mut comes_first = true;
         let in_order_before = live.scoreboard.is_empty();
+        let mut duplicates_are_reported = false;
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
@@ -295,11 +299,9 @@ impl Half {
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
                 if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
-                    live.retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
+                    retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
                 }
-                if let Some(unanswered) = live.unanswered.as_deref_mut() {
-                    unanswered.reports_come = true;
-                }
+                duplicates_are_reported = true;
             } else if end > position {
                 let segments = &mut live.segments;
                 let mut brings_news = false;
@@ -309,15 +311,18 @@ impl Half {
                     let known = segments.sack(from, to, highest_before);
                     latest_time_ns = latest_time_ns.max(known.latest_time_ns);
                     loss.reordered += if comes_first { known.late_originals } else { 0 };
-                    reported.push([from, to]);
+                    if let Some(unanswered) = unanswered.as_deref_mut() {
+                        unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
+                            retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, loss);
+                        });
+                    }
                 });
                 news |= brings_news;
                 comes_first &= brings_news;
             }
         }
-        if live.unanswered.is_some() {
-            let told = reported.into_iter();
-            told.for_each(|range| live.answered_by_report(packet.time_ns, range, terms, loss));
+        if let Some(unanswered) = live.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
+            unanswered.duplicates_are_reported();
         }
         let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);

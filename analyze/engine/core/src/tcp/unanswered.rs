@@ -44,6 +44,9 @@ const MOST_UNANSWERED: usize = 2048;
 /// So many in a row do not get lost all.
 const FEWEST_TO_ANSWER: usize = 3;
 
+/// Round trips below this are those of hosts, and of clocks.
+const LEAST_TELLING_NS: i64 = 1_000_000;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
@@ -56,7 +59,7 @@ pub(super) struct Unanswered {
     /// So many of those in the list before were answered as needless.
     answered: usize,
     /// The receiver reports duplicates (RFC 2883): without a report there was none.
-    pub reports_come: bool,
+    reports_come: bool,
 }
 
 /// An acknowledgement of more than before.
@@ -99,6 +102,9 @@ impl Answer {
 
 impl Unanswered {
     pub(super) fn push(&mut self, repeat: Repeat) {
+        if self.reports_come {
+            return;
+        }
         if self.list.len() >= MOST_UNANSWERED {
             self.list.pop_front();
         }
@@ -107,6 +113,11 @@ impl Unanswered {
 
     pub(super) fn is_waited_for(&self) -> bool {
         !self.list.is_empty()
+    }
+
+    /// Then nothing else is needed to tell them.
+    pub(super) fn duplicates_are_reported(&mut self) {
+        *self = Self { reports_come: true, ..Self::default() };
     }
 
     /// What was sent before `time_ns` is not answered any more.
@@ -146,8 +157,9 @@ impl Unanswered {
     /// What is acknowledged now was sent before `filler`, and can have arrived only before it (RFC 5682): that was not what was
     /// missing.
     fn fills_nothing(&self, filler: &Repeat, answer: &Answer) -> bool {
-        let is_later =
-            |repeat: &Repeat| repeat.holds(answer.before) && repeat.time_ns > filler.time_ns && answer.has_time(repeat);
+        let is_later = |repeat: &Repeat| {
+            repeat.holds(answer.before) && repeat.time_ns >= filler.time_ns && answer.has_time(repeat)
+        };
         answer.before < filler.seen_up_to && !filler.on_loss_signs && !self.list.iter().any(is_later)
     }
 
@@ -164,6 +176,27 @@ impl Unanswered {
         let (fillers, others) = self.list.drain(..).partition(|repeat| answer.may_answer(repeat));
         (self.fillers, self.list, self.filled_ns) = (fillers, others, answer.time_ns);
         self.close_before(last_ns);
+    }
+
+    /// The receiver reports for the first time that it has `start..end` (RFC 2018): that answers the repeats of it.
+    pub(super) fn reported(
+        &mut self,
+        time_ns: i64,
+        [start, end]: [u64; 2],
+        soonest_ns: i64,
+        mut tell: impl FnMut(&Repeat),
+    ) {
+        let is_reported = |repeat: &Repeat| start <= repeat.start && repeat.end <= end;
+        if !self.list.iter().any(is_reported) {
+            return;
+        }
+        for repeat in self.list.iter_mut().filter(|repeat| is_reported(repeat)) {
+            repeat.is_needless |= time_ns.saturating_sub(repeat.time_ns) < soonest_ns;
+            if repeat.is_needless {
+                tell(repeat);
+            }
+        }
+        self.list.retain(|repeat| !is_reported(repeat) || repeat.is_needless);
     }
 
     /// An acknowledgement of nothing more than `position` answers the first repeat of what lies below, or another transmission of
@@ -210,7 +243,7 @@ impl Live {
         };
         let last_sent_once_ns = self.sent_once_before(position);
         let retransmissions = &mut self.retransmissions;
-        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
+        let Some(unanswered) = self.unanswered.as_deref_mut() else { return };
         unanswered.more(&answer, |repeat| retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters));
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
@@ -228,7 +261,7 @@ impl Live {
     ) {
         let soonest_ns = self.soonest_answer_ns();
         let last_sent_once_ns = self.sent_once_before(position);
-        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
+        let Some(unanswered) = self.unanswered.as_deref_mut() else { return };
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
         }
@@ -237,31 +270,10 @@ impl Live {
         }
     }
 
-    /// The receiver reports for the first time, at `time_ns`, that it has `start..end`.
-    #[cold]
-    pub(super) fn answered_by_report(
-        &mut self,
-        time_ns: i64,
-        [start, end]: [u64; 2],
-        terms: Terms,
-        counters: &mut LossCounters,
-    ) {
-        let soonest_ns = self.soonest_answer_ns();
-        let retransmissions = &mut self.retransmissions;
-        let Some(unanswered) = self.unanswered.as_deref_mut().filter(|known| !known.reports_come) else { return };
-        unanswered.list.retain(|known| {
-            let is_reported = start <= known.start && known.end <= end;
-            let has_time = time_ns.saturating_sub(known.time_ns) >= soonest_ns;
-            if is_reported && !has_time {
-                retransmissions.mark_needless(known.start, known.time_ns, terms, counters);
-            }
-            !(is_reported && has_time)
-        });
-    }
-
-    /// No answer comes sooner after what it answers.
-    fn soonest_answer_ns(&self) -> i64 {
-        (FASTEST_ANSWER * self.round_trips.moments.min().unwrap_or(0) as f64) as i64
+    /// No answer comes sooner after what it answers; 0 if that tells nothing.
+    pub(super) fn soonest_answer_ns(&self) -> i64 {
+        let shortest_ns = (FASTEST_ANSWER * self.round_trips.moments.min().unwrap_or(0) as f64) as i64;
+        if shortest_ns >= LEAST_TELLING_NS { shortest_ns } else { 0 }
     }
 
     /// When the byte before `position` was sent, if that was once.
