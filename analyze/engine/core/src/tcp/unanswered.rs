@@ -76,6 +76,8 @@ struct Answer {
     echoed: Option<u32>,
     /// Each repeat has an answer of its own.
     in_turn: bool,
+    /// The first of it had been reported (SACK).
+    was_reported: bool,
 }
 
 impl Answer {
@@ -160,7 +162,10 @@ impl Unanswered {
         let is_later = |repeat: &Repeat| {
             repeat.holds(answer.before) && repeat.time_ns >= filler.time_ns && answer.has_time(repeat)
         };
-        answer.before < filler.seen_up_to && !filler.on_loss_signs && !self.list.iter().any(is_later)
+        answer.before < filler.seen_up_to
+            && !answer.was_reported
+            && !filler.on_loss_signs
+            && !self.list.iter().any(is_later)
     }
 
     /// It was sent after others that are still to be answered: most of those that were needless, so that they have not just got
@@ -240,6 +245,7 @@ impl Live {
             echoed: (has_echo && self.clock.may_have_sent(packet.tsecr)).then_some(packet.tsecr),
             // With reports some answers are of another form.
             in_turn: !terms.sack,
+            was_reported: self.scoreboard.contains(before, before + 1),
         };
         let last_sent_once_ns = self.sent_once_before(position);
         let retransmissions = &mut self.retransmissions;
