@@ -146,6 +146,29 @@ fn one_packet_may_fill_several_holes() {
     assert_eq!(direction.loss.retransmitted_bytes, 500);
 }
 
+/// Seen at the server: ten segments of the client are lost, and after a timeout the first comes again. Its timeout was needless for all
+/// it knows (RFC 5682), so that new data follows, and then the others again.
+fn first_flight_lost(numbered: u16) -> Talk {
+    let again = at_server().lost_before_capture(CLIENT, 10).client(340.0, data(0, 1000)).server(340.1, ack(1000));
+    let new = again.lost_before_capture(CLIENT, numbered).client(380.0, data(10_000, 1000)).server(380.1, ack(1000));
+    let others = (1..10).fold(new, |talk, n| talk.client(420.0 + n as f64, data(n * 1000, 1000)));
+    (11..30).fold(others.server(430.0, ack(11_000)), |talk, n| talk.client(460.0 + n as f64, data(n * 1000, 1000)))
+}
+
+#[test]
+fn a_first_flight_that_is_wholly_lost_is_told_by_the_number_after_that_of_its_first_repeat() {
+    let direction = &first_flight_lost(0).summary().directions[CLIENT];
+    assert_eq!((direction.loss.retransmitted, direction.lost_inferred()), (10, 10));
+    assert_eq!(missing(direction), Some(10));
+    assert_eq!(direction.loss.retransmitted_bytes, 10_000);
+}
+
+#[test]
+fn what_was_sent_after_the_first_data_does_not_make_that_a_repeat() {
+    let direction = &first_flight_lost(9).summary().directions[CLIENT];
+    assert_eq!(direction.loss.retransmitted, 9);
+}
+
 fn missing(direction: &DirectionSummary) -> Option<u64> {
     direction.lost_by_identification.get()
 }

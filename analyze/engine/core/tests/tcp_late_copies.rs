@@ -41,6 +41,25 @@ fn what_is_stamped_like_the_first_transmission_though_others_are_stamped_later_i
     }
 }
 
+/// Between the hosts: twenty segments, of which the receiver reports all but the eleventh, and then the sixth once more.
+fn behind_a_loss(talk: Talk, again: impl Fn(Talk) -> Talk) -> Talk {
+    let sent = (0..20).fold(talk.open(RTT / 2.0, RTT / 2.0), |talk, n| {
+        talk.client(50.0 + 0.1 * n as f64, data(n * 1000, 1000).without_push())
+    });
+    again(sent.server(75.0, ack(10_000).sack(11_000, 20_000)))
+        .server(98.0, ack(10_000).sack(5000, 6000).sack(11_000, 20_000))
+}
+
+#[test]
+fn a_copy_with_a_known_number_is_one_though_something_was_lost() {
+    for talk in [Talk::new(), Talk::new().with_timestamps()] {
+        let copy = behind_a_loss(talk.clone(), |talk| talk.copy_of(OPENING + 5, 78.0));
+        assert_eq!(counts(&copy), (0, 1));
+        let repeat = behind_a_loss(talk, |talk| talk.client(78.0, data(5000, 1000).without_push()));
+        assert_eq!(counts(&repeat), (1, 0), "with a number of its own");
+    }
+}
+
 #[test]
 fn what_is_stamped_later_was_sent_again() {
     let late = stream(beside_receiver(false), 400, 0.1).client(90.0, data(100_000, 1000));
@@ -77,9 +96,10 @@ fn without_timestamps_and_identifications_it_is_one_if_nothing_can_have_been_ans
 }
 
 #[test]
-fn elsewhere_than_beside_the_receiver_loss_explains_a_repeat_however_it_is_stamped() {
+fn without_a_number_loss_explains_a_repeat_however_it_is_stamped_but_beside_the_receiver() {
     let middle = |lost: bool| {
-        let sent = (0..40).fold(Talk::new().with_timestamps().open(RTT / 2.0, RTT / 2.0), |talk, n| {
+        let unnumbered = Talk::new().with_timestamps().without_identifications();
+        let sent = (0..40).fold(unnumbered.open(RTT / 2.0, RTT / 2.0), |talk, n| {
             talk.client(60.0 + n as f64, data(n * 1000, 1000).without_push())
         });
         let answered = sent.server(100.5, if lost { ack(20_000).sack(21_000, 22_000) } else { ack(20_000) });

@@ -9,7 +9,7 @@ use super::holes::{Exposure, Hole};
 use super::lengthened_trips::LEAST_DELAY_NS;
 use super::loss::LossCounters;
 use super::rtt::Rejected;
-use super::segments::{Acknowledged, Sampled, Unmarked};
+use super::segments::{Acknowledged, Sampled, Segment, Unmarked};
 use super::sequence::{serial_difference, unwrap};
 use super::trains::Passed;
 use crate::decode::options::SackBlocks;
@@ -51,6 +51,7 @@ impl Half {
             self.hear_first(packet);
         }
         if self.repeated_while_idle(packet, window_shift) {
+            self.answers_repeat(packet, terms);
             let window = u64::from(packet.window) << window_shift.unwrap_or(0);
             return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
         }
@@ -63,6 +64,9 @@ impl Half {
             }
             unseen = true;
             self.acknowledge_unseen(packet, position);
+        }
+        if position > self.una && packet.options & option_bits::OTHERS != 0 {
+            self.check_echo(packet, position, terms);
         }
         let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
         if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
@@ -186,16 +190,13 @@ impl Half {
             acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
         }
         self.loss.reordered += acknowledged.late_originals;
+        let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
-            live.check_spurious(
-                packet,
-                record.start,
-                record.end(),
-                record.time_ns,
-                record.tsval,
-                terms,
-                &mut self.loss,
-            );
+            let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
+            original_ns = answers_original.then_some(record.time_ns);
+        }
+        if live.unanswered.is_some() {
+            live.answered_by_more(packet, [before, position], original_ns, terms, &mut self.loss);
         }
         if live.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);
@@ -225,12 +226,37 @@ impl Half {
         // With another window it is an update of that (RFC 5681 section 2).
         let is_duplicate =
             self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
+        if is_duplicate {
+            self.answers_repeat(packet, terms);
+        }
         let Some(live) = self.live.as_deref_mut() else { return };
         live.last_acknowledgement_ns = Some(packet.time_ns);
         // Where the snap length cut what SACK reports, only that it repeats the last one is left.
         if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
             live.duplicate_acknowledgements += 1;
             live.last_loss_sign_ns = Some(packet.time_ns);
+        }
+    }
+
+    /// What a report of duplicates (RFC 2883) is about has to be known before it is taken: the repeat which the echo of the same
+    /// packet shows to be needless.
+    #[cold]
+    fn check_echo(&mut self, packet: &Packet, position: u64, terms: Terms) {
+        let Some(live) = self.live.as_deref_mut() else { return };
+        if let Some(record) = live.segments.first_repeated_below(position) {
+            live.check_spurious(packet, &record, terms, &mut self.loss);
+        }
+    }
+
+    /// An acknowledgement of nothing more may answer a repeat of old data.
+    fn answers_repeat(&mut self, packet: &Packet, terms: Terms) {
+        if let Some(live) = self.live.as_deref_mut()
+            && live.unanswered.is_some()
+            && packet.payload_length == 0
+            && !packet.has(tcp_flags::FIN)
+            && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
+        {
+            live.answered_by_nothing_more(packet.time_ns, self.una, terms, &mut self.loss);
         }
     }
 
@@ -256,10 +282,14 @@ impl Half {
         let lowest = if una < base { base } else { 0 };
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
+        let soonest_ns = live.soonest_answer_ns();
+        let mut unanswered = live.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
+        let retransmissions = &mut live.retransmissions;
         // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
         // reports that were lost, and not of what came late.
         let mut comes_first = true;
         let in_order_before = live.scoreboard.is_empty();
+        let mut duplicates_are_reported = false;
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
@@ -269,21 +299,30 @@ impl Half {
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
                 if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
-                    live.retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
+                    retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
                 }
+                duplicates_are_reported = true;
             } else if end > position {
                 let segments = &mut live.segments;
                 let mut brings_news = false;
                 live.scoreboard.insert(start.max(position), end, |from, to| {
                     brings_news = true;
                     newest = to.max(newest);
-                    let reported = segments.sack(from, to, highest_before);
-                    latest_time_ns = latest_time_ns.max(reported.latest_time_ns);
-                    loss.reordered += if comes_first { reported.late_originals } else { 0 };
+                    let known = segments.sack(from, to, highest_before);
+                    latest_time_ns = latest_time_ns.max(known.latest_time_ns);
+                    loss.reordered += if comes_first { known.late_originals } else { 0 };
+                    if let Some(unanswered) = unanswered.as_deref_mut() {
+                        unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
+                            retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, loss);
+                        });
+                    }
                 });
                 news |= brings_news;
                 comes_first &= brings_news;
             }
+        }
+        if let Some(unanswered) = live.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
+            unanswered.duplicates_are_reported();
         }
         let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
@@ -428,28 +467,23 @@ impl Live {
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
-    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender).
-    #[allow(clippy::too_many_arguments)]
-    fn check_spurious(
-        &mut self,
-        packet: &Packet,
-        start: u64,
-        end: u64,
-        retransmitted_ns: i64,
-        retransmitted_tsval: u32,
-        terms: Terms,
-        counters: &mut LossCounters,
-    ) {
+    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
+    /// if it does.
+    fn check_spurious(&mut self, packet: &Packet, repeat: &Segment, terms: Terms, counters: &mut LossCounters) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        let answers_original = if timestamps && packet.tsecr != retransmitted_tsval {
-            retransmitted_tsval != 0
+        let (start, end) = (repeat.start, repeat.end());
+        if timestamps && packet.tsecr != repeat.tsval {
+            let echoes_older = repeat.tsval != 0
                 && packet.tsecr != 0
-                && serial_difference(packet.tsecr, retransmitted_tsval) < 0
-                && self.clock.may_have_sent(packet.tsecr)
-        } else {
-            let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
-            terms.beside_sender && ((packet.time_ns - retransmitted_ns) as f64) < 0.8 * shortest
-        };
+                && serial_difference(packet.tsecr, repeat.tsval) < 0
+                && self.clock.may_have_sent(packet.tsecr);
+            if echoes_older {
+                counters.spurious += self.retransmissions.mark_stamped_after(start, end, packet.tsecr);
+            }
+            return echoes_older;
+        }
+        let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
+        let answers_original = terms.beside_sender && ((packet.time_ns - repeat.time_ns) as f64) < 0.8 * shortest;
         if answers_original
             && let Some(known) = self.retransmissions.newest_over(start, end)
             && !known.spurious
@@ -457,5 +491,6 @@ impl Live {
             known.spurious = true;
             counters.spurious += 1;
         }
+        answers_original
     }
 }

@@ -240,6 +240,7 @@ impl Half {
     fn new_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
         if start > self.max {
+            self.note_first_flight_lost(placed);
             self.pass_over(packet, start, placed.around.beside_sender);
         }
         let live = Live::of(&mut self.live);

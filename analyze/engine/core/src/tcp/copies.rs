@@ -158,19 +158,22 @@ impl Again<'_> {
         if age_ns >= longest_ns || !(self.two_points || comes_before_answers || age_ns <= LONGEST_NUMBERED_NS) {
             return false;
         }
-        // What loss explains may have been sent again by a sender that numbers or stamps as it likes.
+        // A sender that counts its packets gives each a new number, whatever is lost.
+        let numbers = &self.live.identifications;
+        let is_number_known =
+            self.packet.ip_id != 0 && numbers.looks_consecutive() && numbers.is_known(self.packet.ip_id);
+        // What loss explains may have been sent again by a sender that stamps as it likes.
         let no_loss_shown = self.no_loss_shown_since(age_ns);
-        let unexplained = no_loss_shown || beside.receiver || self.two_points;
+        let unexplained = is_number_known || no_loss_shown || beside.receiver || self.two_points;
         // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
         let in_order = || {
             let record = self.live.segments.recent(self.start).filter(|record| record.state == 0 && !beside.sender);
             record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length))
         };
         if packet.options & option_bits::TIMESTAMPS == 0 {
-            let numbers = &self.live.identifications;
             return match packet.ip_id {
                 0 => in_order() && no_loss_shown && comes_before_answers && !is_last,
-                id => unexplained && numbers.looks_consecutive() && numbers.is_known(id),
+                _ => is_number_known,
             };
         }
         let clock = &self.live.clock;
@@ -179,7 +182,7 @@ impl Again<'_> {
         let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
         let joined_on_the_way = self.two_points && comes_before_answers;
-        unexplained && (others_stamped || joined_on_the_way || would_stamp()) && is_stamped_alike()
+        unexplained && (is_number_known || others_stamped || joined_on_the_way || would_stamp()) && is_stamped_alike()
     }
 
     /// Without identifications, a repeat that loss explains is a retransmission.

@@ -28,6 +28,7 @@ use super::spacing::Spacing;
 use super::ticks::TimestampClock;
 use super::trains::{Arrivals, Trains};
 use super::trigger::Recovery;
+use super::unanswered::Unanswered;
 use super::window::AdvertisedWindow;
 use crate::decode::options::{Options, OptionsEnd};
 use crate::packet::{Packet, tcp_flags};
@@ -170,6 +171,8 @@ pub struct Live {
     pub disorder_tsecr: Option<u32>,
     /// Retransmissions that may prove unnecessary.
     pub retransmissions: RecentRetransmissions,
+    /// Of them those that may still be answered.
+    pub(super) unanswered: Option<Box<Unanswered>>,
     /// Round trips.
     pub round_trips: RoundTrips,
     /// Packet spacing.

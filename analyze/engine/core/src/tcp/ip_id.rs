@@ -54,8 +54,11 @@ pub struct IpIdentifications {
     next: u64,
     distinct: u64,
     seen: [u64; (WINDOW / 64) as usize],
-    /// Passed over where no data was missing.
+    /// Passed over where no data was missing, and the last of it.
     elsewhere: u64,
+    last_elsewhere: u64,
+    /// Known to have been sent before the first of all, while none is known.
+    before_first: u64,
     compared: u32,
     consecutive: u32,
     /// As `consecutive`, but for some left out.
@@ -113,15 +116,16 @@ impl IpIdentifications {
         }
         self.settle_run();
         if self.next == 0 {
-            self.first = (1 << 32) + u64::from(ip_id);
-            self.next = self.first;
-            self.last_next = self.first;
+            self.next = (1 << 32) + u64::from(ip_id);
+            self.first = self.next.saturating_sub(self.before_first);
+            self.last_next = self.next;
         }
         let start = self.next.wrapping_add_signed(self.ahead(ip_id));
         self.breaks += u32::from(start != self.next);
         let gap = start.saturating_sub(self.next);
         if around.whole {
             self.elsewhere += gap;
+            self.last_elsewhere = gap;
         }
         if gap > 0 && around.acknowledges > 0 {
             self.behind_gaps += gap + 1;
@@ -214,6 +218,18 @@ impl IpIdentifications {
     /// How many of them are missing where no data is: acknowledgements that were lost, or packets to others.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere
+    }
+
+    /// So many packets with data were sent right before the last number after a gap, or before the first of all.
+    pub fn sent_before(&mut self, segments: u64) {
+        self.elsewhere -= self.last_elsewhere;
+        let before_first = segments.saturating_sub(self.last_elsewhere);
+        if self.next == 0 {
+            self.before_first = before_first;
+        } else {
+            self.first = self.first.saturating_sub(before_first);
+        }
+        self.last_elsewhere = 0;
     }
 
     /// True if so far the numbering looks consecutive, with little to go by.
@@ -357,6 +373,27 @@ mod tests {
         assert_eq!(each_as_much((0..50).chain(51..100).chain(102..150).collect()), None, "now and then one to others");
         assert_eq!(each_as_much((0..50).chain(900..950).collect()), None, "more than was ever seen");
         assert_eq!(each_as_much((0..200u16).map(|id| id.wrapping_mul(40_503)).collect()), None, "drawn at random");
+    }
+
+    #[test]
+    fn what_was_sent_before_the_first_number_is_missing() {
+        let mut tracker = IpIdentifications::default();
+        tracker.sent_before(3);
+        (50..70).for_each(|id| add(&mut tracker, id, 1, true));
+        assert_eq!(tracker.missing(), Some(3));
+        add(&mut tracker, 48, 1, false);
+        assert_eq!(tracker.missing(), Some(2), "it has come late");
+    }
+
+    #[test]
+    fn a_gap_that_was_taken_for_other_packets_may_prove_to_be_data() {
+        let mut tracker = IpIdentifications::default();
+        add(&mut tracker, 50, 1, false);
+        tracker.add(55, 1, true, || Around { whole: true, ..Around::default() });
+        assert_eq!(tracker.elsewhere(), 4);
+        tracker.sent_before(4);
+        (56..90).for_each(|id| add(&mut tracker, id, 1, true));
+        assert_eq!((tracker.missing(), tracker.elsewhere()), (Some(4), 0));
     }
 
     #[test]

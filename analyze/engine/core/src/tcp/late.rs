@@ -14,6 +14,7 @@ use super::loss::{MOST_RETRANSMISSIONS, Retransmission, Trigger};
 use super::segments::{state, wire_segments};
 use super::sequence::serial_difference;
 use super::trigger::Evidence;
+use super::unanswered::Repeat;
 use crate::packet::{Packet, tcp_flags};
 
 impl Half {
@@ -139,6 +140,7 @@ impl Half {
             live.retransmissions.push(Retransmission {
                 start: position,
                 end: stop,
+                time_ns: packet.time_ns,
                 seen_up_to: self.max,
                 tsval,
                 tsecr: packet.tsecr,
@@ -147,6 +149,18 @@ impl Half {
                 reported: false,
                 on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
             });
+            if !around.beside_receiver {
+                live.unanswered.get_or_insert_default().push(Repeat {
+                    start: position,
+                    end: stop,
+                    time_ns: packet.time_ns,
+                    tsval,
+                    seen_up_to: self.max,
+                    on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
+                    was_missing: exposure.is_some(),
+                    is_needless: reported_received,
+                });
+            }
             position = stop;
         }
         if live.uneven.may_hold_more((end - start) as u32) {

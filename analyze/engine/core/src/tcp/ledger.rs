@@ -65,6 +65,13 @@ impl ByteLedger {
         self.payload += u64::from(new_payload);
     }
 
+    /// Payload taken for new was sent before.
+    pub fn repeats_payload(&mut self, payload_bytes: u32) {
+        let moved = u64::from(payload_bytes).min(self.payload);
+        self.payload -= moved;
+        self.retransmitted += moved;
+    }
+
     /// IP bytes for each byte of payload, in segments of this size.
     pub fn ip_bytes_for_each(&self, segment_bytes: f64) -> f64 {
         // Each packet whose headers are counted here has 20 bytes of TCP header without options.

@@ -67,6 +67,12 @@ impl Connection {
         self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
     }
 
+    /// What was sent again may prove needless by what its receiver still says.
+    pub fn awaits_answers(&self) -> bool {
+        let lives = self.halves.iter().filter_map(|half| half.live.as_deref());
+        lives.filter_map(|live| live.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
+    }
+
     /// Does this SYN open another connection with the same addresses and ports?
     pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
         if !packet.has(tcp_flags::SYN) {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::acknowledgement::Terms;
 use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
+use super::sequence::serial_difference;
 
 /// What made a sender retransmit (methods, section 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +96,8 @@ pub struct Retransmission {
     pub start: u64,
     /// Position after the last byte.
     pub end: u64,
+    /// When it passed.
+    pub time_ns: i64,
     /// Highest position seen when it passed.
     pub seen_up_to: u64,
     /// TSval it carried (0 without timestamps).
@@ -171,6 +174,28 @@ impl RecentRetransmissions {
     pub fn mark_timed_out(&mut self, start: u64, end: u64) -> u32 {
         let by_timer = |known: &&mut Retransmission| known.start < end && start < known.end && !known.on_loss_signs;
         let news = self.list.iter_mut().filter(by_timer).filter(|known| !known.spurious);
+        news.map(|known| known.spurious = true).count() as u32
+    }
+
+    /// The repeat of `start` that passed at `time_ns` was not needed. If signs of loss beside the sender triggered it, an original
+    /// has come late.
+    pub fn mark_needless(&mut self, start: u64, time_ns: i64, terms: Terms, counters: &mut LossCounters) {
+        let mut passed = self.list.iter_mut().rev().take_while(|known| known.time_ns >= time_ns);
+        if let Some(known) = passed.find(|known| known.start == start && known.time_ns == time_ns)
+            && !known.spurious
+        {
+            known.spurious = true;
+            counters.spurious += 1;
+            counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
+        }
+    }
+
+    /// Marks the repeats of `start..end` with a later TSval than `echoed` as needless; returns how many were not known to be.
+    pub fn mark_stamped_after(&mut self, start: u64, end: u64, echoed: u32) -> u32 {
+        let later = |known: &&mut Retransmission| {
+            known.start < end && start < known.end && serial_difference(known.tsval, echoed) > 0
+        };
+        let news = self.list.iter_mut().filter(later).filter(|known| !known.spurious);
         news.map(|known| known.spurious = true).count() as u32
     }
 

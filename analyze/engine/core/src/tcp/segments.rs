@@ -424,6 +424,21 @@ impl SegmentQueue {
         self.list.get(index).filter(|segment| segment.start <= position)
     }
 
+    /// The lowest record not acknowledged, if it ends by `position` and was sent more than once.
+    pub fn first_repeated_below(&self, position: u64) -> Option<Segment> {
+        let first = self.open().first().filter(|segment| segment.end() <= position);
+        first.filter(|segment| segment.is(state::RETRANSMITTED)).copied()
+    }
+
+    /// Notes that the record of `start..end`, known as sent once, has repeated what got lost before; returns it.
+    pub fn repeat_only(&mut self, start: u64, end: u64) -> Option<Segment> {
+        let index = self.list.partition_point(|segment| segment.end() <= start);
+        let is_all = |segment: &&mut Segment| segment.start == start && segment.end() == end && segment.state == 0;
+        let segment = self.list.get_mut(index).filter(is_all)?;
+        segment.state = state::RETRANSMITTED;
+        Some(*segment)
+    }
+
     /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
     pub fn mark_lost_below(&mut self, position: u64) {
         if position <= self.lost_below {

@@ -19,8 +19,8 @@ use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
-/// A connection that was reset while data passed, or of which everything comes twice, is kept in full for so many packets of the
-/// capture: what is under way still comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
+/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered, is kept
+/// in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
 const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// A step of the capture clock against the hosts' clocks.
@@ -234,7 +234,7 @@ impl Shard {
                 }
                 if connection.over_since.is_none() && connection.is_over() {
                     connection.over_since = Some(order);
-                    if connection.is_cut_short() || connection.two_points.is_some() {
+                    if connection.is_cut_short() || connection.two_points.is_some() || connection.awaits_answers() {
                         self.ending.push_back((order, index));
                     } else if !connection.detailed {
                         finish(&mut self.slots, index, &mut self.environment);

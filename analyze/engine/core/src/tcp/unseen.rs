@@ -5,6 +5,7 @@ use super::arrival::{Arrived, Delivered, FASTEST_ANSWER, Kind, Placed, RECORDING
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::ip_id::numbers_connections_apart;
+use super::loss::{Retransmission, Trigger};
 use super::rtt::SMALLEST_TIMEOUT_NS;
 use super::segments::state;
 use super::sequence::serial_difference;
@@ -82,6 +83,49 @@ impl Half {
         let trigger = self.count_retransmission(placed, end, None, false);
         delivered.add(start, end, true);
         Arrived { kind: Kind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
+    }
+}
+
+impl Half {
+    /// `placed` leaves a hole behind all that was seen: nothing, or one packet, to whose number its own is the next. What is missing
+    /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.
+    #[cold]
+    pub(super) fn note_first_flight_lost(&mut self, placed: &Placed<'_>) {
+        let &Placed { packet, start, segment_size, around, .. } = placed;
+        if around.beside_sender || packet.ip_version != 4 || !numbers_connections_apart(packet.ttl) {
+            return;
+        }
+        let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen) else { return };
+        let missing = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        if self.data_packets == 1 && live.identifications.next_position() == 0 {
+            live.identifications.sent_before(missing);
+        }
+        if self.data_packets != 2 || live.identifications.missing_before(packet.ip_id) != Some(0) {
+            return;
+        }
+        // A timeout ran before it, from when the other side had last said something.
+        let waited = |sent_ns: i64| {
+            let spoke_ns = around.peer_spoke_ns.unwrap_or(i64::MAX);
+            sent_ns.saturating_sub(spoke_ns) >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS
+        };
+        if !self.first_data_ns.is_some_and(waited) {
+            return;
+        }
+        let Some(first) = live.segments.repeat_only(self.base, self.max) else { return };
+        let segments = first.wire_segments();
+        live.identifications.sent_before(missing + u64::from(segments));
+        live.retransmissions.push(Retransmission {
+            start: first.start,
+            end: first.end(),
+            time_ns: first.time_ns,
+            seen_up_to: self.max,
+            tsval: first.tsval,
+            ..Retransmission::default()
+        });
+        self.loss.retransmitted += segments;
+        self.loss.retransmitted_bytes += u64::from(first.length);
+        self.loss.by_trigger[Trigger::Rto as usize] += segments;
+        self.ledger.repeats_payload(first.length);
     }
 }
 
