@@ -65,6 +65,8 @@ pub struct Surroundings {
     pub peer_max: u64,
     /// When the other side last sent something that wants an acknowledgement.
     pub peer_spoke_ns: Option<i64>,
+    /// The server sends it: what it sends answers what it was asked. A client asks when it has something to ask.
+    pub by_server: bool,
     /// The newest TSval of the other side.
     pub peer_tsval: Option<u32>,
     /// Round trip of the handshake, if it was measured.
@@ -196,6 +198,7 @@ impl Half {
         };
         let live = Live::of(&mut self.live);
         live.segment_size = segment_size;
+        let is_asked = around.by_server && around.peer_max > live.peer_max_then;
         let is_short = is_short(packet.payload_length, segment_size);
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
@@ -208,14 +211,19 @@ impl Half {
             live.identifications.add(packet.ip_id, segments, contiguous, || Around { whole, acknowledges: 0 });
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
-                live.peer_max_then = around.peer_max;
             }
+        }
+        if end == self.max {
+            live.peer_max_then = around.peer_max;
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
         live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);
+        }
+        if let Some(spoke_ns) = around.peer_spoke_ns.filter(|_| is_asked) {
+            live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);

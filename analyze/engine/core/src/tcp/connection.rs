@@ -206,7 +206,7 @@ impl Connection {
         }
         let beside_sender = self.beside[SIDE];
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let Some(ahead_ns) = half.next_data(packet, bytes, peer.max, beside_sender) else { return false };
+        let Some(ahead_ns) = half.next_data(packet, bytes, peer, SIDE == 1, beside_sender) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
@@ -358,6 +358,7 @@ impl Connection {
         let [half, peer] = half_and_peer(&mut self.halves, side);
         let around = Surroundings {
             beside_receiver,
+            by_server: side == 1,
             peer_max: peer.max,
             peer_spoke_ns: peer.spoke_ns().max(answered_opening_ns),
             peer_tsval: peer.live.as_ref().and_then(|live| live.clock.newest()),

@@ -64,6 +64,12 @@ pub struct SenderView {
     busy_ns: u64,
     /// Time nothing was in flight because the window was closed.
     blocked_ns: u64,
+    /// Since when nothing is in flight though the window is open, and what `busy_ns` was then.
+    idle_since_ns: i64,
+    idle_since_busy_ns: u64,
+    /// Of that time, what has passed since the sender had heard the last of the other side; and when it had heard that before its first data.
+    thought_ns: u64,
+    first_asked_ns: Option<i64>,
     /// The round in progress is over when this is acknowledged; largest flight in it.
     round_target: u64,
     round_max_flight: u64,
@@ -94,6 +100,10 @@ impl Default for SenderView {
             flight_area: 0.0,
             busy_ns: 0,
             blocked_ns: 0,
+            idle_since_ns: Self::NEVER,
+            idle_since_busy_ns: u64::MAX,
+            thought_ns: 0,
+            first_asked_ns: None,
             round_target: 0,
             round_max_flight: 0,
             silences: Silences::default(),
@@ -172,6 +182,22 @@ impl SenderView {
             self.set_large_send();
         }
         self.refresh();
+    }
+
+    /// Data is about to pass, and the other side said its last at `spoke_ns`: where nothing was in flight then, it was the sender's turn
+    /// from when it had heard that.
+    #[inline(never)]
+    pub fn takes_its_turn(&mut self, time_ns: i64, spoke_ns: i64) {
+        self.advance(time_ns);
+        if self.flight > 0 || self.limited {
+            return;
+        }
+        let asked_ns = spoke_ns.saturating_add(self.sender_loop.shortest_ns());
+        if self.pause_from_ns == Self::NEVER {
+            self.first_asked_ns = Some(asked_ns.min(time_ns));
+        } else if asked_ns >= self.idle_since_ns {
+            self.thought_ns += u64::try_from(time_ns.saturating_sub(asked_ns)).unwrap_or(0);
+        }
     }
 
     fn set_large_send(&mut self) {
@@ -306,6 +332,8 @@ impl SenderView {
         if self.flight > 0 {
             self.flight_area += self.flight as i64 as f64 * elapsed as f64;
             self.busy_ns += elapsed as u64;
+        } else if self.idle_since_busy_ns != self.busy_ns && !self.limited {
+            (self.idle_since_ns, self.idle_since_busy_ns) = (time_ns.saturating_sub(elapsed), self.busy_ns);
         }
         if self.limited {
             self.limited_ns += elapsed as u64;
@@ -372,6 +400,17 @@ impl SenderView {
     /// Time nothing was in flight because the window was closed, nanoseconds.
     pub fn blocked_ns(&self) -> u64 {
         self.blocked_ns
+    }
+
+    /// Time nothing was in flight though it was the sender's turn, nanoseconds: as far as data came after it that
+    /// [`Self::takes_its_turn`] was told of.
+    pub fn thought_ns(&self) -> u64 {
+        self.thought_ns
+    }
+
+    /// When the sender had heard the last of the other side before its first data; none if nothing told it.
+    pub fn first_asked_ns(&self) -> Option<i64> {
+        self.first_asked_ns
     }
 
     /// Bytes sent and not acknowledged, as a sender knows it that has heard everything up to the timestamp `tsecr`.
@@ -441,6 +480,30 @@ mod tests {
         view.sent(50 * MILLISECOND, 10_000, 10_500, 1000, 1000);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
+    }
+
+    #[test]
+    fn it_is_the_senders_turn_once_it_has_heard_the_other_side() {
+        for (loop_ms, answer_ms) in [(0, 1500), (40, 1460)] {
+            let mut view = SenderView::default();
+            if loop_ms > 0 {
+                view.set_loop(loop_ms * MILLISECOND);
+            }
+            view.acknowledged(0, None, 0, Some(100_000), 0);
+            view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND);
+            assert_eq!(view.first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
+            view.sent(1510 * MILLISECOND, 0, 1000, 1000, 1000);
+            view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
+            // The next question comes after a while, and its answer again after 1.5 s.
+            view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
+            view.takes_its_turn(3500 * MILLISECOND, 2000 * MILLISECOND);
+            assert_eq!(view.thought_ns(), answer_ms as u64 * 1_000_000);
+            view.sent(3500 * MILLISECOND, 1000, 2000, 1000, 1000);
+            // It goes on to speak on its own.
+            view.acknowledged(3600 * MILLISECOND, None, 2000, Some(100_000), 0);
+            view.takes_its_turn(4000 * MILLISECOND, 2000 * MILLISECOND);
+            assert_eq!(view.thought_ns(), answer_ms as u64 * 1_000_000);
+        }
     }
 
     #[test]

@@ -15,7 +15,14 @@ impl Half {
     /// [`Self::data`] and what goes before it in [`super::connection`]. None if it is something else; then nothing has
     /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline(always)]
-    pub fn next_data(&mut self, packet: &Packet, bytes: &[u8], peer_max: u64, beside_sender: bool) -> Option<i64> {
+    pub fn next_data(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        peer: &Half,
+        by_server: bool,
+        beside_sender: bool,
+    ) -> Option<i64> {
         let start = self.max;
         let end = start + u64::from(packet.payload_length);
         let live = self.live.as_deref()?;
@@ -52,8 +59,9 @@ impl Half {
             // What goes on leaves nothing out.
             live.identifications.add(packet.ip_id, segments, true, Around::default);
             live.highest_identification = live.identifications.next_position();
-            live.peer_max_then = peer_max;
         }
+        let is_asked = by_server && peer.max > live.peer_max_then;
+        live.peer_max_then = peer.max;
         live.spacing.add(packet.time_ns, packet.frame);
         live.last_data.set(packet, end, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
@@ -61,6 +69,9 @@ impl Half {
         if packet.options & option_bits::TIMESTAMPS != 0 {
             ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
             live.hear(packet);
+        }
+        if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
+            live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         Some(ahead_ns.unwrap_or(0))

@@ -19,6 +19,8 @@ pub struct Meter {
     pub busy_ns: u64,
     /// Time nothing was, because the window was closed.
     pub blocked_ns: u64,
+    /// Time nothing was though it was the sender's turn.
+    pub thought_ns: u64,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
     /// Bytes in flight, summed over `busy_ns`.
@@ -73,8 +75,10 @@ pub struct Round {
     pub delivered_bytes: u64,
     /// Time the advertised window left no room.
     pub limited_ns: u64,
-    /// Time nothing was in flight.
+    /// Time nothing was in flight; of that, what passed after the other side had said its last.
     pub idle_ns: u64,
+    /// See above.
+    pub thought_ns: u64,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
     /// Mean over the time data was in flight, and largest flight, bytes.
@@ -127,6 +131,7 @@ impl Round {
             delivered_bytes: to.delivered_bytes.saturating_sub(from.delivered_bytes),
             limited_ns: (to.limited_ns - from.limited_ns).min(duration_ns),
             idle_ns: duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns)),
+            thought_ns: to.thought_ns.saturating_sub(from.thought_ns),
             recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
             mean_flight: if busy_ns > 0 { (to.flight_area - from.flight_area) / busy_ns as f64 } else { 0.0 },
             max_flight,
