@@ -1,50 +1,123 @@
-//! Whose turn it was while nothing was in flight (methods, section 6.6): the other side's until it had asked, the application's
-//! from then on.
+//! Whose turn it was while nothing was in flight: a server that thinks before it answers keeps its client waiting, one that
+//! has not been asked does not (methods, section 6.6).
 
 mod playbook;
 
 use playbook::*;
 use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::summary::ConnectionSummary;
 
-/// A round trip.
-const RTT_MS: f64 = 40.0;
+const ROUND_TRIP_MS: f64 = 20.0;
+/// Segments of an answer, a window of twenty in each round trip.
+const ANSWER: i64 = 200;
+/// Its last segment is not full, as most are.
+const ANSWER_BYTES: i64 = ANSWER * 1000 - 300;
+const WINDOW: i64 = 20;
+/// The server's kernel acknowledges a request that is not answered by then.
+const DELAYED_MS: f64 = 40.0;
+/// The client's timestamp clock at 0 ms; it ticks once a millisecond.
+const TICKS_AT_CLIENT: u32 = 1_000_000;
 
-/// Bytes of an answer, the last segment of which is short.
-const ANSWER: i64 = 19_500;
-
-/// An answer that passes at `at_ms`, from byte `start` on, each segment acknowledged by what is `loop_ms` away.
-fn answer(talk: Talk, at_ms: f64, loop_ms: f64, start: i64, asked: i64) -> Talk {
-    let end = |n: i64| i64::min(1000 * (n + 1), ANSWER);
-    let talk = talk.each(0..20, |talk, n| {
-        let segment = data(start + 1000 * n, (end(n) - 1000 * n) as u32).acking(asked);
-        talk.server(at_ms + 0.1 * n as f64, if n == 19 { segment } else { segment.without_push() })
-    });
-    talk.each(0..20, |talk, n| talk.client(at_ms + loop_ms + 0.1 * (n + 20) as f64, ack(start + end(n))))
+/// Where the capture is: how long a packet of the client is on its way there, and one of the server.
+#[derive(Clone, Copy)]
+struct Place {
+    client_ms: f64,
+    server_ms: f64,
 }
 
-/// Asked at 50 ms and at 3 s, acknowledged by the server's kernel at once and answered by its application after 1.5 s both times; the
-/// capture is `loop_ms` away from the server and back.
-fn slow_server(talk: Talk, loop_ms: f64) -> Talk {
-    let client_loop_ms = RTT_MS - loop_ms;
-    let talk = talk.client(50.0, data(0, 200)).server(50.1 + loop_ms, ack(200));
-    let talk = answer(talk, 1550.0 + loop_ms, client_loop_ms, 0, 200);
-    let talk = talk.client(3000.0, data(200, 200).acking(ANSWER)).server(3000.1 + loop_ms, ack(400));
-    answer(talk, 4500.0 + loop_ms, client_loop_ms, ANSWER, 400)
+const AT_SERVER: Place = Place { client_ms: ROUND_TRIP_MS / 2.0, server_ms: 0.0 };
+const AT_CLIENT: Place = Place { client_ms: 0.0, server_ms: ROUND_TRIP_MS / 2.0 };
+
+impl Place {
+    fn open(self) -> Talk {
+        Talk::new().with_timestamps().open(2.0 * self.server_ms + 0.05, 2.0 * self.client_ms + 0.05)
+    }
+
+    /// The client asks at `at_ms`, the server answers after it has thought. Returns when the last acknowledgement is sent.
+    fn exchange(self, talk: Talk, number: i64, at_ms: f64, thinks_ms: f64) -> (Talk, f64) {
+        let Place { client_ms, server_ms } = self;
+        let way_ms = ROUND_TRIP_MS / 2.0;
+        let ticks = |sent_ms: f64| TICKS_AT_CLIENT + sent_ms as u32;
+        let request = data(number * 300, 300).acking(number * ANSWER_BYTES).tsval(ticks(at_ms));
+        let mut lines = vec![(at_ms + client_ms, CLIENT, request)];
+        if thinks_ms > DELAYED_MS {
+            let answered_ms = at_ms + way_ms + DELAYED_MS;
+            lines.push((answered_ms + server_ms, SERVER, ack((number + 1) * 300).tsecr(ticks(at_ms))));
+        }
+        let mut sent_ms = at_ms + way_ms + thinks_ms;
+        for first in (0..ANSWER).step_by(WINDOW as usize) {
+            for n in first..first + WINDOW {
+                let (at, now_ms) = (number * ANSWER_BYTES + n * 1000, sent_ms + 0.1 * (n - first) as f64);
+                // What the server has heard when it sends: the request, and then what was acknowledged a window before.
+                let heard_ms = if first == 0 { at_ms } else { now_ms - way_ms };
+                let end = (at + 1000).min((number + 1) * ANSWER_BYTES);
+                let answer = data(at, (end - at) as u32).acking((number + 1) * 300).tsecr(ticks(heard_ms));
+                let answer = if n + 1 < ANSWER { answer.without_push() } else { answer };
+                lines.push((now_ms + server_ms, SERVER, answer));
+                lines.push((now_ms + way_ms + client_ms, CLIENT, ack(end).tsval(ticks(now_ms + way_ms))));
+            }
+            sent_ms += ROUND_TRIP_MS;
+        }
+        lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let talk = lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment));
+        (talk, sent_ms - way_ms + 0.1 * WINDOW as f64)
+    }
 }
 
-/// Milliseconds that the server's application took, and that the server waited for the client.
-fn turns_ms(talk: &Talk) -> [u64; 2] {
-    let summary = talk.summary();
-    let limits = summary.limits(SERVER).expect("long enough");
-    [Factor::Application, Factor::Idle].map(|factor| limits.shares[factor as usize].time_ns / 1_000_000)
+/// Two answers, the second one after `idle_ms`, each after the server has thought for so long.
+fn two_answers(place: Place, idle_ms: f64, thinks_ms: [f64; 2]) -> ConnectionSummary {
+    let (talk, end_ms) = place.exchange(place.open(), 0, 30.0, thinks_ms[0]);
+    place.exchange(talk, 1, end_ms + idle_ms, thinks_ms[1]).0.summary()
+}
+
+fn times_ms(summary: &ConnectionSummary, factor: Factor) -> f64 {
+    let list = summary.limits(SERVER).map(|limits| limits.list()).unwrap_or_default();
+    list.iter().find(|limit| limit.factor == factor).map_or(0.0, |limit| limit.time_ns as f64 / 1e6)
+}
+
+/// How much more time each factor has in one of them: application, idle.
+fn more_ms(one: &ConnectionSummary, than: &ConnectionSummary) -> [f64; 2] {
+    [Factor::Application, Factor::Idle].map(|factor| times_ms(one, factor) - times_ms(than, factor))
+}
+
+/// As long, but for the rounds next to a pause, which may be called as it is.
+fn about(time_ms: f64, expected_ms: f64) -> bool {
+    (time_ms - expected_ms).abs() < 5.0 * ROUND_TRIP_MS
 }
 
 #[test]
-fn what_a_server_takes_to_answer_is_its_applications_time_wherever_the_capture_is() {
-    for (talk, loop_ms) in [(Talk::seen_at_server(RTT_MS), 0.0), (Talk::seen_at_client(RTT_MS), RTT_MS)] {
-        let [application_ms, idle_ms] = turns_ms(&slow_server(talk.with_timestamps(), loop_ms));
-        // The round trips of the answers may be either's.
-        assert!(application_ms.abs_diff(3000) <= 100, "{application_ms} ms");
-        assert!(idle_ms.abs_diff(1400) <= 100, "{idle_ms} ms");
+fn a_server_that_thinks_before_it_answers_is_an_application() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let prompt = two_answers(place, 1.0, [0.1, 0.1]);
+        for thinks_ms in [[1500.1, 0.1], [0.1, 1500.1]] {
+            let thinking = two_answers(place, 1.0, thinks_ms);
+            let [application_ms, idle_ms] = more_ms(&thinking, &prompt);
+            assert!(about(application_ms, 1500.0), "{application_ms} ms, {thinks_ms:?}");
+            assert!(about(idle_ms, 0.0), "{idle_ms} ms, {thinks_ms:?}");
+            assert_eq!(thinking.verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_asked_late_was_idle() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let [prompt, late] = [1.0, 701.0].map(|idle_ms| two_answers(place, idle_ms, [0.1, 0.1]));
+        let [application_ms, idle_ms] = more_ms(&late, &prompt);
+        assert!(about(application_ms, 0.0), "{application_ms} ms");
+        assert!(about(idle_ms, 700.0), "{idle_ms} ms");
+    }
+}
+
+#[test]
+fn a_connection_that_stays_open_after_the_last_answer_waits_for_its_client() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let (talk, end_ms) = place.exchange(place.open(), 0, 30.0, 0.1);
+        let open = talk.clone().client(end_ms + 2000.0 + place.client_ms, fin(300).acking(ANSWER_BYTES));
+        let open = open.server(end_ms + 2010.0 + place.server_ms, fin(ANSWER_BYTES).acking(301));
+        let open = open.client(end_ms + 2020.0 + place.client_ms, ack(ANSWER_BYTES + 1));
+        let [application_ms, idle_ms] = more_ms(&open.summary(), &talk.summary());
+        assert!(about(application_ms, 0.0), "{application_ms} ms");
+        assert!(about(idle_ms, 2000.0), "{idle_ms} ms");
     }
 }
