@@ -1,0 +1,101 @@
+//! Whose turn it was while nothing was in flight: a server that thinks before it answers keeps its client waiting, one that
+//! has not been asked does not (methods, section 6.6).
+
+mod playbook;
+
+use playbook::*;
+use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::summary::ConnectionSummary;
+
+const ROUND_TRIP_MS: f64 = 20.0;
+/// Segments of an answer, a window of twenty in each round trip.
+const ANSWER: i64 = 200;
+const WINDOW: i64 = 20;
+/// The client's timestamp clock at 0 ms; it ticks once a millisecond.
+const TICKS_AT_CLIENT: u32 = 1_000_000;
+
+/// Where the capture is: how long a packet of the client is on its way there, and one of the server.
+#[derive(Clone, Copy)]
+struct Place {
+    client_ms: f64,
+    server_ms: f64,
+}
+
+const AT_SERVER: Place = Place { client_ms: ROUND_TRIP_MS / 2.0, server_ms: 0.0 };
+const AT_CLIENT: Place = Place { client_ms: 0.0, server_ms: ROUND_TRIP_MS / 2.0 };
+
+impl Place {
+    fn open(self) -> Talk {
+        Talk::new().with_timestamps().open(2.0 * self.server_ms + 0.05, 2.0 * self.client_ms + 0.05)
+    }
+
+    /// The client asks at `at_ms`, the server answers after it has thought. Returns when the last acknowledgement is sent.
+    fn exchange(self, talk: Talk, number: i64, at_ms: f64, thinks_ms: f64) -> (Talk, f64) {
+        let Place { client_ms, server_ms } = self;
+        let way_ms = ROUND_TRIP_MS / 2.0;
+        let ticks = |sent_ms: f64| TICKS_AT_CLIENT + sent_ms as u32;
+        let request = data(number * 300, 300).acking(number * ANSWER * 1000).tsval(ticks(at_ms));
+        let mut lines = vec![(at_ms + client_ms, CLIENT, request)];
+        let mut sent_ms = at_ms + way_ms + thinks_ms;
+        for first in (0..ANSWER).step_by(WINDOW as usize) {
+            for n in first..first + WINDOW {
+                let (at, now_ms) = ((number * ANSWER + n) * 1000, sent_ms + 0.1 * (n - first) as f64);
+                // What the server has heard when it sends: the request, and then what was acknowledged a window before.
+                let heard_ms = if first == 0 { at_ms } else { now_ms - way_ms };
+                let answer = data(at, 1000).acking((number + 1) * 300).tsecr(ticks(heard_ms));
+                let answer = if n + 1 < ANSWER { answer.without_push() } else { answer };
+                lines.push((now_ms + server_ms, SERVER, answer));
+                lines.push((now_ms + way_ms + client_ms, CLIENT, ack(at + 1000).tsval(ticks(now_ms + way_ms))));
+            }
+            sent_ms += ROUND_TRIP_MS;
+        }
+        lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let talk = lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment));
+        (talk, sent_ms - way_ms + 0.1 * WINDOW as f64)
+    }
+}
+
+/// Two answers, the second one after `idle_ms`, each after the server has thought for so long.
+fn two_answers(place: Place, idle_ms: f64, thinks_ms: [f64; 2]) -> ConnectionSummary {
+    let (talk, end_ms) = place.exchange(place.open(), 0, 30.0, thinks_ms[0]);
+    place.exchange(talk, 1, end_ms + idle_ms, thinks_ms[1]).0.summary()
+}
+
+fn times_ms(summary: &ConnectionSummary, factor: Factor) -> f64 {
+    let list = summary.limits(SERVER).map(|limits| limits.list()).unwrap_or_default();
+    list.iter().find(|limit| limit.factor == factor).map_or(0.0, |limit| limit.time_ns as f64 / 1e6)
+}
+
+/// How much more time each factor has in one of them: application, idle.
+fn more_ms(one: &ConnectionSummary, than: &ConnectionSummary) -> [f64; 2] {
+    [Factor::Application, Factor::Idle].map(|factor| times_ms(one, factor) - times_ms(than, factor))
+}
+
+/// As long, but for the rounds next to a pause, which may be called as it is.
+fn about(time_ms: f64, expected_ms: f64) -> bool {
+    (time_ms - expected_ms).abs() < 5.0 * ROUND_TRIP_MS
+}
+
+#[test]
+fn a_server_that_thinks_before_it_answers_is_an_application() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let prompt = two_answers(place, 1.0, [0.1, 0.1]);
+        for thinks_ms in [[1500.1, 0.1], [0.1, 1500.1]] {
+            let thinking = two_answers(place, 1.0, thinks_ms);
+            let [application_ms, idle_ms] = more_ms(&thinking, &prompt);
+            assert!(about(application_ms, 1500.0), "{application_ms} ms, {thinks_ms:?}");
+            assert!(about(idle_ms, 0.0), "{idle_ms} ms, {thinks_ms:?}");
+            assert_eq!(thinking.verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_asked_late_was_idle() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let [prompt, late] = [1.0, 701.0].map(|idle_ms| two_answers(place, idle_ms, [0.1, 0.1]));
+        let [application_ms, idle_ms] = more_ms(&late, &prompt);
+        assert!(about(application_ms, 0.0), "{application_ms} ms");
+        assert!(about(idle_ms, 700.0), "{idle_ms} ms");
+    }
+}
