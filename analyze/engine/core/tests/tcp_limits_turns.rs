@@ -10,7 +10,11 @@ use vmtrace_core::tcp::summary::ConnectionSummary;
 const ROUND_TRIP_MS: f64 = 20.0;
 /// Segments of an answer, a window of twenty in each round trip.
 const ANSWER: i64 = 200;
+/// Its last segment is not full, as most are.
+const ANSWER_BYTES: i64 = ANSWER * 1000 - 300;
 const WINDOW: i64 = 20;
+/// The server's kernel acknowledges a request that is not answered by then.
+const DELAYED_MS: f64 = 40.0;
 /// The client's timestamp clock at 0 ms; it ticks once a millisecond.
 const TICKS_AT_CLIENT: u32 = 1_000_000;
 
@@ -34,18 +38,23 @@ impl Place {
         let Place { client_ms, server_ms } = self;
         let way_ms = ROUND_TRIP_MS / 2.0;
         let ticks = |sent_ms: f64| TICKS_AT_CLIENT + sent_ms as u32;
-        let request = data(number * 300, 300).acking(number * ANSWER * 1000).tsval(ticks(at_ms));
+        let request = data(number * 300, 300).acking(number * ANSWER_BYTES).tsval(ticks(at_ms));
         let mut lines = vec![(at_ms + client_ms, CLIENT, request)];
+        if thinks_ms > DELAYED_MS {
+            let answered_ms = at_ms + way_ms + DELAYED_MS;
+            lines.push((answered_ms + server_ms, SERVER, ack((number + 1) * 300).tsecr(ticks(at_ms))));
+        }
         let mut sent_ms = at_ms + way_ms + thinks_ms;
         for first in (0..ANSWER).step_by(WINDOW as usize) {
             for n in first..first + WINDOW {
-                let (at, now_ms) = ((number * ANSWER + n) * 1000, sent_ms + 0.1 * (n - first) as f64);
+                let (at, now_ms) = (number * ANSWER_BYTES + n * 1000, sent_ms + 0.1 * (n - first) as f64);
                 // What the server has heard when it sends: the request, and then what was acknowledged a window before.
                 let heard_ms = if first == 0 { at_ms } else { now_ms - way_ms };
-                let answer = data(at, 1000).acking((number + 1) * 300).tsecr(ticks(heard_ms));
+                let end = (at + 1000).min((number + 1) * ANSWER_BYTES);
+                let answer = data(at, (end - at) as u32).acking((number + 1) * 300).tsecr(ticks(heard_ms));
                 let answer = if n + 1 < ANSWER { answer.without_push() } else { answer };
                 lines.push((now_ms + server_ms, SERVER, answer));
-                lines.push((now_ms + way_ms + client_ms, CLIENT, ack(at + 1000).tsval(ticks(now_ms + way_ms))));
+                lines.push((now_ms + way_ms + client_ms, CLIENT, ack(end).tsval(ticks(now_ms + way_ms))));
             }
             sent_ms += ROUND_TRIP_MS;
         }
