@@ -108,3 +108,16 @@ fn a_server_that_is_asked_late_was_idle() {
         assert!(about(idle_ms, 700.0), "{idle_ms} ms");
     }
 }
+
+#[test]
+fn a_connection_that_stays_open_after_the_last_answer_waits_for_its_client() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        let (talk, end_ms) = place.exchange(place.open(), 0, 30.0, 0.1);
+        let open = talk.clone().client(end_ms + 2000.0 + place.client_ms, fin(300).acking(ANSWER_BYTES));
+        let open = open.server(end_ms + 2010.0 + place.server_ms, fin(ANSWER_BYTES).acking(301));
+        let open = open.client(end_ms + 2020.0 + place.client_ms, ack(ANSWER_BYTES + 1));
+        let [application_ms, idle_ms] = more_ms(&open.summary(), &talk.summary());
+        assert!(about(application_ms, 0.0), "{application_ms} ms");
+        assert!(about(idle_ms, 2000.0), "{idle_ms} ms");
+    }
+}

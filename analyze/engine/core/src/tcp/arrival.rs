@@ -241,7 +241,8 @@ impl Half {
     fn count_wait(&mut self, packet: &Packet, around: &Surroundings) {
         let Some(spoke_ns) = around.peer_spoke_ns else { return };
         let Some(loop_ns) = around.loop_to_sender_ns() else { return };
-        let wait_ns = packet.time_ns.saturating_sub(spoke_ns).saturating_sub(loop_ns);
+        // Beside the receiver nothing seems to be in flight after each acknowledgement: the loop tells that from waiting.
+        let wait_ns = packet.time_ns.saturating_sub(spoke_ns.max(self.last_data_ns)).saturating_sub(loop_ns);
         let wait_ns = u64::try_from(wait_ns).ok().filter(|&wait_ns| wait_ns > SHORTEST_ANOMALY_NS).unwrap_or(0);
         match self.data_packets {
             0 => self.first_wait_ns = wait_ns,
