@@ -7,7 +7,6 @@ use super::ip_id::Around;
 use super::loss::Trigger;
 use super::segments::Segment;
 use super::sequence::unwrap;
-use super::spacing::SHORTEST_ANOMALY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Jumps in the stream longer than this are nonsense, neither holes nor repeats: no window is larger (RFC 7323 section 2.3).
@@ -70,17 +69,6 @@ pub struct Surroundings {
     pub peer_tsval: Option<u32>,
     /// Round trip of the handshake, if it was measured.
     pub handshake_rtt_ns: Option<i64>,
-}
-
-impl Surroundings {
-    /// Round trip between the capture and the data's sender; none if nothing tells it.
-    fn loop_to_sender_ns(&self) -> Option<i64> {
-        match self.sender_loop_ns {
-            _ if self.beside_sender => Some(0),
-            0 => self.handshake_rtt_ns,
-            loop_ns => Some(loop_ns),
-        }
-    }
 }
 
 /// A data packet at its place in the stream.
@@ -192,9 +180,6 @@ impl Half {
         if contiguous && self.segment_size_changes(packet, segment_size, around.peer_max) {
             (segments, segment_size) = self.wire_segments_of(packet);
         }
-        if start >= self.max && self.una == self.max {
-            self.count_wait(packet, around);
-        }
         self.count_data(packet, segments);
         let live = Live::of(&mut self.live);
         let placed = Placed { packet, start, end, segment_size, last_data_ns: live.spacing.last_time_ns(), around };
@@ -235,19 +220,6 @@ impl Half {
         live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
-    }
-
-    /// Nothing was in flight before this data: for how long that was its sender's doing, and not the other side's turn.
-    fn count_wait(&mut self, packet: &Packet, around: &Surroundings) {
-        let Some(spoke_ns) = around.peer_spoke_ns else { return };
-        let Some(loop_ns) = around.loop_to_sender_ns() else { return };
-        // Beside the receiver nothing seems to be in flight after each acknowledgement: the loop tells that from waiting.
-        let wait_ns = packet.time_ns.saturating_sub(spoke_ns.max(self.last_data_ns)).saturating_sub(loop_ns);
-        let wait_ns = u64::try_from(wait_ns).ok().filter(|&wait_ns| wait_ns > SHORTEST_ANOMALY_NS).unwrap_or(0);
-        match self.data_packets {
-            0 => self.first_wait_ns = wait_ns,
-            _ => Live::of(&mut self.live).own_wait_ns += wait_ns,
-        }
     }
 
     #[inline]

@@ -128,8 +128,6 @@ pub struct Half {
     pub last_data_ns: i64,
     /// The frame of the first data packet.
     pub first_data_frame: u32,
-    /// How long its sender waited with the first data after it had heard the other side, nanoseconds.
-    pub first_wait_ns: u64,
     /// When its last data packet passed.
     pub last_sent: LastSent,
     /// In-order data that is not in the counters above and in `ledger` yet.
@@ -199,8 +197,6 @@ pub struct Live {
     pub recovering: Stopwatch,
     /// Data packets that were no full segments.
     pub short_packets: u32,
-    /// How long the sender waited, with nothing in flight, after it had heard the other side, nanoseconds; not the first time.
-    pub own_wait_ns: u64,
     /// What limited it, once there is enough to judge.
     pub limits: Option<Box<Limits>>,
     /// A tail loss probe was sent and nothing new acknowledged since.

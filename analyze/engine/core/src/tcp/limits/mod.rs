@@ -425,8 +425,8 @@ pub struct Opening {
     pub first_data_ns: i64,
     /// End of the TCP handshake, and of the TLS handshake if there is one.
     pub end_ns: i64,
-    /// When it was the sender's turn: it had heard the first that the other side sent, if that came before its own data.
-    pub asked_ns: i64,
+    /// What the time between the end of the opening and the first data was.
+    pub wait: Factor,
     /// SYN, SYN-ACK and the acknowledgement of that, as far as they were seen: when, and the frame.
     pub handshake: [Option<(i64, u32)>; 3],
     /// First frame of the connection.
@@ -460,9 +460,7 @@ impl LimitsSummary {
             }
         };
         push(opening.start_ns, before_data_ns, Factor::Setup);
-        let asked_ns = opening.asked_ns.clamp(before_data_ns, data_ns);
-        push(before_data_ns, asked_ns, Factor::Idle);
-        push(asked_ns, data_ns, Factor::Application);
+        push(before_data_ns, data_ns, opening.wait);
         let mut marks = Marks::default();
         let handshake = opening.handshake.into_iter().flatten();
         handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
@@ -484,16 +482,16 @@ fn move_to_setup(shares: &mut Shares, mut wanted: Share, from: Factor) {
 
 /// A round's time by factor.
 struct Parts {
-    list: [(Factor, Share); 5],
+    list: [(Factor, Share); 4],
 }
 
 impl Parts {
     fn of(round: &Round, factor: Factor) -> Self {
         let total_ns = round.duration_ns();
+        let waiting = if round.peer_spoke { Factor::Idle } else { Factor::Application };
         let recovering_ns = round.recovering_ns.min(total_ns);
         // Nothing is in flight: no recovery, and no window in the way.
         let idle_ns = round.idle_ns.min(total_ns - recovering_ns);
-        let own_wait_ns = if round.peer_spoke { round.own_wait_ns.min(idle_ns) } else { idle_ns };
         let rest_ns = total_ns - recovering_ns - idle_ns;
         let limited_ns = if factor == Factor::ReceiverWindow { 0 } else { round.limited_ns.min(rest_ns) };
         let moving_ns = (recovering_ns + rest_ns).max(1);
@@ -507,8 +505,7 @@ impl Parts {
                 (factor, share(rest_ns - limited_ns)),
                 (Factor::LossRecovery, share(recovering_ns)),
                 (Factor::ReceiverWindow, share(limited_ns)),
-                (Factor::Idle, Share { time_ns: idle_ns - own_wait_ns, bytes: 0 }),
-                (Factor::Application, Share { time_ns: own_wait_ns, bytes: 0 }),
+                (waiting, Share { time_ns: idle_ns, bytes: 0 }),
             ],
         }
     }
@@ -543,7 +540,7 @@ mod tests {
             start_ns,
             first_data_ns,
             end_ns,
-            asked_ns: start_ns,
+            wait: Factor::Application,
             handshake: [None; 3],
             frame: 1,
         });

@@ -45,8 +45,6 @@ pub struct Meter {
     pub congestion_echoes: u64,
     /// Pauses of the data, and what ended them.
     pub pauses: Pauses,
-    /// Time its sender waited, with nothing in flight, after it had heard the other side.
-    pub own_wait_ns: u64,
 }
 
 /// What a round has that is no difference of counters.
@@ -77,8 +75,6 @@ pub struct Round {
     pub limited_ns: u64,
     /// Time nothing was in flight.
     pub idle_ns: u64,
-    /// The part of that in which the sender had heard the other side, and did not go on.
-    pub own_wait_ns: u64,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
     /// Mean over the time data was in flight, and largest flight, bytes.
@@ -124,15 +120,13 @@ impl Round {
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
-        let idle_ns = duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns));
         Self {
             start_ns: from.time_ns,
             end_ns: to.time_ns.max(from.time_ns),
             frames: [from.frame, to.frame],
             delivered_bytes: to.delivered_bytes.saturating_sub(from.delivered_bytes),
             limited_ns: (to.limited_ns - from.limited_ns).min(duration_ns),
-            idle_ns,
-            own_wait_ns: to.own_wait_ns.saturating_sub(from.own_wait_ns).min(idle_ns),
+            idle_ns: duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns)),
             recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
             mean_flight: if busy_ns > 0 { (to.flight_area - from.flight_area) / busy_ns as f64 } else { 0.0 },
             max_flight,
@@ -162,7 +156,6 @@ impl Round {
         let rest_ns = self.duration_ns();
         self.limited_ns = self.limited_ns.saturating_sub(if gap.limited { overlap_ns } else { 0 }).min(rest_ns);
         self.idle_ns = self.idle_ns.saturating_sub(if gap.idle { overlap_ns } else { 0 }).min(rest_ns);
-        self.own_wait_ns = self.own_wait_ns.min(self.idle_ns);
         self.recovering_ns = self.recovering_ns.min(rest_ns);
     }
 

@@ -82,11 +82,9 @@ impl Connection {
             start_ns: self.start_ns,
             first_data_ns,
             end_ns: self.handshake.completed_ns.max(tls_end_ns).unwrap_or(self.start_ns),
-            asked_ns: match peer.first_data_ns {
-                Some(peer_ns) if peer_ns < first_data_ns => {
-                    first_data_ns.saturating_sub(i64::try_from(half.first_wait_ns).unwrap_or(0))
-                }
-                _ => self.start_ns,
+            wait: match peer.first_data_ns {
+                Some(peer_ns) if peer_ns < first_data_ns => Factor::Idle,
+                _ => Factor::Application,
             },
             handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
@@ -165,7 +163,6 @@ impl Half {
             peer_bytes: around.peer_bytes,
             congestion_echoes: around.congestion_echoes,
             pauses: live.view.pauses(),
-            own_wait_ns: live.own_wait_ns,
         };
         let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
         let least_sample_ns = live.round_trips.take_least();
