@@ -24,7 +24,7 @@ def test_a_verdict_of_unknown_confidence_is_open() -> None:
 
 
 def test_one_remedy_for_two_factors_is_said_once() -> None:
-    [connection] = vmtrace.read(SAMPLES / "lossy-sender.pcap").json()["connections"]
+    [connection] = vmtrace.read(SAMPLES / "lossy-receiver.pcap").json()["connections"]
     verdict = connection["verdict"]
     assert {verdict["factor"], verdict["runner_up"]} == {"congestion_window", "loss_recovery"}
     assert [what_if["change"] for what_if in verdict["what_if"]] == ["no loss"]
