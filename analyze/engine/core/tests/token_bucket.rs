@@ -110,12 +110,12 @@ fn doubling(parts: &[Part]) -> Series {
 }
 
 #[test]
-fn a_rate_that_lasts_less_than_ten_round_trips_shows_a_bucket_that_brought_more_than_the_path_holds() {
-    // 12 Mbit/s for 200 ms are 300 kB: 48 Mbit/s more bring that in 50 ms.
-    assert_eq!(found(&transfer(&[Part(0.04, 60.0, 20.0), Part(3.0, 12.0, 200.0)])), None);
-    let bucket = found(&transfer(&[Part(0.1, 60.0, 20.0), Part(3.0, 12.0, 200.0)])).unwrap();
+fn a_rate_that_lasts_less_than_ten_round_trips_shows_a_bucket_that_brought_twice_what_the_path_holds() {
+    // 12 Mbit/s for 120 ms are 180 kB: 48 Mbit/s more bring twice that in 60 ms.
+    assert_eq!(found(&transfer(&[Part(0.04, 60.0, 20.0), Part(3.0, 12.0, 120.0)])), None);
+    let bucket = found(&transfer(&[Part(0.1, 60.0, 20.0), Part(3.0, 12.0, 120.0)])).unwrap();
     assert!(bucket.kind == Kind::Shaper && close_to(bucket.burst_bytes, 600e3, 0.05), "{bucket:?}");
-    let bucket = found(&doubling(&[Part(3.0, 12.0, 200.0)])).unwrap();
+    let bucket = found(&doubling(&[Part(3.0, 12.0, 120.0)])).unwrap();
     assert!(close_to(bucket.burst_bytes, 480e3, 0.05) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
     assert!((bucket.switch_ns - 160_000_000).abs() <= 20_000_000 && bucket.confidence < 0.8, "{bucket:?}");
 }
@@ -123,11 +123,11 @@ fn a_rate_that_lasts_less_than_ten_round_trips_shows_a_bucket_that_brought_more_
 #[test]
 fn a_slow_start_beyond_a_lower_rate_without_a_queue_or_without_an_even_rate_shows_no_bucket() {
     assert_eq!(found(&doubling(&[Part(3.0, 12.0, 20.0)])), None, "an application that sends less");
-    assert_eq!(found(&doubling(&[Part(1.0, 12.0, 200.0), Part(1.0, 128.0, 40.0)])), None, "others that go again");
+    assert_eq!(found(&doubling(&[Part(1.0, 12.0, 120.0), Part(1.0, 128.0, 40.0)])), None, "others that go again");
     let competing: Vec<_> =
-        (0..150).map(|step| Part(0.02, 12.0 + 3.0 * (f64::from(step) / 7.0).sin(), 200.0)).collect();
+        (0..150).map(|step| Part(0.02, 12.0 + 3.0 * (f64::from(step) / 7.0).sin(), 120.0)).collect();
     assert_eq!(found(&doubling(&competing)), None, "others that compete");
-    assert_eq!(found(&doubling(&[Part(1.5, 12.0, 200.0)])), None, "ten of the longer round trips are 2 s");
+    assert_eq!(found(&doubling(&[Part(1.0, 12.0, 120.0)])), None, "ten of the longer round trips are 1.2 s");
 }
 
 #[test]

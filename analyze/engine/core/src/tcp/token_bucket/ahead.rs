@@ -3,7 +3,7 @@
 //!
 //! A queue delays, it never delivers more than its rate. Behind a plain bottleneck what is delivered is ahead of the bottleneck's
 //! rate only as far as something else held it back and let it go at once, acknowledgements say, and that is no more than is in
-//! flight: the rate times the longest round trip. Where more is ahead, the place had been saved up for. It does not matter what
+//! flight: the rate times the longest round trip. Where twice as much is ahead, the place had been saved up for. It does not matter what
 //! slow start made of the rate before.
 //!
 //! A path that becomes slower while the transfer starts looks the same, as it does to [`super::shaper`], so that such a bucket is
@@ -17,7 +17,9 @@ use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
 const FEWEST_FASTER_ROUND_TRIPS: f64 = 2.0;
 /// The round trips of the queue are those that all but this share are shorter than.
 const LONGEST_ROUND_TRIPS: f64 = 0.95;
-/// A bucket that held so many flights is surer.
+/// So many flights must be ahead: slow start has up to twice in flight what the path holds.
+const LEAST_FLIGHTS: f64 = 2.0;
+/// A bucket that held so many is surer.
 const MANY_FLIGHTS: f64 = 3.0;
 const LEAST_CONFIDENCE: f64 = 0.5;
 
@@ -29,7 +31,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
     let longest_bins = quantile(&rtt_ns, LONGEST_ROUND_TRIPS)? / stretch.bin_ns;
     let ahead = stretch.deepest(after.rate, 0, settled);
     let is_even_for_long = (after.end - after.start) as f64 * stretch.bin_ns >= LEAST_ROUND_TRIPS * median(&rtt_ns)?;
-    if ahead <= after.rate * longest_bins || !is_even_for_long {
+    if ahead <= LEAST_FLIGHTS * after.rate * longest_bins || !is_even_for_long {
         return None;
     }
     let switch = emptied(stretch, &after, settled, ahead);
