@@ -103,9 +103,31 @@ fn a_step_of_less_than_a_third_is_none() {
     assert_eq!(found(&transfer(&[Part(1.0, 40.0, 40.0), Part(3.0, 32.0, 90.0)])), None);
 }
 
+/// A slow start that doubles its rate each round trip, up to far beyond a lower one, and then the parts.
+fn doubling(parts: &[Part]) -> Series {
+    let doubled = [16.0, 32.0, 64.0, 128.0].map(|mbps| Part(0.02, mbps, 20.0));
+    transfer(&doubled.into_iter().chain(parts.iter().copied()).collect::<Vec<_>>())
+}
+
 #[test]
-fn a_rate_that_lasts_less_than_ten_round_trips_is_none() {
-    assert_eq!(found(&transfer(&[Part(0.1, 60.0, 40.0), Part(3.0, 12.0, 200.0)])), None);
+fn a_rate_that_lasts_less_than_ten_round_trips_shows_a_bucket_that_brought_twice_what_the_path_holds() {
+    // 12 Mbit/s for 120 ms are 180 kB: 48 Mbit/s more bring twice that in 60 ms.
+    assert_eq!(found(&transfer(&[Part(0.04, 60.0, 20.0), Part(3.0, 12.0, 120.0)])), None);
+    let bucket = found(&transfer(&[Part(0.1, 60.0, 20.0), Part(3.0, 12.0, 120.0)])).unwrap();
+    assert!(bucket.kind == Kind::Shaper && close_to(bucket.burst_bytes, 600e3, 0.05), "{bucket:?}");
+    let bucket = found(&doubling(&[Part(3.0, 12.0, 120.0)])).unwrap();
+    assert!(close_to(bucket.burst_bytes, 480e3, 0.05) && close_to(bucket.sustained_bps, 12e6, 0.01), "{bucket:?}");
+    assert!((bucket.switch_ns - 160_000_000).abs() <= 20_000_000 && bucket.confidence < 0.8, "{bucket:?}");
+}
+
+#[test]
+fn a_slow_start_beyond_a_lower_rate_without_a_queue_or_without_an_even_rate_shows_no_bucket() {
+    assert_eq!(found(&doubling(&[Part(3.0, 12.0, 20.0)])), None, "an application that sends less");
+    assert_eq!(found(&doubling(&[Part(1.0, 12.0, 120.0), Part(1.0, 128.0, 40.0)])), None, "others that go again");
+    let competing: Vec<_> =
+        (0..150).map(|step| Part(0.02, 12.0 + 3.0 * (f64::from(step) / 7.0).sin(), 120.0)).collect();
+    assert_eq!(found(&doubling(&competing)), None, "others that compete");
+    assert_eq!(found(&doubling(&[Part(1.0, 12.0, 120.0)])), None, "ten of the longer round trips are 1.2 s");
 }
 
 #[test]
@@ -346,6 +368,13 @@ fn losses_behind_a_growing_queue_are_no_policer() {
             bin.receiver_loop_us = 32_000;
         }
     }
+    assert_eq!(found(&series), None);
+}
+
+#[test]
+fn losses_behind_a_queue_that_never_drains_are_no_policer() {
+    let mut series = policed(10.0, 100e3, 1e3, 0.7);
+    series.bins.iter_mut().for_each(|bin| bin.receiver_loop_us = 65_000);
     assert_eq!(found(&series), None);
 }
 

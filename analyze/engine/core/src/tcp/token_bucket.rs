@@ -9,6 +9,7 @@
 //!
 //! A pure function of a series; rates count IP bytes.
 
+mod ahead;
 mod fit;
 mod level;
 mod policer;
@@ -98,7 +99,9 @@ pub struct Terms<'a> {
 /// application or a window); bins beyond its end are usable, so that an empty slice means all.
 pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
     let whole = Stretch::of(series, usable, terms)?;
-    shaper_in(&whole).or_else(|| policer::find(&whole, &busy_periods(&whole)))
+    shaper_in(&whole, shaper::find)
+        .or_else(|| policer::find(&whole, &busy_periods(&whole)))
+        .or_else(|| shaper_in(&whole, ahead::find))
 }
 
 /// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.
@@ -116,11 +119,11 @@ pub fn empty_times(series: &Series, usable: &[f32], terms: &Terms<'_>, bucket: &
 }
 
 /// The first shaper between long silences, with what later ones say of it.
-fn shaper_in(whole: &Stretch) -> Option<TokenBucket> {
+fn shaper_in(whole: &Stretch, find: fn(&Stretch) -> Option<TokenBucket>) -> Option<TokenBucket> {
     let mut found: Option<TokenBucket> = None;
     let mut emptied_until = None;
     for (start, end) in episodes(whole) {
-        let bucket = shaper::find(&whole.part(start, end));
+        let bucket = find(&whole.part(start, end));
         if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
             first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
         }

@@ -22,6 +22,8 @@ const LEVEL_ON_PASS: f64 = -0.75;
 const SHARE_ON_PASS: f64 = 0.97;
 /// The round trip was longer than usual before at most this share of the losses.
 const MOST_BEHIND_QUEUE: f64 = 0.2;
+/// What is usual is at most so many times the shortest round trip.
+const STANDING_QUEUE: f64 = 2.0;
 /// A burst below this many segments may as well be a short queue.
 pub(super) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
 /// A sender that always has data keeps within half of the rate over ten round trips, but for a tenth of them, or one.
@@ -249,7 +251,9 @@ impl Levels {
 /// The share of lossy bins before which the round trip was longer than it is without a queue; none if too few are known.
 fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
     let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
-    let usual = quantile(&known, 0.1)?;
+    // A queue that never drains makes a long round trip the usual one.
+    let most = if stretch.whole_rtt { STANDING_QUEUE * stretch.min_rtt_ns } else { f64::INFINITY };
+    let usual = quantile(&known, 0.1)?.min(most);
     let two_segments_ns = 2.0 * stretch.segment_bytes / rate * stretch.bin_ns;
     let limit = (1.1 * usual).max(usual + two_segments_ns.max(1e6));
     let recent = (RECENT_ROUND_TRIPS * usual / stretch.bin_ns).ceil() as usize + 1;

@@ -4,7 +4,7 @@ use super::fit::{Stretch, best_split, median, quantile, variation};
 use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
 
 /// Either rate varies less than this.
-const MOST_VARIATION: f64 = 0.05;
+pub(super) const MOST_VARIATION: f64 = 0.05;
 /// At most so many times that, for a step so many times the least.
 const MOST_STEPS: f64 = 3.0;
 /// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
@@ -31,12 +31,12 @@ const FRAMES_IN_A_PAUSE: f64 = 1.5;
 const PAUSING_SHARE: f64 = 0.5;
 
 /// An even rate.
-struct Plateau {
-    start: usize,
-    end: usize,
+pub(super) struct Plateau {
+    pub start: usize,
+    pub end: usize,
     /// Bytes for each bin.
-    rate: f64,
-    variation: f64,
+    pub rate: f64,
+    pub variation: f64,
 }
 
 /// Rates are compared over this share of a plateau, up to so much time: acknowledgements come in lumps.
@@ -45,19 +45,9 @@ const LONGEST_WINDOW_NS: f64 = 250e6;
 
 /// Looks for a shaper.
 pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
-    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
-    let cells: Vec<f64> =
-        (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
-    // A transfer's start is another step, upwards.
-    let started = STARTED * quantile(&cells, 0.9)?;
-    let start = cells.iter().position(|&cell| cell >= started)?;
-    let (split, evidence) = best_split(&cells[start..])?;
-    let split = start + split;
-    if evidence < LEAST_EVIDENCE {
-        return None;
-    }
-    let after = second(stretch, split * cell)?;
-    let before = first(stretch, split * cell, after.rate)?;
+    let split = split(stretch)?;
+    let after = second(stretch, split)?;
+    let before = first(stretch, split, after.rate)?;
     if before.rate < LEAST_RATIO * after.rate {
         return None;
     }
@@ -83,6 +73,23 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         refill_bps: None,
         confidence: 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64,
     })
+}
+
+/// The lower of two rates that fit better than one, where it is even.
+pub(super) fn second_rate(stretch: &Stretch) -> Option<Plateau> {
+    second(stretch, split(stretch)?)
+}
+
+/// The bin at which a lower rate begins, roughly, if two rates fit better than one.
+fn split(stretch: &Stretch) -> Option<usize> {
+    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
+    let cells: Vec<f64> =
+        (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
+    // A transfer's start is another step, upwards.
+    let started = STARTED * quantile(&cells, 0.9)?;
+    let start = cells.iter().position(|&cell| cell >= started)?;
+    let (split, evidence) = best_split(&cells[start..])?;
+    (evidence >= LEAST_EVIDENCE).then_some((start + split) * cell)
 }
 
 /// The even rate before `split`, without the transfer's start and the cell of the switch itself.
@@ -157,7 +164,7 @@ fn crossing(stretch: &Stretch, before: &Plateau, after: &Plateau) -> f64 {
 }
 
 /// The round trip after the switch against the one just before it.
-fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
+pub(super) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
     let switch = switch as usize;
     let rtt = |start: usize, end: usize| -> Vec<f64> {
         stretch.rtt_ns.get(start..end.min(stretch.len())).unwrap_or_default().iter().flatten().copied().collect()
@@ -174,7 +181,7 @@ fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
 /// A flight that stays the same on a path that has become longer has two even rates as well, and a round trip that grows. Then
 /// what filled the shorter one comes with a pause in each of the longer ones, about as long as the difference of both. Behind a
 /// shaper that is never empty it comes all the time.
-fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
+pub(super) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
     let usual = |plateau: &Plateau| {
         let known: Vec<f64> = stretch.rtt_ns.get(plateau.start..plateau.end)?.iter().flatten().copied().collect();
         median(&known)
