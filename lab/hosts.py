@@ -304,7 +304,7 @@ def _start_emulator(
         env=module_environment(),
         start_new_session=True,  # Ctrl-C is not for it: packets on their way must still arrive
     )
-    stack.callback(_end, process)
+    stack.callback(end_process, process)
     if process.stdout is None or process.stdout.readline().strip() != "ready":
         raise RuntimeError("the path emulator did not start")
     return EmulatedPath(hosts, tun_namespaces, process, log_path, report_path)
@@ -316,7 +316,8 @@ def module_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def end_process(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
+    """Ask it to end, and end it if it has not within three seconds."""
     if process.poll() is None:
         process.terminate()
         try:

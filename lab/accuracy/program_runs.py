@@ -25,6 +25,7 @@ from lab.hosts import (
     Host,
     HostSettings,
     Topology,
+    end_process,
     joined_hosts,
     module_environment,
     route_congestion_control,
@@ -145,12 +146,7 @@ def _running(command: Sequence[str], host: Host, log: Path) -> Iterator[subproce
     try:
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(3)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_process(process)
 
 
 def _wait_until_it_listens(server: subprocess.Popen[bytes], port: int, folder: Path) -> None:
