@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ import pytest
 from lab.accuracy import program_runs, programs
 from lab.accuracy.program_commands import Ends, Program, found, missing, nginx, rsync_daemon, scp, ssh_pipe
 from lab.accuracy.program_runs import Made, NotMadeError, listens, made_of
-from lab.accuracy.program_servers import Manner, serve
 from lab.accuracy.program_transfers import ProgramTransfer, draw
 from lab.accuracy.programs import Judged, Measured, Told, measure, sections, told_of, write_document
 from lab.fate_log import FLAG_ACK, PacketFate
+from lab.hosts import end_process, module_environment
 from lab.transfer import PORT
 
 ABSENT = Program(("no-such-program",), lambda _: ["no-such-program"])
@@ -174,17 +174,28 @@ def test_a_port_is_known_to_be_open_without_a_connection_to_it() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_a_slow_server_answers_and_takes_uploads(address: str) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as free:
+        port = free.getsockname()[1]
     host = f"[{address}]" if ":" in address else address
-    with serve(Manner(answer_bytes=5000, think_s=0.01, piece_bytes=2000, interval_s=0.01), address, 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://{host}:{server.server_port}/"
-        script = (
-            "import sys, urllib.request as u\n"
-            f"print(len(u.urlopen('{url}').read()))\n"
-            f"print(u.urlopen(u.Request('{url}', bytes(40000), method='PUT')).status)"
-        )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=20)
-        server.shutdown()
+    url = f"http://{host}:{port}/"
+    script = (
+        "import sys, urllib.request as u\n"
+        f"print(len(u.urlopen('{url}').read()))\n"
+        f"print(u.urlopen(u.Request('{url}', bytes(40000), method='PUT')).status)"
+    )
+    manner = ("--answer-bytes", "5000", "--think", "0.01", "--piece-bytes", "2000", "--interval", "0.01")
+    command = [sys.executable, "-m", "lab.accuracy.program_servers", address, str(port), *manner]
+    # A process of its own, as in a transfer: what the tests of other servers import changes how threads of this one wait.
+    with subprocess.Popen(command, env=module_environment(), stderr=subprocess.DEVNULL) as server:
+        try:
+            deadline_s = time.monotonic() + 20
+            while not listens(server.pid, port) and time.monotonic() < deadline_s:
+                time.sleep(0.02)
+            client = [sys.executable, "-c", script]
+            done = subprocess.run(client, capture_output=True, text=True, check=True, timeout=20)
+        finally:
+            end_process(server)
     assert done.stdout.split() == ["5000", "200"]
 
 
