@@ -186,7 +186,7 @@ def test_a_slow_server_answers_and_takes_uploads(address: str) -> None:
     )
     manner = ("--answer-bytes", "5000", "--think", "0.01", "--piece-bytes", "2000", "--interval", "0.01")
     command = [sys.executable, "-m", "lab.accuracy.program_servers", address, str(port), *manner]
-    # A process of its own, as in a transfer: what the tests of other servers import changes how threads of this one wait.
+    # A process of its own, as in a transfer: what tests of other servers import changes how threads of this one wait.
     with subprocess.Popen(command, env=module_environment(), stderr=subprocess.DEVNULL) as server:
         try:
             deadline_s = time.monotonic() + 20
