@@ -55,10 +55,10 @@ impl Pauses {
 
     /// Takes those of another time, too.
     pub(super) fn add(&mut self, other: &Self) {
-        self.paused_ns += other.paused_ns;
-        self.answered_ns += other.answered_ns;
-        self.unanswered_ns += other.unanswered_ns;
-        self.covered_ns += other.covered_ns;
+        self.paused_ns = self.paused_ns.saturating_add(other.paused_ns);
+        self.answered_ns = self.answered_ns.saturating_add(other.answered_ns);
+        self.unanswered_ns = self.unanswered_ns.saturating_add(other.unanswered_ns);
+        self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
     }
 }
 
@@ -136,7 +136,7 @@ impl Restarts {
         let longest_ns = self.longest_ns.into_iter().max().unwrap_or(0);
         let now = &mut self.longest_ns[LATEST_ROUNDS - 1];
         *now = pause_ns.max(*now);
-        if 2 * pause_ns >= longest_ns && self.heard_ns != NEVER {
+        if pause_ns.saturating_mul(2) >= longest_ns && self.heard_ns != NEVER {
             let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_SHARE) } else { 0 };
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
             self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent });
@@ -151,14 +151,15 @@ impl Restarts {
         if bytes < sends.segment_size {
             return;
         }
-        let pause = pause_ns as u64;
-        self.pauses.paused_ns += pause;
+        // Times that jump back and forth make pauses of any sum.
+        let add = |sum_ns: &mut u64| *sum_ns = sum_ns.saturating_add(pause_ns as u64);
+        add(&mut self.pauses.paused_ns);
         if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_SHARE) {
-            self.pauses.answered_ns += pause;
+            add(&mut self.pauses.answered_ns);
         } else if behind_ns > NO_ANSWER_NS.max(pause_ns / NO_ANSWER_SHARE)
             && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size)
         {
-            self.pauses.unanswered_ns += pause;
+            add(&mut self.pauses.unanswered_ns);
         }
     }
 
@@ -244,6 +245,19 @@ mod tests {
         }
         let pauses = restarts.pauses();
         assert_eq!([pauses.paused_ns, pauses.answered_ns], [600 * MS as u64; 2]);
+    }
+
+    #[test]
+    fn pauses_of_any_length_are_counted() {
+        let mut restarts = Restarts::default();
+        restarts.passed(0);
+        restarts.heard_all();
+        for at in 1..10 {
+            restarts.paused(0, i64::MAX, 0, Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0 });
+        }
+        let mut pauses = restarts.pauses();
+        pauses.add(&restarts.pauses());
+        assert_eq!([pauses.paused_ns, pauses.answered_ns], [u64::MAX; 2]);
     }
 
     #[test]
