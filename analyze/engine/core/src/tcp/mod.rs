@@ -8,7 +8,7 @@
 //!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, before, loss, trigger,
 //!                                                            spacing, ip_id)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, undone_timeout, unanswered, window,
-//!                                                            sender_view)
+//!                                                            sender_view, restarts, turns)
 //!   limits      what limited it, round by round            (rules of methods 6.6)
 //!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,
 //!                                                            gap_cause, gaps, gap_period)
@@ -80,6 +80,7 @@ mod tls_feed;
 pub mod token_bucket;
 mod trains;
 pub mod trigger;
+pub mod turns;
 mod two_points;
 mod unanswered;
 mod undone_timeout;

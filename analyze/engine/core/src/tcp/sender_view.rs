@@ -17,6 +17,7 @@ use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
 use super::silences::{SHORTEST_SILENCE_NS, Silence, Silences};
 use super::spares::room_of_queue;
+use super::turns::Turns;
 
 /// Segments that a sender with data waiting hands down at once, at least.
 const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
@@ -64,12 +65,7 @@ pub struct SenderView {
     busy_ns: u64,
     /// Time nothing was in flight because the window was closed.
     blocked_ns: u64,
-    /// Since when nothing is in flight though the window is open, and what `busy_ns` was then.
-    idle_since_ns: i64,
-    idle_since_busy_ns: u64,
-    /// Of that time, what has passed since the sender had heard the last of the other side; and when it had heard that before its first data.
-    thought_ns: u64,
-    first_asked_ns: Option<i64>,
+    turns: Turns,
     /// The round in progress is over when this is acknowledged; largest flight in it.
     round_target: u64,
     round_max_flight: u64,
@@ -100,10 +96,7 @@ impl Default for SenderView {
             flight_area: 0.0,
             busy_ns: 0,
             blocked_ns: 0,
-            idle_since_ns: Self::NEVER,
-            idle_since_busy_ns: u64::MAX,
-            thought_ns: 0,
-            first_asked_ns: None,
+            turns: Turns::default(),
             round_target: 0,
             round_max_flight: 0,
             silences: Silences::default(),
@@ -193,12 +186,7 @@ impl SenderView {
             return;
         }
         let asked_ns = spoke_ns.saturating_add(self.sender_loop.shortest_ns());
-        if self.pause_from_ns == Self::NEVER {
-            self.first_asked_ns = Some(asked_ns.min(time_ns));
-        } else if self.idle_since_ns != Self::NEVER {
-            let thought_ns = time_ns.saturating_sub(asked_ns.max(self.idle_since_ns));
-            self.thought_ns += u64::try_from(thought_ns).unwrap_or(0);
-        }
+        self.turns.taken(time_ns, asked_ns, self.pause_from_ns == Self::NEVER);
     }
 
     fn set_large_send(&mut self) {
@@ -333,8 +321,8 @@ impl SenderView {
         if self.flight > 0 {
             self.flight_area += self.flight as i64 as f64 * elapsed as f64;
             self.busy_ns += elapsed as u64;
-        } else if self.idle_since_busy_ns != self.busy_ns && !self.limited {
-            (self.idle_since_ns, self.idle_since_busy_ns) = (time_ns.saturating_sub(elapsed), self.busy_ns);
+        } else if !self.limited {
+            self.turns.idle(time_ns.saturating_sub(elapsed), self.busy_ns);
         }
         if self.limited {
             self.limited_ns += elapsed as u64;
@@ -403,15 +391,9 @@ impl SenderView {
         self.blocked_ns
     }
 
-    /// Time nothing was in flight though it was the sender's turn, nanoseconds: as far as data came after it that
-    /// [`Self::takes_its_turn`] was told of.
-    pub fn thought_ns(&self) -> u64 {
-        self.thought_ns
-    }
-
-    /// When the sender had heard the last of the other side before its first data; none if nothing told it.
-    pub fn first_asked_ns(&self) -> Option<i64> {
-        self.first_asked_ns
+    /// Whose turn it was, as far as [`Self::takes_its_turn`] was told.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// Bytes sent and not acknowledged, as a sender knows it that has heard everything up to the timestamp `tsecr`.
@@ -492,13 +474,13 @@ mod tests {
             }
             view.acknowledged(0, None, 0, Some(100_000), 0);
             view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND);
-            assert_eq!(view.first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
+            assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
             view.sent(1510 * MILLISECOND, 0, 1000, 1000, 1000);
             view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
             // The next question comes after a while, and its answer again after 1.5 s.
             view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
             view.takes_its_turn(3500 * MILLISECOND, 2000 * MILLISECOND);
-            assert_eq!(view.thought_ns(), answer_ms as u64 * 1_000_000);
+            assert_eq!(view.turns().thought_ns(), answer_ms as u64 * 1_000_000);
         }
     }
 

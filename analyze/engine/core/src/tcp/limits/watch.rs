@@ -82,10 +82,9 @@ impl Connection {
             start_ns: self.start_ns,
             first_data_ns,
             end_ns: self.handshake.completed_ns.max(tls_end_ns).unwrap_or(self.start_ns),
-            asked_ns: peer
-                .first_data_ns
-                .filter(|&peer_ns| peer_ns < first_data_ns)
-                .map(|_| half.live.as_deref().and_then(|live| live.view.first_asked_ns()).unwrap_or(first_data_ns)),
+            asked_ns: peer.first_data_ns.filter(|&peer_ns| peer_ns < first_data_ns).map(|_| {
+                half.live.as_deref().and_then(|live| live.view.turns().first_asked_ns()).unwrap_or(first_data_ns)
+            }),
             handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
         };
@@ -150,7 +149,7 @@ impl Half {
             limited_ns: live.view.limited_ns(),
             busy_ns,
             blocked_ns: live.view.blocked_ns(),
-            thought_ns: live.view.thought_ns(),
+            thought_ns: live.view.turns().thought_ns(),
             recovering_ns: live.recovering.total_ns(time_ns),
             flight_area,
             rtt_sum_ns: moments.sum_ns,
