@@ -137,7 +137,7 @@ impl Half {
         let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
         while position < end {
             let stop = end.min(position + size);
-            live.retransmissions.push(Retransmission {
+            let repeat = Retransmission {
                 start: position,
                 end: stop,
                 time_ns: packet.time_ns,
@@ -148,19 +148,11 @@ impl Half {
                 spurious: reported_received,
                 reported: false,
                 on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
-            });
+            };
             if !around.beside_receiver {
-                live.unanswered.get_or_insert_default().push(Repeat {
-                    start: position,
-                    end: stop,
-                    time_ns: packet.time_ns,
-                    tsval,
-                    seen_up_to: self.max,
-                    on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
-                    was_missing: exposure.is_some(),
-                    is_needless: reported_received,
-                });
+                live.unanswered.get_or_insert_default().push(Repeat::of(&repeat, exposure.is_some()));
             }
+            live.retransmissions.push(repeat);
             position = stop;
         }
         if live.uneven.may_hold_more((end - start) as u32) {

@@ -172,9 +172,18 @@ impl RecentRetransmissions {
 
     /// Marks the repeats of `start..end` that a timer made as needless; returns how many were not known to be.
     pub fn mark_timed_out(&mut self, start: u64, end: u64) -> u32 {
-        let by_timer = |known: &&mut Retransmission| known.start < end && start < known.end && !known.on_loss_signs;
-        let news = self.list.iter_mut().filter(by_timer).filter(|known| !known.spurious);
-        news.map(|known| known.spurious = true).count() as u32
+        self.mark(start, end, |known| !known.on_loss_signs)
+    }
+
+    /// Marks the repeats of `start..end` with a later TSval than `echoed` as needless; returns how many were not known to be.
+    pub fn mark_stamped_after(&mut self, start: u64, end: u64, echoed: u32) -> u32 {
+        self.mark(start, end, |known| serial_difference(known.tsval, echoed) > 0)
+    }
+
+    fn mark(&mut self, start: u64, end: u64, is_meant: impl Fn(&Retransmission) -> bool) -> u32 {
+        let is_news =
+            |known: &&mut Retransmission| known.start < end && start < known.end && !known.spurious && is_meant(known);
+        self.list.iter_mut().filter(is_news).map(|known| known.spurious = true).count() as u32
     }
 
     /// The repeat of `start` that passed at `time_ns` was not needed. If signs of loss beside the sender triggered it, an original
@@ -188,15 +197,6 @@ impl RecentRetransmissions {
             counters.spurious += 1;
             counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
         }
-    }
-
-    /// Marks the repeats of `start..end` with a later TSval than `echoed` as needless; returns how many were not known to be.
-    pub fn mark_stamped_after(&mut self, start: u64, end: u64, echoed: u32) -> u32 {
-        let later = |known: &&mut Retransmission| {
-            known.start < end && start < known.end && serial_difference(known.tsval, echoed) > 0
-        };
-        let news = self.list.iter_mut().filter(later).filter(|known| !known.spurious);
-        news.map(|known| known.spurious = true).count() as u32
     }
 
     /// A packet at `start` has the timestamps of the last retransmission there: its sender has heard nothing since.

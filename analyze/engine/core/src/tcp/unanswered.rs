@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::acknowledgement::Terms;
 use super::arrival::FASTEST_ANSWER;
 use super::half::Live;
-use super::loss::LossCounters;
+use super::loss::{LossCounters, Retransmission};
 use super::segments::state;
 use super::sequence::serial_difference;
 use crate::packet::{Packet, option_bits};
@@ -34,6 +34,12 @@ pub(super) struct Repeat {
 }
 
 impl Repeat {
+    /// One that was made just now; `was_missing` as in the struct.
+    pub(super) fn of(known: &Retransmission, was_missing: bool) -> Self {
+        let &Retransmission { start, end, time_ns, tsval, seen_up_to, on_loss_signs, spurious, .. } = known;
+        Self { start, end, time_ns, tsval, seen_up_to, on_loss_signs, was_missing, is_needless: spurious }
+    }
+
     fn holds(&self, position: u64) -> bool {
         (self.start..self.end).contains(&position)
     }

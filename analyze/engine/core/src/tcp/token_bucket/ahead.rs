@@ -67,7 +67,7 @@ fn emptied(stretch: &Stretch, after: &Plateau, settled: usize, ahead: f64) -> us
 
 /// The round trips in a row before `switch` that were faster than the lower rate, with the highest of their rates.
 fn faster(stretch: &Stretch, after: &Plateau, switch: usize) -> Option<Plateau> {
-    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
+    let cell = stretch.round_trip_bins();
     let rate = |end: &usize| stretch.delivered[end - cell..*end].iter().sum::<f64>() / cell as f64;
     let ends = (cell..=switch).rev().step_by(cell).take_while(|end| rate(end) >= LEAST_RATIO * after.rate);
     let ends: Vec<usize> = ends.collect();

@@ -83,6 +83,11 @@ impl Stretch {
         self.delivered.len()
     }
 
+    /// Whole bins in a round trip without a queue, at least one.
+    pub fn round_trip_bins(&self) -> usize {
+        ((self.min_rtt_ns / self.bin_ns).ceil().min(1e9) as usize).max(1)
+    }
+
     /// Bins in a window that holds a round trip and enough segments at this rate (bytes for each bin).
     pub fn window(&self, rate: f64) -> usize {
         let by_time = (self.min_rtt_ns / self.bin_ns).ceil();

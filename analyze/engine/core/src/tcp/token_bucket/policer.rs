@@ -72,7 +72,7 @@ struct Fit {
 
 /// Looks for a policer in the busy periods `start..end` of a transfer.
 pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket> {
-    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
+    let cell = stretch.round_trip_bins();
     let lossy = lossy_periods(stretch, periods);
     let lost: f64 = stretch.lost.iter().sum();
     let mut round_trips: Vec<usize> = lossy.iter().flat_map(|period| &period.bins).map(|bin| bin / cell).collect();

@@ -82,7 +82,7 @@ pub(super) fn second_rate(stretch: &Stretch) -> Option<Plateau> {
 
 /// The bin at which a lower rate begins, roughly, if two rates fit better than one.
 fn split(stretch: &Stretch) -> Option<usize> {
-    let cell = ((stretch.min_rtt_ns / stretch.bin_ns).ceil().min(1e9) as usize).max(1);
+    let cell = stretch.round_trip_bins();
     let cells: Vec<f64> =
         (0..stretch.len() / cell).map(|at| stretch.delivered[at * cell..(at + 1) * cell].iter().sum()).collect();
     // A transfer's start is another step, upwards.
