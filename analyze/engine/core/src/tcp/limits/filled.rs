@@ -6,6 +6,7 @@
 
 use super::LimitsSummary;
 use super::factor::Factor;
+use super::rates::by_time;
 use super::runs::Run;
 
 /// Round trips for which queues must have shown the rate, and for which it must be kept elsewhere.
@@ -29,18 +30,12 @@ impl LimitsSummary {
         self.underlying[Factor::BottleneckBandwidth as usize].add(moved);
     }
 
-    /// The rate of the path where queues show it: half of their time it was lower. None if that is too little time to tell.
+    /// The rate of the path where queues show it: for half of their time it was no higher. None if that is too little time to tell.
     fn shown_rate(&self, least_ns: u64) -> Option<f64> {
-        let mut shown: Vec<&Run> = self.runs.iter().filter(|run| run.factor == Factor::BottleneckBandwidth).collect();
-        let all_ns: u64 = shown.iter().map(|run| run.duration_ns()).sum();
-        shown.sort_unstable_by(|one, other| rate(one).total_cmp(&rate(other)));
-        let mut before_ns = 0;
-        let is_middle = |run: &&&Run| {
-            before_ns += run.duration_ns();
-            2 * before_ns >= all_ns
-        };
-        let middle = shown.iter().find(is_middle).map(|run| rate(run));
-        middle.filter(|rate| least_ns > 0 && all_ns >= least_ns && *rate > 0.0)
+        let shown = self.runs.iter().filter(|run| run.factor == Factor::BottleneckBandwidth);
+        let rates: Vec<(f64, u64)> = shown.map(|run| (rate(run), run.duration_ns())).collect();
+        let all_ns: u64 = rates.iter().map(|(_, time_ns)| time_ns).sum();
+        if least_ns > 0 && all_ns >= least_ns { by_time(rates, 0.5) } else { None }
     }
 }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! watch   a round is over ──> round   what happened in it
 //!         a gap has a cause ─┐          │  known   what the rules ask of it
-//!                            └──> Limits ── rules  which factor, seen with the rounds around it
+//!                            └──> Limits ── rules  which factor, seen with the rounds around it (bottleneck,
+//!                                          │      send_buffer, slow_start)
 //!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
@@ -17,6 +18,7 @@
 //! of rates, and a bounded list of runs.
 
 mod allowed;
+pub mod bottleneck;
 mod bucket;
 pub mod factor;
 mod filled;
@@ -29,6 +31,8 @@ pub mod round;
 mod route;
 pub mod rules;
 pub mod runs;
+pub mod send_buffer;
+mod slow_start;
 mod stall;
 pub(in crate::tcp) mod watch;
 
@@ -44,8 +48,9 @@ use plateau::{Counted, Plateau};
 use rates::Rates;
 use round::{Meter, Round, Seen};
 use route::Route;
-use rules::{Background, REACH, SlowStart};
+use rules::{Background, REACH};
 use runs::Runs;
+use slow_start::SlowStart;
 
 /// A round is judged no sooner than this after its end: causes of gaps come late.
 const PATIENCE_NS: i64 = 20_000_000;
@@ -219,7 +224,7 @@ impl Limits {
             counted.window_rounds = 1;
             // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
             let background = Background { min_rtt_ns: self.min_rtt_ns, ..background };
-            counted.queued = u64::from(rules::has_standing_queue(&self.rounds, index, &background));
+            counted.queued = u64::from(bottleneck::has_standing_queue(&self.rounds, index, &background));
             self.window_rounds.all += counted.window_rounds;
             self.window_rounds.queued += counted.queued;
         }
@@ -252,16 +257,16 @@ impl Limits {
             return [factor, underlying];
         }
         let round = &self.rounds[index];
-        if underlying == Factor::Application && rules::is_free(round) {
+        if underlying == Factor::Application && send_buffer::is_free(round) {
             // A writer that is late: neither a window nor the send buffer was in the way, and none has grown.
             return [factor, underlying];
         }
-        let may_be_own = underlying == Factor::CongestionWindow && rules::is_free(round);
+        let may_be_own = underlying == Factor::CongestionWindow && send_buffer::is_free(round);
         let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
             self.plateau.end();
             return [factor, underlying];
         };
-        let flight = || rules::even_flight(&self.rounds, index, least_ns as f64);
+        let flight = || send_buffer::even_flight(&self.rounds, index, least_ns as f64);
         if rules::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
             self.plateau.end();
             return [Factor::Application; 2];

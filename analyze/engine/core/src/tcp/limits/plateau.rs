@@ -4,7 +4,7 @@
 //! eight rounds is enough for what must last for more.
 
 use super::Share;
-use super::rules::SAME_SEGMENTS;
+use super::send_buffer::SAME_SEGMENTS;
 
 /// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
 /// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the

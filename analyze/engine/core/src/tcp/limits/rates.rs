@@ -1,5 +1,6 @@
 //! The rates of a direction's rounds, sampled: what a transfer reaches where only path and congestion control limit it.
 
+use super::bottleneck::SMOOTHED;
 use super::round::Round;
 
 /// Samples kept; then neighbours become one.
@@ -8,9 +9,6 @@ const MOST_RATES: usize = 512;
 const REFERENCE_RANK: f64 = 0.95;
 /// Share of the rounds' time that must show the capacity; with less, all rounds are asked.
 const LEAST_SHARE: f64 = 0.02;
-
-/// Rounds on either side that a rate is taken over.
-const SMOOTHED: usize = 2;
 
 #[derive(Debug, Clone, Copy)]
 struct Rate {
@@ -94,9 +92,13 @@ fn most_bytes(round: &Round, time_ns: u64) -> u64 {
 /// The rate that is not exceeded for 95 % of the time.
 fn percentile(list: &[Rate], bytes_s: fn(&[Rate], usize) -> f64) -> Option<f64> {
     let timed = list.iter().enumerate().filter(|(_, rate)| rate.time_ns > 0);
-    let mut rates: Vec<(f64, u64)> = timed.map(|(at, rate)| (bytes_s(list, at), rate.time_ns)).collect();
+    by_time(timed.map(|(at, rate)| (bytes_s(list, at), rate.time_ns)).collect(), REFERENCE_RANK)
+}
+
+/// The rate that is not exceeded for a share of the time, of rates and how long each lasted; none without any, or if it is 0.
+pub(super) fn by_time(mut rates: Vec<(f64, u64)>, share: f64) -> Option<f64> {
     rates.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-    let wanted_ns = REFERENCE_RANK * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
+    let wanted_ns = share * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
     let mut passed_ns = 0.0;
     let reached = |&(_, time_ns): &(f64, u64)| {
         passed_ns += time_ns as f64;

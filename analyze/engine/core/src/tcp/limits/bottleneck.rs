@@ -1,0 +1,226 @@
+//! What is delivered is as much as the path's narrowest place lets pass (methods, section 6.6, label 9): the rate stays at its
+//! highest though a queue stands there, or though more is sent.
+
+use std::ops::Range;
+
+use super::Share;
+use super::known::KnownRound;
+use super::round::Round;
+use super::rules::{Background, QUEUE_RATIO, REACH, STANDING_RATIO, neighbours, queued_from_ns};
+
+/// Rounds at one rate that show a bottleneck.
+const BOTTLENECK_ROUNDS: usize = 4;
+/// What counts as the same rate.
+const SAME_RATE: f64 = 0.85;
+/// Rounds on either side that a rate is taken over.
+pub(super) const SMOOTHED: usize = 2;
+/// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
+const EVEN_RATE: f64 = 0.1;
+const ROUNDS_WITH_LOSS: usize = 3;
+/// How much larger the flight and how much longer the round trip are in a round that probes.
+const PROBE_FLIGHT: f64 = 1.15;
+const PROBE_ROUND_TRIP: f64 = 1.1;
+/// Share of its largest flight that a round keeps in flight on average where data comes without a pause.
+const WITHOUT_PAUSE: f64 = 0.85;
+/// How much longer than the mean the longest time between two packets may be where they are spaced evenly, and packets that tell.
+const EVEN_SPACING: f64 = 3.0;
+const FEWEST_SPACED_PACKETS: u32 = 8;
+/// Rounds looked at for losses on either side.
+const NEAR: usize = 3;
+
+/// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
+pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let around = neighbours(rounds, index, REACH);
+    if around.iter().filter(|round| round.tells_rate()).nth(BOTTLENECK_ROUNDS - 1).is_none() {
+        return false;
+    }
+    let least_is = |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| least as f64 >= ratio * min_rtt_ns);
+    let long = queued_from_ns(min_rtt_ns);
+    // Pauses tell of a sender that waits for something else than the path, unless it has lost packets: then others may fill the
+    // path between its bursts.
+    let queued = |round: &&KnownRound| {
+        (!background.no_loss_yet || !round.pauses())
+            && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
+            && least_is(round, STANDING_RATIO).unwrap_or(true)
+    };
+    let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    let queued_rounds = nearest.iter().filter(queued).count();
+    // A queue that never empties keeps the path busy, whatever it carried at other times.
+    let never_empty = || {
+        nearest.len() >= BOTTLENECK_ROUNDS
+            && queued_rounds == nearest.len()
+            && nearest.iter().all(|round| least_is(round, QUEUE_RATIO) == Some(true))
+            && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+    };
+    let standing = queued_rounds * 2 >= nearest.len();
+    let full = || {
+        standing
+            || holds_through_loss(neighbours(rounds, index, NEAR))
+            || arrives_without_pause(nearest)
+            || is_probed_in_vain(rounds, index)
+    };
+    never_empty() || full() && SmoothedRates::around(rounds, index).stay_highest_at(index)
+}
+
+/// A queue stands in all rounds around this one, whatever pauses the data comes with: other traffic may fill the path between
+/// this transfer's bursts, so that it is not sure to be the congestion window that limits.
+pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let long = queued_from_ns(min_rtt_ns);
+    let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    nearest.len() >= BOTTLENECK_ROUNDS
+        && nearest.iter().all(|round| round.least_rtt_ns.is_some_and(|least| least as f64 >= long))
+}
+
+/// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
+/// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
+fn arrives_without_pause(around: &[KnownRound]) -> bool {
+    let untimed = |round: &KnownRound| round.rtt_ns.is_none() && round.longest_gap_ns > 0 && !round.pauses();
+    let keeps_flight = |round: &KnownRound| {
+        let busy = 1.0 - round.idle_ns as f64 / round.duration_ns().max(1) as f64;
+        round.mean_flight * busy >= WITHOUT_PAUSE * round.max_flight as f64
+    };
+    // A window leaves a pause in every round: one packet that comes late is none.
+    let uneven = || around.iter().filter(|round| !is_evenly_spaced(round)).count();
+    around.len() >= BOTTLENECK_ROUNDS
+        && around.iter().all(untimed)
+        && (uneven() <= 1
+            || around.iter().all(keeps_flight) && evenness(around.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE)
+}
+
+/// One packet follows the other as the narrowest place lets them pass: not even the longest time between two is much longer
+/// than the mean. A round's rate tells less, since a packet more or less is much of a short one.
+fn is_evenly_spaced(round: &Round) -> bool {
+    round.data_packets >= FEWEST_SPACED_PACKETS
+        && round.longest_gap_ns as f64 * f64::from(round.data_packets) <= EVEN_SPACING * round.duration_ns() as f64
+}
+
+/// A sender that probes for more, as BBR does in one round of eight, gets a longer round trip and no more. Not where data
+/// comes with pauses: a path that is full has none.
+fn is_probed_in_vain(rounds: &[KnownRound], index: usize) -> bool {
+    let around = neighbours(rounds, index, REACH).iter().filter(|round| round.tells_rate());
+    let (mut telling, mut pausing, mut least_flight, mut most_flight) = (0, 0, u64::MAX, 0);
+    for round in around.clone() {
+        telling += 1;
+        pausing += usize::from(round.pauses());
+        least_flight = least_flight.min(round.max_flight);
+        most_flight = most_flight.max(round.max_flight);
+    }
+    2 * pausing < telling
+        && most_flight as f64 >= PROBE_FLIGHT * least_flight as f64
+        && evenness(around.clone().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+        && (is_longer(around.filter_map(KnownRound::round_trip_ns).map(|rtt| rtt as f64))
+            || is_longer(round_trips_by_flight(&SmoothedRates::around(rounds, index))))
+}
+
+/// One of some round trips is as much longer than another as a probe makes it.
+fn is_longer(round_trips: impl Iterator<Item = f64>) -> bool {
+    let (least, most) = extremes(round_trips);
+    most >= PROBE_ROUND_TRIP * least && most > 0.0
+}
+
+/// Away from the sender, where a round has the shortest sample of the loop to the sender, which a probe of a part of the round
+/// leaves as it is: what was in flight on average over the rate there, which is the mean round trip (Little's law).
+fn round_trips_by_flight(rates: &SmoothedRates) -> impl Iterator<Item = f64> {
+    let away = |round: &KnownRound| round.longest_gap_ns > 0 && round.rtt_ns.is_some();
+    let told = rates.told().filter(move |(_, round)| away(round));
+    told.map(|(at, round)| round.mean_flight / rates.at(at).max(1.0)).filter(|time_s| *time_s > 0.0)
+}
+
+/// The rate stays the same through losses and marks: it is no congestion window that shrinks with each of them.
+fn holds_through_loss(around: &[KnownRound]) -> bool {
+    let losing = || around.iter().filter(|round| round.tells_of_congestion()).count();
+    around.len() > NEAR
+        && losing() >= ROUNDS_WITH_LOSS
+        && evenness(around.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+}
+
+/// Rounds of which the rate is asked, with those that it is taken over.
+const SMOOTHED_ROUNDS: usize = 2 * (REACH + SMOOTHED) + 1;
+
+/// Rates of five rounds each, which evens out how acknowledgements fall into one or the next.
+struct SmoothedRates<'a> {
+    rounds: &'a [KnownRound],
+    /// The rounds that are no more than [`REACH`] away, and the first that their rates are taken over.
+    reach: Range<usize>,
+    first: usize,
+    /// What all rounds before the first, the second and so on delivered in which time, without those that tell no rate. The
+    /// last stands for all that come after it.
+    sums: [Share; SMOOTHED_ROUNDS + 1],
+}
+
+impl<'a> SmoothedRates<'a> {
+    /// The rounds up to [`REACH`] away from one.
+    fn around(rounds: &'a [KnownRound], index: usize) -> Self {
+        let mut sum = Share::default();
+        let mut sums = [sum; SMOOTHED_ROUNDS + 1];
+        let mut taken = neighbours(rounds, index, REACH + SMOOTHED).iter();
+        for after in &mut sums[1..] {
+            if let Some(round) = taken.next().filter(|round| round.tells_rate()) {
+                sum.add(Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes });
+            }
+            *after = sum;
+        }
+        let reach = index.saturating_sub(REACH)..rounds.len().min(index + REACH + 1);
+        Self { rounds, reach, first: index.saturating_sub(REACH + SMOOTHED), sums }
+    }
+
+    /// The rate at a round, bytes/s.
+    fn at(&self, index: usize) -> f64 {
+        let place = index - self.first;
+        let before = self.sums[place.saturating_sub(SMOOTHED)];
+        let after = self.sums[SMOOTHED_ROUNDS.min(place + SMOOTHED + 1)];
+        (after.bytes - before.bytes) as f64 * 1e9 / (after.time_ns - before.time_ns).max(1) as f64
+    }
+
+    /// Rounds that tell a rate, and their numbers.
+    fn told(&self) -> impl Iterator<Item = (usize, &'a KnownRound)> {
+        self.reach.clone().zip(&self.rounds[self.reach.clone()]).filter(|(_, round)| round.tells_rate())
+    }
+
+    /// No round tells a rate that is higher than the one at a round by more than what counts as the same.
+    fn stay_highest_at(&self, index: usize) -> bool {
+        let rate = self.at(index);
+        self.told().all(|(other, _)| rate >= SAME_RATE * self.at(other))
+    }
+}
+
+/// The least and the most of values that are not negative.
+fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, 0.0), |(least, most), value| (least.min(value), most.max(value)))
+}
+
+/// Coefficient of variation.
+fn evenness(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let (count, sum) = values.clone().fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    let count = f64::max(count, 1.0);
+    let mean = sum / count;
+    let variance = values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
+    if mean > 0.0 { variance.sqrt() / mean } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::limits::rules::tests::rounds;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_smoothed_rate_is_that_of_the_rounds_nearby_that_tell_one(
+            list in prop::collection::vec((0u64..1 << 40, 1i64..1000, 0u64..9, any::<bool>()), 1..40),
+            index in 0usize..40,
+        ) {
+            let rounds = rounds(&list);
+            let index = index % rounds.len();
+            let rates = SmoothedRates::around(&rounds, index);
+            for at in rates.reach.clone() {
+                let near = neighbours(&rounds, at, SMOOTHED).iter().filter(|round| round.tells_rate());
+                let bytes: u64 = near.clone().map(|round| round.delivered_bytes).sum();
+                let time_ns: u64 = near.map(|round| round.duration_ns()).sum();
+                prop_assert_eq!(rates.at(at), bytes as f64 * 1e9 / time_ns.max(1) as f64);
+            }
+        }
+    }
+}
