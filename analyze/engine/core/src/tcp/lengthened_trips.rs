@@ -57,6 +57,7 @@ impl Covering {
 /// The samples of a direction that cover a silence, until it is known what that was.
 #[derive(Debug, Default)]
 pub(super) struct CoveringTrips {
+    /// In order of their completion: most pauses are no stalls, and what they cover is found without a look at all others.
     kept: Vec<Covering>,
     overflowed: bool,
 }
@@ -64,7 +65,8 @@ pub(super) struct CoveringTrips {
 impl CoveringTrips {
     fn keep(&mut self, trip: Covering) {
         if self.kept.len() < MOST_KEPT {
-            self.kept.push(trip);
+            let place = self.kept.partition_point(|kept| kept.completed_ns <= trip.completed_ns);
+            self.kept.insert(place, trip);
         } else {
             self.overflowed = true;
         }
@@ -72,7 +74,9 @@ impl CoveringTrips {
 
     /// A pause was no stall.
     pub(super) fn forget(&mut self, [start_ns, end_ns]: Span) {
-        self.kept.retain(|trip| !(start_ns..=end_ns).contains(&trip.completed_ns));
+        let first = self.kept.partition_point(|trip| trip.completed_ns < start_ns);
+        let covered = self.kept[first..].partition_point(|trip| trip.completed_ns <= end_ns);
+        self.kept.drain(first..first + covered);
     }
 
     /// Those that overlap one of the stalls.
