@@ -250,21 +250,22 @@ impl Making {
 
     /// What passed until `end`.
     fn measure(&mut self, end: &Passed) {
-        // Which border begins the fastest stretch nobody can predict: it must not become a branch.
+        // Which border begins the fastest stretch, and which the train, nobody can predict: neither must become a branch.
         let (mut goes_on, mut fastest, mut train) = (true, Stretch { start_ns: 0, rate: -1.0 }, None);
         for border in self.borders.iter() {
             goes_on &= border.pause_ns < STEP_NS;
-            let idle_ns = if goes_on { 0 } else { border.idle_ns };
+            let idle_ns = border.idle_ns & (i64::from(goes_on) - 1);
             // Of times near the ends of what can be told no rate is right: saturating would cost as much as all else here.
             let start_ns = border.last.time_ns.wrapping_add(idle_ns);
             let span_ns = end.time_ns.wrapping_sub(start_ns);
             // What was held for moments catches up: it was sent over a longer time than it comes in.
             let sent_in_ns = end.sent_ns.wrapping_sub(border.last.sent_ns).wrapping_sub(idle_ns);
             let bytes = f64::from(end.bytes.wrapping_sub(border.last.bytes));
-            let rate = bytes / span_ns.max(sent_in_ns).max(SHORTEST_NS) as f64;
-            let is_faster = rate > fastest.rate;
-            fastest.start_ns = if is_faster { start_ns } else { fastest.start_ns };
-            fastest.rate = if is_faster { rate } else { fastest.rate };
+            let longest_ns = longer(longer(span_ns as f64, sent_in_ns as f64), SHORTEST_NS as f64);
+            let rate = bytes / longest_ns;
+            let is_faster = -i64::from(rate > fastest.rate);
+            fastest.start_ns ^= (fastest.start_ns ^ start_ns) & is_faster;
+            fastest.rate = longer(fastest.rate, rate);
             if goes_on && train.is_none() && span_ns >= SHORTEST_NS {
                 train = Some((Stretch { start_ns, rate }, sent_in_ns as f64 <= SENT_WITHIN * span_ns as f64));
             }
@@ -276,6 +277,12 @@ impl Making {
             self.trains.add(&stretch, end.time_ns);
         }
     }
+}
+
+/// Neither is NaN: without a branch, which [`f64::max`] needs for that.
+#[inline(always)]
+fn longer(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 #[cfg(test)]
