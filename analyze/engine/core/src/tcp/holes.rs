@@ -1,5 +1,7 @@
 //! Stretches of a stream that were passed over: not seen at the capture point although later bytes were.
 
+use std::collections::VecDeque;
+
 /// What the capture knew of the moment a hole came to light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exposure {
@@ -27,7 +29,7 @@ pub struct Hole {
 /// All holes of a direction, ascending.
 #[derive(Debug, Default)]
 pub struct Holes {
-    list: Vec<Hole>,
+    list: VecDeque<Hole>,
     /// Bytes of holes that had to be forgotten because there were too many.
     forgotten_bytes: u64,
 }
@@ -38,10 +40,10 @@ impl Holes {
     /// Adds a hole above all others.
     pub fn push(&mut self, hole: Hole) {
         if self.list.len() >= MOST_HOLES {
-            let old = self.list.remove(0);
-            self.forgotten_bytes += old.end - old.start;
+            let old = self.list.pop_front();
+            self.forgotten_bytes += old.map_or(0, |old| old.end - old.start);
         }
-        self.list.push(hole);
+        self.list.push_back(hole);
     }
 
     /// Bytes of `start..end` that are missing, and how the first of them came to light.
@@ -49,7 +51,7 @@ impl Holes {
         let first = self.list.partition_point(|hole| hole.end <= start);
         let mut bytes = 0;
         let mut exposure = None;
-        for hole in self.list[first..].iter().take_while(|hole| hole.start < end) {
+        for hole in self.list.range(first..).take_while(|hole| hole.start < end) {
             bytes += hole.end.min(end) - hole.start.max(start);
             exposure.get_or_insert(hole.exposure);
         }
@@ -104,12 +106,12 @@ impl Holes {
 
     /// Start and end of the last one, if it came to light at that time.
     pub fn exposed_at(&self, time_ns: i64) -> Option<[u64; 2]> {
-        self.list.last().filter(|hole| hole.exposure.time_ns == time_ns).map(|hole| [hole.start, hole.end])
+        self.list.back().filter(|hole| hole.exposure.time_ns == time_ns).map(|hole| [hole.start, hole.end])
     }
 
     /// True if any of them ends behind `position`.
     pub fn reach_beyond(&self, position: u64) -> bool {
-        self.list.last().is_some_and(|hole| hole.end > position)
+        self.list.back().is_some_and(|hole| hole.end > position)
     }
 
     /// True if there is none.

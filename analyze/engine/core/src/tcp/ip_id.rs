@@ -5,6 +5,8 @@
 //! one another in the stream must also do so in their identification, and only if it is a host that numbers each connection by
 //! itself: what is missing in numbers that connections share was sent to somebody else.
 
+use std::ops::Range;
+
 use super::sequence::serial_difference_16;
 
 /// Identifications behind the newest one that are remembered one by one.
@@ -98,8 +100,7 @@ impl IpIdentifications {
         if run > 0 {
             self.distinct += run;
             self.last_next = self.next;
-            (self.next - run.min(WINDOW)..self.next)
-                .for_each(|id| self.seen[(id / 64 % (WINDOW / 64)) as usize] |= 1 << (id % 64));
+            self.remember(self.run_start..self.next, true);
         }
         (self.run_start, self.run_contiguous) = (self.next, 0);
     }
@@ -148,11 +149,7 @@ impl IpIdentifications {
         let word = (id / 64 % (WINDOW / 64)) as usize;
         let bit = 1u64 << (id % 64);
         if id >= self.next {
-            if id == self.next {
-                self.seen[word] &= !bit;
-            } else {
-                (self.next..=id).rev().take(WINDOW as usize).for_each(|passed| self.forget(passed));
-            }
+            self.remember(self.next..id + 1, false);
             self.next = id + 1;
         } else if id + WINDOW >= self.next && self.seen[word] & bit != 0 {
             return;
@@ -168,8 +165,18 @@ impl IpIdentifications {
         distance(ip_id, self.next as u16)
     }
 
-    fn forget(&mut self, id: u64) {
-        self.seen[(id / 64 % (WINDOW / 64)) as usize] &= !(1 << (id % 64));
+    /// Remembers that all of `ids` were seen, or that none was. Word by word: numbers drawn at random leave out more than a window
+    /// with every packet.
+    #[inline]
+    fn remember(&mut self, ids: Range<u64>, seen: bool) {
+        let mut id = ids.start.max(ids.end.saturating_sub(WINDOW));
+        while id < ids.end {
+            let until = ids.end.min((id / 64 + 1) * 64);
+            let bits = u64::MAX >> (64 - (until - id)) << (id % 64);
+            let word = &mut self.seen[(id / 64 % (WINDOW / 64)) as usize];
+            *word = if seen { *word | bits } else { *word & !bits };
+            id = until;
+        }
     }
 
     /// Identifications between the newest one and `ip_id` that have not been seen; none if `ip_id` is not ahead.
@@ -256,6 +263,32 @@ impl IpIdentifications {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    proptest! {
+        /// In rows and with any jump, within a word of the memory and far beyond all of it.
+        #[test]
+        fn of_the_last_thousand_numbers_those_that_were_seen_are_known(
+            rows in prop::collection::vec((0u16..3000, 1u16..200), 1..40),
+        ) {
+            let mut tracker = IpIdentifications::default();
+            let (mut next, mut seen) = (60_000u16, HashSet::new());
+            for (jump, length) in rows {
+                let first = next.wrapping_add(jump);
+                next = first.wrapping_add(length);
+                (0..length).for_each(|place| {
+                    let id = first.wrapping_add(place);
+                    add(&mut tracker, id, 1, true);
+                    seen.insert(tracker.next_position() - 1);
+                });
+            }
+            let newest = tracker.next_position() - 1;
+            for position in newest - WINDOW + 1..newest {
+                prop_assert_eq!(tracker.is_known(position as u16), seen.contains(&position), "{}", newest - position);
+            }
+        }
+    }
 
     fn add(tracker: &mut IpIdentifications, ip_id: u16, segments: u32, contiguous: bool) {
         tracker.add(ip_id, segments, contiguous, Around::default);
