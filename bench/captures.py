@@ -68,6 +68,7 @@ RECIPES = (
     Recipe("many", "1,000 bulk flows", "bulk", ("--packets", "10000000"), ("--packets", "300000"), ("--flows", "1000")),
     Recipe("one", "one huge flow", "bulk", ("--packets", "10000000"), ("--packets", "300000"), ("--flows", "1")),
     Recipe("million", "1,000,000 short connections", "short", ("--connections", "1000000"), ("--connections", "20000")),
+    Recipe("open", "300,000 connections left open", "open", ("--connections", "300000"), ("--connections", "10000")),
     Recipe("small", "a file of 1 MB", "bulk", ("--packets", "9700"), ("--packets", "9700"), ("--flows", "2")),
 )
 

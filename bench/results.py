@@ -122,6 +122,7 @@ _RULES: tuple[tuple[str, str, float, str, Callable[[Figures], float]], ...] = (
     ("many: wall time, one processor / all", ">=", 1.6, "", lambda f: f.speed_up("many")),
     ("one: wall time, one processor / all", ">=", 1, "", lambda f: f.speed_up("one")),
     ("million: peak memory", "<=", 1536, "MiB", lambda f: f.peak_mib("million")),
+    ("open: peak memory", "<=", 1536, "MiB", lambda f: f.peak_mib("open")),
     ("small: answer after, start-up included", "<=", 0.5, "s", lambda f: f.cost("small").wall_s),
 )
 

@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::{self, Failure, FilterCompiler, Observer, Options};
-use vmtrace_core::read;
+use vmtrace_core::read::{self, ReadError};
 
 use crate::errors::{failure_to_python, to_python};
 use crate::input::Input;
@@ -104,19 +104,36 @@ impl Group {
         let open = |input: &Input| input.open(&watch.stop).ok();
         self.inputs.iter().map(|input| if input.can_be_read_again() { open(input) } else { None }).collect()
     }
+
+    /// Analyses what was opened. What can be read again is, if its connections need more room than there is.
+    fn analyze(&self, open: Vec<read::Input>, options: &Options, watch: &Watch) -> Outcome {
+        if !self.inputs.iter().all(Input::can_be_read_again) {
+            return analysis::analyze(open, options, watch);
+        }
+        let again = || {
+            let inputs = self.inputs.iter().enumerate().map(|(number, input)| {
+                input.open(&watch.stop).map_err(|error| ReadError::Io {
+                    input: u16::try_from(number).unwrap_or(u16::MAX),
+                    source: std::io::Error::other(error.to_string()),
+                })
+            });
+            inputs.collect()
+        };
+        analysis::analyze_in_parts(open, &again, options, watch)
+    }
 }
 
 /// Analyses a group. Where hosts were recorded late it is read once more, with that taken away.
 fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outcome {
     let open = std::mem::take(&mut group.open);
-    let first = analysis::analyze(open, options, watch)?;
+    let first = group.analyze(open, options, watch)?;
     if first.lags.is_empty() || first.interrupted {
         return Ok(first);
     }
     let Some(again) = group.reopened(watch) else { return Ok(first) };
     options.lags.clone_from(&first.lags);
     drop(first);
-    let second = analysis::analyze(again, options, watch);
+    let second = group.analyze(again, options, watch);
     options.lags.clear();
     second
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! bench_generate bulk  OUT [--flows 8] [--packets 10000000] [--loss 0.001] [--snap 96] [--format pcap] [--seed 1]
 //! bench_generate short OUT [--connections 100000] [--loss 0.01] [--snap 96] [--format pcap] [--seed 1]
+//! bench_generate open  OUT: as short, and none of them is closed
 //! ```
 //!
 //! `OUT.truth.json` says what is in the capture, so that the benchmark also checks that the fast answer is right.
@@ -45,15 +46,16 @@ fn main() -> Result<(), Box<dyn Error>> {
             },
             &mut writer,
         )?,
-        "short" => short::generate(
+        kind @ ("short" | "open") => short::generate(
             &short::Config {
                 connections: arguments.connections,
+                closes: kind == "short",
                 loss: arguments.loss.unwrap_or(0.01),
                 seed: arguments.seed,
             },
             &mut writer,
         )?,
-        other => return Err(format!("unknown kind '{other}': bulk or short").into()),
+        other => return Err(format!("unknown kind '{other}': bulk, short or open").into()),
     };
     writer.finish()?;
     truth.write(&arguments.out)?;
@@ -62,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
     let mut arguments = Arguments {
-        kind: words.next().ok_or("usage: bench_generate bulk|short OUT [OPTION VALUE]...")?,
+        kind: words.next().ok_or("usage: bench_generate bulk|short|open OUT [OPTION VALUE]...")?,
         out: words.next().ok_or("no output file named")?.into(),
         flows: 8,
         packets: 10_000_000,

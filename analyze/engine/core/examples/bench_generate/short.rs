@@ -23,6 +23,8 @@ const SEGMENT_TIME: u64 = 121 * MICROSECOND;
 pub struct Config {
     /// Number of connections.
     pub connections: u32,
+    /// They are closed at their end.
+    pub closes: bool,
     /// Share of connections that lose a segment.
     pub loss: f64,
     /// Seed of all that is random.
@@ -43,7 +45,7 @@ pub fn generate(config: &Config, writer: &mut CaptureWriter) -> io::Result<Truth
         while waiting.peek().is_some_and(|Reverse((time, _, _))| *time < start_ns) {
             write_first(&mut waiting, &mut segments, &mut free, writer)?;
         }
-        for (time_ns, segment) in Script::new(&mut random, start_ns, config.loss, &mut truth).run() {
+        for (time_ns, segment) in Script::new(&mut random, start_ns, config, &mut truth).run() {
             truth.packets += 1;
             truth.payload_bytes += u64::from(segment.payload_length);
             truth.data_segments += u64::from(segment.payload_length > 0);
@@ -94,6 +96,7 @@ struct Script<'a> {
     random: &'a mut Random,
     truth: &'a mut Truth,
     loses: bool,
+    closes: bool,
     now: u64,
     rtt: u64,
     /// Next sequence number of the client and the server.
@@ -108,12 +111,13 @@ struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    fn new(random: &'a mut Random, now: u64, loss: f64, truth: &'a mut Truth) -> Self {
+    fn new(random: &'a mut Random, now: u64, config: &Config, truth: &'a mut Truth) -> Self {
         let sequence = [random.bits() as u32, random.bits() as u32];
         // Most servers are near, some are far: 4 ms and a long tail to 80 ms.
         let rtt = 4 * MILLISECOND * (1 + random.between(0, 20) * random.between(0, 20) / 20);
         Self {
-            loses: random.chance(loss),
+            loses: random.chance(config.loss),
+            closes: config.closes,
             now,
             rtt: rtt + random.between(0, MILLISECOND),
             sequence,
@@ -131,7 +135,9 @@ impl<'a> Script<'a> {
         self.handshake();
         self.request();
         self.response();
-        self.teardown();
+        if self.closes {
+            self.teardown();
+        }
         self.segments
     }
 

@@ -5,6 +5,8 @@
 
 mod lag;
 mod parallel;
+mod parts;
+mod reading;
 mod serial;
 mod stage;
 
@@ -12,11 +14,12 @@ use crate::dns::Lookups;
 use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
 use crate::tcp::lag::Lag;
 use crate::tcp::openings::OpeningSeries;
+use crate::tcp::room::Room;
 use crate::tcp::rows::Rows;
-use crate::tcp::shard::{ClockStep, Environment};
 use crate::tcp::summary::ConnectionSummary;
-use lag::LaggedSource;
-use stage::{Collected, InputTally, Intake};
+use parts::Part;
+pub use parts::analyze_in_parts;
+use reading::Reading;
 
 /// Turns a filter into a BPF program for a link type.
 pub trait FilterCompiler: Send + Sync {
@@ -57,6 +60,8 @@ pub struct Options {
     pub filter: Option<Box<dyn FilterCompiler>>,
     /// Hosts that an analysis before found to be recorded late: their packets get their true time.
     pub lags: Vec<Lag>,
+    /// Bytes that connections may take in memory before [`analyze_in_parts`] takes them in parts; none for the usual.
+    pub room_bytes: Option<usize>,
 }
 
 /// Why there is no result at all.
@@ -174,102 +179,10 @@ pub fn analyze_source(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    let source = if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) };
-    let mut intake = Intake::new(source, options.filter.as_deref(), observer);
-    let Collected { shards, tallies, lookups } =
-        if options.threads <= 1 { serial::run(&mut intake, options) } else { parallel::run(&mut intake, options) };
-    if let Some(what) = intake.filter_error.take() {
-        return Err(Failure::Filter(what));
-    }
-    let facts = intake.source.inputs();
-    if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
-        return Err(Failure::Read(std::mem::take(&mut intake.errors)));
-    }
-    let (mut connections, environment, lookups) = gather(shards, lookups);
-    if let Some(allowed_bps) = options.allowed_bps {
-        connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
-    }
-    let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
-        let tally = tallies.get(index).cloned().unwrap_or_default();
-        input_summary(index, facts, &tally, &environment, &options.lags)
-    });
-    Ok(Analysis {
-        interrupted: intake.interrupted,
-        inputs: inputs.collect(),
-        connections,
-        openings: environment.openings,
-        lookups,
-        lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
-        rows: environment.rows,
-        errors: intake.errors,
-    })
+    let part = Part { hashes: 0..=u32::MAX, room: Room::ANY };
+    Reading::of_part(source, options, &part, observer).map(|(reading, _)| reading.conclude(options))
 }
 
 /// Connections as the shards leave them: boxed one by one, so that gathering a million of them copies nothing.
 #[allow(clippy::vec_box)]
 pub type Summaries = Vec<Box<ConnectionSummary>>;
-
-/// Brings the shards' connections into the order of their first packets and numbers them.
-fn gather(shards: Vec<crate::tcp::shard::Shard>, mut lookups: Lookups) -> (Summaries, Environment, Lookups) {
-    let mut all = Summaries::new();
-    let mut together = Environment::default();
-    for shard in shards {
-        let (summaries, environment) = shard.finish_all();
-        if all.is_empty() {
-            (all, together) = (summaries, environment);
-            continue;
-        }
-        all.extend(summaries);
-        together.openings.merge(environment.openings);
-        together.clock_steps.extend(environment.clock_steps);
-        together.faults.merge(&environment.faults);
-    }
-    // Each summary is somewhere else in memory: looked at once.
-    all.sort_by_cached_key(|summary| summary.order);
-    let mut over_tcp = Vec::new();
-    for (summary, number) in all.iter_mut().zip(1..) {
-        summary.id = number;
-        over_tcp.extend(summary.lookups.take());
-    }
-    lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
-    (all, together, lookups)
-}
-
-fn input_summary(
-    index: usize,
-    facts: InputFacts,
-    tally: &InputTally,
-    environment: &Environment,
-    removed: &[Lag],
-) -> InputSummary {
-    let faults = environment.faults.of(index);
-    let longest = |lags: &[Lag]| lags.iter().filter(|lag| usize::from(lag.input) == index).map(|lag| lag.lag_ns).max();
-    let removed_ns = longest(removed);
-    InputSummary {
-        tcp_packets: tally.tcp_packets,
-        undecoded: tally.undecoded(),
-        clock_steps: facts.clock_steps_back.max(distinct_steps(&environment.clock_steps, index)),
-        facts,
-        unseen_acked_bytes: faults.unseen_acked_bytes,
-        duplicates: faults.duplicates,
-        reordered: faults.reordered,
-        lag_ns: removed_ns.or_else(|| longest(environment.faults.lags())),
-        lag_removed: removed_ns.is_some(),
-    }
-}
-
-/// One step shows in every connection that is open: those within a second are the same.
-fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
-    let mut times: Vec<i64> =
-        steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
-    times.sort_unstable();
-    let mut last = None;
-    let mut count = 0;
-    for time_ns in times {
-        if last.is_none_or(|last: i64| time_ns.saturating_sub(last) > 1_000_000_000) {
-            count += 1;
-        }
-        last = Some(time_ns);
-    }
-    count
-}

@@ -15,12 +15,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
 use super::Options;
+use super::parts::Part;
 use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
 use crate::dns::Lookups;
 use crate::read::Chunk;
 use crate::tcp::lines::Lines;
+use crate::tcp::room::Room;
 use crate::tcp::shard::Shard;
 
 /// Shards for each thread: enough for a thread to follow closely behind another.
@@ -44,6 +46,10 @@ struct Work {
 }
 
 impl Work {
+    fn of(part: &Part) -> Self {
+        Self { lines: Lines::of(part.hashes.clone()), ..Self::default() }
+    }
+
     fn sort_out(&mut self, shards: usize, decoder: usize) {
         let packets = self.batch.packets();
         self.lines.line_up(packets, &self.chunk.bytes, shards);
@@ -74,6 +80,8 @@ struct Board {
     /// Published chunks, from number `first` on, each with the number of shards that still want it.
     published: VecDeque<(Arc<Work>, usize)>,
     first: u64,
+    /// A shard has more connections than there is room for: nothing more is read.
+    is_overfull: bool,
     /// Threads that wait for news.
     waiting: usize,
     /// Next chunk of each shard, and whether a thread is at it.
@@ -90,6 +98,8 @@ struct Hall<'a, 'b> {
     news: Condvar,
     intake: Mutex<&'a mut Intake<'b>>,
     shards: Vec<Mutex<Shard>>,
+    room_of_shard: Room,
+    part: &'a Part,
     most_under_way: usize,
 }
 
@@ -104,8 +114,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs to the end of the input.
-pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
+/// Runs to the end of the input, or until there are more connections than the part has room for.
+pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
     // Rows are wanted in capture order and connections are known by number: one shard then.
     let shards = if options.detail_connections.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
@@ -117,6 +127,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
             decoded: BTreeMap::new(),
             published: VecDeque::new(),
             first: 0,
+            is_overfull: false,
             waiting: 0,
             shards: vec![(0, false); shards],
             spare: Vec::new(),
@@ -130,6 +141,8 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
         shards: (0..shards)
             .map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone())))
             .collect(),
+        room_of_shard: part.room.shared_by(shards),
+        part,
         most_under_way: options.threads * CHUNKS_PER_THREAD,
     };
     std::thread::scope(|scope| {
@@ -147,7 +160,12 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
     board.reassembler.finish(&mut counts);
     board.tallies.add_counts(&counts);
     let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
-    Collected { shards: shards.collect(), tallies: board.tallies.into_list(), lookups: board.lookups }
+    Collected {
+        shards: shards.collect(),
+        tallies: board.tallies.into_list(),
+        lookups: board.lookups,
+        is_overfull: board.is_overfull,
+    }
 }
 
 impl Hall<'_, '_> {
@@ -170,7 +188,7 @@ impl Hall<'_, '_> {
             if !board.reading && !board.at_end && board.under_way < self.most_under_way {
                 board.reading = true;
                 board.under_way += 1;
-                return Task::Read(Box::new(board.spare.pop().unwrap_or_default()));
+                return Task::Read(Box::new(board.spare.pop().unwrap_or_else(|| Work::of(self.part))));
             }
             if let Some((shard, work)) = board.next_analysis(None) {
                 return Task::Analyse { shard, work };
@@ -196,9 +214,12 @@ impl Hall<'_, '_> {
     fn analyse(&self, shard: usize, work: Arc<Work>) {
         let mut own = lock(&self.shards[shard]);
         own.batch(work.batch.packets(), &work.lines, shard, &work.chunk.bytes, work.first_order);
+        let is_overfull = own.is_overfull(&self.room_of_shard);
         drop(own);
         drop(work);
         let mut board = lock(&self.board);
+        board.is_overfull |= is_overfull;
+        board.at_end |= is_overfull;
         board.analysed(shard);
         self.tell(board, 1);
     }

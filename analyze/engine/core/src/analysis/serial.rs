@@ -1,6 +1,7 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
 use super::Options;
+use super::parts::Part;
 use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
 use crate::decode::{Batch, Counts};
@@ -9,16 +10,17 @@ use crate::read::Chunk;
 use crate::tcp::lines::Lines;
 use crate::tcp::shard::Shard;
 
-/// Runs to the end of the input.
-pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
+/// Runs to the end of the input, or until there are more connections than the part has room for.
+pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
     let mut shard = Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
     let mut tallies = Tallies::default();
     let mut lookups = Lookups::default();
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
-    let mut lines = Lines::default();
+    let mut lines = Lines::of(part.hashes.clone());
+    let mut is_overfull = false;
     let mut order = 0;
-    while intake.next(&mut chunk, &mut filtered) {
+    while !is_overfull && intake.next(&mut chunk, &mut filtered) {
         batch.clear();
         batch.decode(&chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
@@ -29,9 +31,10 @@ pub fn run(intake: &mut Intake<'_>, options: &Options) -> Collected {
         lines.line_up(batch.packets(), &chunk.bytes, 1);
         shard.batch(batch.packets(), &lines, 0, &chunk.bytes, order);
         order += batch.packets().len() as u64;
+        is_overfull = shard.is_overfull(&part.room);
     }
     let mut counts = Counts::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups }
+    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups, is_overfull }
 }

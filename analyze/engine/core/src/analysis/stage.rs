@@ -136,6 +136,8 @@ pub struct Collected {
     pub tallies: Vec<InputTally>,
     /// Names looked up over UDP; those over TCP are with their connections.
     pub lookups: Lookups,
+    /// There were more connections than there is room for: the run was given up.
+    pub is_overfull: bool,
 }
 
 /// Frames of one input.

@@ -8,6 +8,8 @@
 //! followers 2> 5< 3< END END END       first packets and their shards; the rest hangs on them
 //! ```
 
+use std::ops::RangeInclusive;
+
 use crate::packet::Packet;
 
 /// Flows that are told apart at a time, by the low bits of their hash. A flow that loses its place to another gets a further line
@@ -94,11 +96,21 @@ pub struct Lines {
     taken: Vec<u16>,
     /// Number of the chunk, from 1.
     chunk: u64,
+    /// Flows whose hash is another have no line.
+    hashes: RangeInclusive<u32>,
 }
 
 impl Default for Lines {
     fn default() -> Self {
+        Self::of(0..=u32::MAX)
+    }
+}
+
+impl Lines {
+    /// Lines of the flows with these hashes, and of no others.
+    pub fn of(hashes: RangeInclusive<u32>) -> Self {
         Self {
+            hashes,
             by_shard: Vec::new(),
             followers: Vec::new(),
             places: Box::new([Place::default(); PLACES]),
@@ -106,9 +118,7 @@ impl Default for Lines {
             chunk: 0,
         }
     }
-}
 
-impl Lines {
     /// Lines up the packets of a chunk for so many shards. `bytes` are those of the chunk.
     pub fn line_up(&mut self, packets: &[Packet], bytes: &[u8], shards: usize) {
         self.by_shard.resize_with(shards.max(1), Vec::new);
@@ -159,6 +169,9 @@ impl Lines {
             self.taken.push((flow_hash as usize % PLACES) as u16);
         }
         *place = Place { address_key, ports, tail: index, chunk: self.chunk, address_offset, ip_version };
+        if !self.hashes.contains(&flow_hash) {
+            return;
+        }
         // The shard takes the middle bits of the hash; the tables within use the others.
         let shard = (u64::from(flow_hash.rotate_left(16)) * self.by_shard.len() as u64) >> 32;
         if let Some(lines) = self.by_shard.get_mut(shard as usize) {
@@ -252,6 +265,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn flows_of_other_hashes_have_no_line(
+            ends in proptest::collection::vec((0u32..8, 0u32..8), 0..100), first in 0u32..16, length in 0u32..8,
+        ) {
+            let packets: Vec<Packet> = ends.iter().map(|&(a, b)| packet(a, b, 4)).collect();
+            let hashes = first..=first + length;
+            let mut lines = Lines::of(hashes.clone());
+            lines.line_up(&packets, &[], 2);
+            let mut found: Vec<usize> = lines_of(&lines, 2).into_iter().flatten().map(|(index, _)| index).collect();
+            found.sort_unstable();
+            let wanted = packets.iter().enumerate().filter(|(_, packet)| hashes.contains(&packet.flow_hash));
+            prop_assert!(found.into_iter().eq(wanted.map(|(index, _)| index)));
+        }
+
         /// Ends of one sum share a place, as flows of one hash do.
         #[test]
         fn every_packet_stands_in_one_line_of_its_own_flow_behind_those_before(

@@ -59,6 +59,7 @@ pub mod ranges;
 pub mod rate_series;
 pub mod recovery_trips;
 pub(crate) mod restarts;
+pub mod room;
 pub mod rows;
 pub mod rtt;
 pub mod segment_size;

@@ -14,6 +14,7 @@ use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
 use super::lines::{Lines, Link, is_reverse_v4, is_reverse_v6};
 use super::openings::OpeningSeries;
+use super::room::Room;
 use super::rows::Rows;
 use super::spares::Spares;
 use super::summary::ConnectionSummary;
@@ -128,8 +129,19 @@ pub struct Shard {
     /// The lines of the chunk in hand.
     found: Vec<Found>,
     detail: Vec<u32>,
+    weighed: Weighed,
     /// Shared by its connections.
     pub environment: Environment,
+}
+
+/// When connections were weighed last, and whether they were too much.
+#[derive(Default)]
+struct Weighed {
+    slots: usize,
+    packets_since: usize,
+    /// What open ones took.
+    open_bytes: usize,
+    too_much: bool,
 }
 
 /// The hash table wants its entropy in the high bits too.
@@ -143,6 +155,31 @@ impl Shard {
     pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Vec<u32>) -> Self {
         let environment = Environment { fixed_spacing_limit_ns, ..Environment::default() };
         Self { detail, environment, ..Self::default() }
+    }
+
+    /// So much room there is for its connections; weighs them if they may have grown by much since it was last asked.
+    pub fn is_overfull(&mut self, room: &Room) -> bool {
+        // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
+        let Weighed { slots, packets_since, too_much, .. } = self.weighed;
+        let has_grown = self.slots.len() > slots + slots / 8 || packets_since > 8 * slots;
+        if room.is_endless() || too_much || !has_grown {
+            return too_much;
+        }
+        let (mut results, mut open_bytes) = (0, 0);
+        for slot in &self.slots {
+            match &slot.state {
+                State::Live(connection) => open_bytes += connection.held_bytes(),
+                State::Done(_) => results += 1,
+            }
+        }
+        let too_much = open_bytes > room.open_bytes(results);
+        self.weighed = Weighed { slots: self.slots.len(), packets_since: 0, open_bytes, too_much };
+        too_much
+    }
+
+    /// What its open connections took when they were weighed last.
+    pub fn open_bytes(&self) -> usize {
+        self.weighed.open_bytes
     }
 
     /// Takes those of a chunk's packets that stand in lines of shard number `shard`; `bytes` are those of the chunk,
@@ -166,6 +203,7 @@ impl Shard {
             }
         }
         self.put_away(first_order + packets.len() as u64);
+        self.weighed.packets_since += packets.len();
     }
 
     /// The connection of the line that begins with packet `first`.

@@ -1,0 +1,106 @@
+//! Connections that do not fit into memory together are analysed in parts, each with a reading of its own: first all of them, and
+//! if they prove too many ([`crate::tcp::room`]), those of a range of hashes, a range that becomes narrower until they fit.
+//! The result is that of a single reading: packets are numbered over all connections, whatever part is taken.
+
+use std::ops::RangeInclusive;
+
+use super::reading::Reading;
+use super::{Analysis, Failure, Observer, Options};
+use crate::read::{Input, ReadError, open};
+use crate::tcp::room::Room;
+
+/// What connections may take together: a million of them, open or not, in less than 1.5 GiB with all else.
+const ROOM_BYTES: usize = 1_300_000_000;
+/// A part that proves too large is cut into so many.
+const PARTS: u64 = 4;
+/// No part is narrower: so many hashes. What does not fit then is taken all the same, as it is better than to read for ever.
+const NARROWEST: u64 = ALL / 1024;
+/// A part that leaves so much of the room is followed by one of twice its width.
+const SPARSE: usize = 4;
+/// All hashes.
+const ALL: u64 = 1 << 32;
+
+/// Connections that are taken together.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Hashes of their flows.
+    pub hashes: RangeInclusive<u32>,
+    /// What they may take.
+    pub room: Room,
+}
+
+impl Part {
+    fn new(from: u64, width: u64, room: Room) -> Self {
+        let last = (from + width).min(ALL) - 1;
+        let room = if width > NARROWEST { room } else { Room::ANY };
+        Self { hashes: from as u32..=last as u32, room }
+    }
+}
+
+/// As [`super::analyze`], of `inputs` that `again` opens once more, as often as it takes to keep to the room of the options.
+///
+/// # Errors
+/// As [`super::analyze`], and [`Failure::Read`] if they cannot be opened again.
+pub fn analyze_in_parts(
+    inputs: Vec<Input>,
+    again: &dyn Fn() -> Result<Vec<Input>, ReadError>,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Analysis, Failure> {
+    // Connections whose packets are wanted are known by their number among all.
+    let room = match &options.detail_connections[..] {
+        [] => Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)),
+        _ => Room::ANY,
+    };
+    let (whole, is_overfull) = Reading::of_part(open(inputs), options, &Part::new(0, ALL, room), observer)?;
+    if !is_overfull {
+        return Ok(whole.conclude(options));
+    }
+    drop(whole);
+    let (mut from, mut width) = (0, ALL / PARTS);
+    let mut together: Option<Reading> = None;
+    while from < ALL {
+        let (results, whole_bytes) =
+            together.as_ref().map_or((0, 0), |reading| (reading.connections.len(), reading.consumed_bytes));
+        let part = Part::new(from, width, room.beside(results));
+        let inputs = again().map_err(|error| Failure::Read(vec![error]))?;
+        let progress = PartProgress { observer, before_bytes: share(whole_bytes, from), width };
+        let (reading, is_overfull) = Reading::of_part(open(inputs), options, &part, &progress)?;
+        if is_overfull && !reading.interrupted {
+            width = (width / PARTS).max(NARROWEST);
+            continue;
+        }
+        let (interrupted, open_bytes) = (reading.interrupted, reading.open_bytes);
+        match &mut together {
+            Some(together) => together.add(reading)?,
+            nothing => *nothing = Some(reading),
+        }
+        if interrupted {
+            break;
+        }
+        from += width;
+        if open_bytes.saturating_mul(SPARSE) < part.room.open_bytes(0) {
+            width = (2 * width).min(ALL);
+        }
+    }
+    Ok(together.map(|reading| reading.conclude(options)).unwrap_or_default())
+}
+
+/// Tells of the reading for one part as of so much of a single reading.
+struct PartProgress<'a> {
+    observer: &'a dyn Observer,
+    /// What the parts before stand for.
+    before_bytes: u64,
+    width: u64,
+}
+
+impl Observer for PartProgress<'_> {
+    fn progress(&self, consumed_bytes: u64) -> bool {
+        self.observer.progress(self.before_bytes.saturating_add(share(consumed_bytes, self.width)))
+    }
+}
+
+/// So many bytes for all hashes are so many for some of them.
+fn share(bytes: u64, hashes: u64) -> u64 {
+    (u128::from(bytes) * u128::from(hashes) / u128::from(ALL)) as u64
+}

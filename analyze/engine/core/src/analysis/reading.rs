@@ -1,0 +1,171 @@
+//! What one reading of the inputs leaves, and how several become one result.
+
+use super::parts::Part;
+use super::stage::{Collected, InputTally, Intake};
+use super::{Analysis, Failure, InputSummary, Observer, Options, Summaries, lag::LaggedSource, parallel, serial};
+use crate::dns::Lookups;
+use crate::read::{ChunkSource, InputFacts, ReadError};
+use crate::tcp::lag::Lag;
+use crate::tcp::shard::{ClockStep, Environment, Shard};
+
+/// See the module.
+pub struct Reading {
+    /// Connections in any order.
+    pub connections: Summaries,
+    /// It was ended early.
+    pub interrupted: bool,
+    /// Bytes of the files.
+    pub consumed_bytes: u64,
+    /// About what open connections took in memory at last.
+    pub open_bytes: usize,
+    environment: Environment,
+    lookups: Lookups,
+    facts: Vec<InputFacts>,
+    tallies: Vec<InputTally>,
+    errors: Vec<ReadError>,
+}
+
+impl Reading {
+    /// Reads all of the source and analyses the part's connections. True if there was no room for them: then the reading was given up
+    /// and nothing of it counts.
+    ///
+    /// # Errors
+    /// As [`super::analyze`].
+    pub fn of_part(
+        source: Box<dyn ChunkSource>,
+        options: &Options,
+        part: &Part,
+        observer: &dyn Observer,
+    ) -> Result<(Self, bool), Failure> {
+        let source = if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) };
+        let mut intake = Intake::new(source, options.filter.as_deref(), observer);
+        let run = if options.threads <= 1 { serial::run } else { parallel::run };
+        let Collected { shards, tallies, lookups, is_overfull } = run(&mut intake, options, part);
+        if let Some(what) = intake.filter_error.take() {
+            return Err(Failure::Filter(what));
+        }
+        let facts = intake.source.inputs();
+        if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
+            return Err(Failure::Read(std::mem::take(&mut intake.errors)));
+        }
+        let open_bytes = shards.iter().map(Shard::open_bytes).sum();
+        let shards = if is_overfull { Vec::new() } else { shards };
+        let (connections, environment) = gather(shards);
+        let consumed_bytes = intake.source.consumed_bytes();
+        let Intake { interrupted, errors, .. } = intake;
+        let reading =
+            Self { connections, interrupted, consumed_bytes, open_bytes, environment, lookups, facts, tallies, errors };
+        Ok((reading, is_overfull))
+    }
+
+    /// Adds the connections of another part of the same inputs. What is said of frames is the same in both.
+    ///
+    /// # Errors
+    /// [`Failure::Read`] if an input is another now. It may have grown.
+    pub fn add(&mut self, part: Self) -> Result<(), Failure> {
+        let is_other = |(before, now): (&InputFacts, &InputFacts)| {
+            before.start_ns != now.start_ns || now.packets < before.packets && !part.interrupted
+        };
+        if let Some(input) = self.facts.iter().zip(&part.facts).position(is_other) {
+            let source = std::io::Error::other("it was changed while it was read: analyse a copy of it");
+            return Err(Failure::Read(vec![ReadError::Io { input: u16::try_from(input).unwrap_or(u16::MAX), source }]));
+        }
+        self.connections.extend(part.connections);
+        self.environment = together(std::mem::take(&mut self.environment), part.environment);
+        self.interrupted |= part.interrupted;
+        Ok(())
+    }
+
+    /// The result: connections in order of their first packets, and numbered.
+    pub fn conclude(self, options: &Options) -> Analysis {
+        let Self { mut connections, interrupted, environment, mut lookups, facts, tallies, errors, .. } = self;
+        // Each summary is somewhere else in memory: looked at once.
+        connections.sort_by_cached_key(|summary| summary.order);
+        let mut over_tcp = Vec::new();
+        for (summary, number) in connections.iter_mut().zip(1..) {
+            summary.id = number;
+            over_tcp.extend(summary.lookups.take());
+        }
+        lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
+        if let Some(allowed_bps) = options.allowed_bps {
+            connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
+        }
+        let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
+            let tally = tallies.get(index).cloned().unwrap_or_default();
+            input_summary(index, facts, &tally, &environment, &options.lags)
+        });
+        Analysis {
+            interrupted,
+            inputs: inputs.collect(),
+            connections,
+            openings: environment.openings,
+            lookups,
+            lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
+            rows: environment.rows,
+            errors,
+        }
+    }
+}
+
+/// The shards' connections, and what they share.
+fn gather(shards: Vec<Shard>) -> (Summaries, Environment) {
+    let mut all = Summaries::new();
+    let mut shared = Environment::default();
+    for shard in shards {
+        let (summaries, environment) = shard.finish_all();
+        if all.is_empty() {
+            (all, shared) = (summaries, environment);
+            continue;
+        }
+        all.extend(summaries);
+        shared = together(shared, environment);
+    }
+    (all, shared)
+}
+
+/// What connections of two shards, or parts, share.
+fn together(mut one: Environment, other: Environment) -> Environment {
+    one.openings.merge(other.openings);
+    one.clock_steps.extend(other.clock_steps);
+    one.faults.merge(&other.faults);
+    one
+}
+
+fn input_summary(
+    index: usize,
+    facts: InputFacts,
+    tally: &InputTally,
+    environment: &Environment,
+    removed: &[Lag],
+) -> InputSummary {
+    let faults = environment.faults.of(index);
+    let longest = |lags: &[Lag]| lags.iter().filter(|lag| usize::from(lag.input) == index).map(|lag| lag.lag_ns).max();
+    let removed_ns = longest(removed);
+    InputSummary {
+        tcp_packets: tally.tcp_packets,
+        undecoded: tally.undecoded(),
+        clock_steps: facts.clock_steps_back.max(distinct_steps(&environment.clock_steps, index)),
+        facts,
+        unseen_acked_bytes: faults.unseen_acked_bytes,
+        duplicates: faults.duplicates,
+        reordered: faults.reordered,
+        lag_ns: removed_ns.or_else(|| longest(environment.faults.lags())),
+        lag_removed: removed_ns.is_some(),
+    }
+}
+
+/// One step shows in every connection that is open: those within a second are the same.
+fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
+    let mut times: Vec<i64> =
+        steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
+    times.sort_unstable();
+    let mut last = None;
+    let mut count = 0;
+    for time_ns in times {
+        if last.is_none_or(|last: i64| time_ns.saturating_sub(last) > 1_000_000_000) {
+            count += 1;
+        }
+        last = Some(time_ns);
+    }
+    count
+}
