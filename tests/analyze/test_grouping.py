@@ -1,11 +1,15 @@
 """Several captures: parts of one run, or the same traffic at two points."""
 
+import resource
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analyze.grouping import Grouping, group
+from analyze.trace import read
 
 
 @pytest.fixture
@@ -53,3 +57,26 @@ def test_of_many_files_those_of_one_folder_and_of_one_name_are_compared(tmp_path
     for members in groups:
         names = [(paths[m].parent, paths[m].name) for m in members]
         assert len({folder for folder, _ in names}) == len(names), "two ends of one run together"
+
+
+def test_a_run_may_have_more_files_than_a_process_may_open(
+    tmp_path: Path, two_transfers: Any, new_capture: Any
+) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for number, record in enumerate(two_transfers.records):
+        part = new_capture()
+        part.records = [record]
+        part.write(parts / f"run-{number:04}.pcap")
+    assert len(two_transfers.records) > 100
+    few = (80, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    code = "import sys, analyze.trace as t; sys.stdout.write(str(t.read(*sys.argv[1:]).values('ledger_wire_bytes')))"
+    run = subprocess.run(
+        [sys.executable, "-c", code, *map(str, sorted(parts.iterdir()))],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+    )
+    whole = read(two_transfers.bytes())
+    assert (run.stdout, run.stderr) == (str(whole.values("ledger_wire_bytes")), "")

@@ -1,6 +1,5 @@
 //! One input as Python names it: a path, `-` for standard input, or the bytes of a capture themselves.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use vmtrace_core::read::Files;
 
 use crate::errors::system_error;
 use crate::stream::Stream;
@@ -67,11 +67,12 @@ impl Input {
         }
     }
 
-    /// Opens the input for reading. `stop` ends the reading of what may never end by itself.
+    /// Opens the input for reading. `stop` ends the reading of what may never end by itself; a file is one of
+    /// `files`.
     ///
     /// # Errors
     /// The built-in Python class for what the system refused.
-    pub fn open(&self, stop: &Arc<AtomicBool>) -> PyResult<Box<dyn Read + Send>> {
+    pub fn open(&self, stop: &Arc<AtomicBool>, files: &Arc<Files>) -> PyResult<Box<dyn Read + Send>> {
         let path = match self.source() {
             Source::Bytes(bytes) => return Ok(Box::new(Cursor::new(Shared(Arc::clone(bytes))))),
             Source::Path(path) => path,
@@ -82,7 +83,7 @@ impl Input {
         } else if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
             Stream::open(path, Arc::clone(stop)).map(|stream| Box::new(stream) as _)
         } else {
-            File::open(path).map(|file| Box::new(file) as _)
+            files.open(path).map(|file| Box::new(file) as _)
         };
         opened.map_err(|error| system_error(&error, &self.name()))
     }

@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::{self, Failure, FilterCompiler, Observer, Options};
-use vmtrace_core::read::{self, ReadError};
+use vmtrace_core::read::{self, Files, ReadError};
 
 use crate::errors::{failure_to_python, to_python};
 use crate::input::Input;
@@ -49,7 +49,7 @@ pub fn analyze(
     let watch = Arc::new(Watch::default());
     let names: Vec<String> = groups.iter().flatten().map(Input::name).collect();
     let open_all = |inputs: Vec<Input>| -> PyResult<Group> {
-        let open = inputs.iter().map(|input| input.open(&watch.stop)).collect::<PyResult<Vec<_>>>()?;
+        let open = inputs.iter().map(|input| input.open(&watch.stop, &watch.files)).collect::<PyResult<Vec<_>>>()?;
         Ok(Group { inputs, open })
     };
     let groups = groups.into_iter().map(open_all).collect::<PyResult<Vec<_>>>()?;
@@ -84,8 +84,8 @@ pub fn analyze(
 #[pyfunction]
 pub fn shared_frames(py: Python<'_>, first: Input, second: Input) -> PyResult<Option<f64>> {
     let names = [first.name(), second.name()];
-    let stop = Arc::default();
-    let readers = [first.open(&stop)?, second.open(&stop)?];
+    let (stop, files) = (Arc::default(), Arc::default());
+    let readers = [first.open(&stop, &files)?, second.open(&stop, &files)?];
     match py.detach(|| read::shared_frames(readers)) {
         Ok(overlap) => Ok(overlap.share()),
         Err(error) => Err(to_python(py, &error, &names)),
@@ -101,7 +101,7 @@ struct Group {
 impl Group {
     /// All of it from its beginning, once more; none if an input cannot be read twice.
     fn reopened(&self, watch: &Watch) -> Option<Vec<read::Input>> {
-        let open = |input: &Input| input.open(&watch.stop).ok();
+        let open = |input: &Input| input.open(&watch.stop, &watch.files).ok();
         self.inputs.iter().map(|input| if input.can_be_read_again() { open(input) } else { None }).collect()
     }
 
@@ -112,7 +112,7 @@ impl Group {
         }
         let again = || {
             let inputs = self.inputs.iter().enumerate().map(|(number, input)| {
-                input.open(&watch.stop).map_err(|error| ReadError::Io {
+                input.open(&watch.stop, &watch.files).map_err(|error| ReadError::Io {
                     input: u16::try_from(number).unwrap_or(u16::MAX),
                     source: std::io::Error::other(error.to_string()),
                 })
@@ -204,6 +204,7 @@ struct Watch {
     /// Of all groups.
     consumed_bytes: AtomicU64,
     stop: Arc<AtomicBool>,
+    files: Arc<Files>,
 }
 
 impl Watch {
