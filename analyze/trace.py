@@ -55,6 +55,9 @@ MOST_THREADS = 1024
 MOST_OVERSIZE_ABS_MS = 1e9
 """Eleven days."""
 
+MOST_INPUTS = 1 << 16
+"""Packets carry the number of their input in two bytes."""
+
 
 def version() -> str:
     """The version of vmtrace."""
@@ -70,11 +73,15 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     """Measure captures.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
-    `ValueError` for a bad filter and for options out of range. Ctrl-C stops the reading; what was measured until then
+    `ValueError` for a bad filter, for too many captures and for options out of range. Ctrl-C stops the reading; what was measured until then
     is kept (`interrupted`).
     """
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
+    if len(sources) > MOST_INPUTS:
+        raise ValueError(
+            f"{len(sources):,} captures: at most {MOST_INPUTS:,} are read at once, join some with mergecap"
+        )
     if options.oversize_abs_ms is not None and not 0 < options.oversize_abs_ms <= MOST_OVERSIZE_ABS_MS:
         most = f"{MOST_OVERSIZE_ABS_MS:,.0f}"
         raise ValueError(

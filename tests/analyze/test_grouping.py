@@ -80,3 +80,8 @@ def test_a_run_may_have_more_files_than_a_process_may_open(
     )
     whole = read(two_transfers.bytes())
     assert (run.stdout, run.stderr) == (str(whole.values("ledger_wire_bytes")), "")
+
+
+def test_more_captures_than_can_be_numbered_are_refused() -> None:
+    with pytest.raises(ValueError, match="65,537 captures: at most 65,536"):
+        read(*(["capture.pcap"] * 65_537))
