@@ -41,26 +41,34 @@ def group(inputs: Sequence[Data], how: Grouping) -> list[list[int]]:
     if one or not all(isinstance(data, bytes) or can_be_read_again(data) for data in inputs):
         return [positions]
     groups: list[list[int]] = []
-    alike = _pairs(inputs)
+    group_of: dict[int, int] = {}
+    rivals_of = _rivals(inputs)
     for position in positions:
-        for members in groups:
-            rivals = [member for member in members if (member, position) in alike]
-            if not any(_same_traffic(inputs[member], inputs[position]) for member in rivals):
+        rivals = sorted(rivals_of.get(position, ()))
+        for number, members in enumerate(groups):
+            own = [rival for rival in rivals if group_of[rival] == number]
+            if not any(_same_traffic(inputs[rival], inputs[position]) for rival in own):
                 members.append(position)
+                group_of[position] = number
                 break
         else:
+            group_of[position] = len(groups)
             groups.append([position])
     return groups
 
 
-def _pairs(inputs: Sequence[Data]) -> set[tuple[int, int]]:
-    """The pairs of inputs that may be the same traffic at two points."""
+def _rivals(inputs: Sequence[Data]) -> dict[int, set[int]]:
+    """For each input those before it that may be the same traffic at another point."""
     kin: dict[object, list[int]] = {}
     for position, source in enumerate(inputs):
         path = None if isinstance(source, bytes) else Path(source)
         for relation in ("all",) if len(inputs) <= _COMPARED_AT_MOST or path is None else (path.parent, path.name):
             kin.setdefault(relation, []).append(position)
-    return {pair for positions in kin.values() for pair in combinations(positions[:_COMPARED_AT_MOST], 2)}
+    rivals: dict[int, set[int]] = {}
+    for positions in kin.values():
+        for earlier, later in combinations(positions[:_COMPARED_AT_MOST], 2):
+            rivals.setdefault(later, set()).add(earlier)
+    return rivals
 
 
 def _same_traffic(one: Data, other: Data) -> bool:

@@ -73,8 +73,8 @@ def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | No
     """Measure captures.
 
     Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
-    `ValueError` for a bad filter, for too many captures and for options out of range. Ctrl-C stops the reading; what was measured until then
-    is kept (`interrupted`).
+    `ValueError` for a bad filter, for too many captures and for options out of range. Ctrl-C stops the reading; what
+    was measured until then is kept (`interrupted`).
     """
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
