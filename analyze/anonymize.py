@@ -8,8 +8,14 @@ by trying all).
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from analyze.document import Record
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from analyze._engine import Columns
 
 _IPV4_BASE = int(IPv4Address("198.18.0.0"))
 _IPV4_COUNT = 1 << 17
@@ -66,6 +72,17 @@ class Anonymizer:
     def row(self, row: Record) -> Record:
         """A row of the connection table, anonymised."""
         return {name: self.value(name, value) for name, value in row.items()}
+
+    def table(self, columns: "Columns") -> "pyarrow.Table":
+        """Rows of the connection table, anonymised."""
+        import pyarrow
+
+        table = pyarrow.table(columns)
+        for index, name in enumerate(table.column_names):
+            if name in self.COLUMNS:
+                values = [self.value(name, value) for value in table[name].to_pylist()]
+                table = table.set_column(index, name, pyarrow.array(values, pyarrow.string()))
+        return table
 
     def value(self, column: str, value: object) -> object:
         """A value of the connection table's `column`, anonymised if it tells who it was."""

@@ -6,6 +6,7 @@ CSV file is read as data by most tools.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 
 _NAMES = ("connections", "syns", "packets", "providers")
+_ROWS_AT_ONCE = 1 << 13
+"""Of the connection table, whose columns take some 5 kB a row while they are made."""
+_PIECES_IN_A_GROUP = 2
+"""Rows that a Parquet file compresses together: in smaller groups all columns say anew what their values are."""
+
+_Pieces = Iterator[pa.Table]
 
 
 def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenance: Provenance) -> None:
@@ -26,10 +33,14 @@ def write_csv(trace: "Trace", folder: Path, packets_of: Sequence[int], provenanc
 
     Of these and `providers.csv` an earlier one that is not written anew goes: it is about another capture.
     """
-    from pyarrow.csv import write_csv as write
+    from pyarrow.csv import CSVWriter
 
-    def write_table(table: pa.Table, out: BinaryIO) -> None:
-        write(_without_dictionaries(table), out)
+    def write_table(pieces: _Pieces, out: BinaryIO) -> None:
+        first = _without_dictionaries(next(pieces))
+        with CSVWriter(out, first.schema) as writer:
+            writer.write_table(first)
+            for piece in pieces:
+                writer.write_table(_without_dictionaries(piece))
 
     _write_all(_tables(trace, packets_of), folder, "csv", write_table)
     with writing(folder / "provenance.json") as out:
@@ -41,14 +52,20 @@ def write_parquet(trace: "Trace", folder: Path, packets_of: Sequence[int], prove
 
     An earlier one of these that is not written anew goes: it is about another capture.
     """
-    from pyarrow.parquet import write_table as write
+    from pyarrow.parquet import ParquetWriter
 
     metadata = {
         f"vmtrace.{name}": value if isinstance(value, str) else json.dumps(value) for name, value in provenance.items()
     }
 
-    def write_table(table: pa.Table, out: BinaryIO) -> None:
-        write(table.replace_schema_metadata(metadata), out, compression="zstd")
+    def write_table(pieces: _Pieces, out: BinaryIO) -> None:
+        first = next(pieces).replace_schema_metadata(metadata)
+        with ParquetWriter(out, first.schema, compression="zstd") as writer:
+            some = [first]
+            while some:
+                group = pa.concat_tables([*some, *islice(pieces, _PIECES_IN_A_GROUP - len(some))])
+                writer.write_table(group.replace_schema_metadata(metadata))
+                some = list(islice(pieces, 1))
 
     _write_all(_tables(trace, packets_of), folder, "parquet", write_table)
 
@@ -62,21 +79,22 @@ def write_providers_csv(records: Sequence[dict[str, str | int | float | None]], 
         write(pa.Table.from_pylist(list(records)), out)
 
 
-def _tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, pa.Table]]:
-    yield "connections", pa.table(trace.connections)
-    yield "syns", pa.table(trace.syns)
+def _tables(trace: "Trace", packets_of: Sequence[int]) -> Iterator[tuple[str, _Pieces]]:
+    """The tables by name, each in pieces, of which there is at least one."""
+    yield "connections", trace.connection_tables(_ROWS_AT_ONCE)
+    yield "syns", iter((pa.table(trace.syns),))
     if packets_of:
-        yield "packets", pa.table(trace.packets(packets_of))
+        yield "packets", iter((pa.table(trace.packets(packets_of)),))
 
 
 def _write_all(
-    tables: Iterator[tuple[str, pa.Table]], folder: Path, extension: str, write: Callable[[pa.Table, BinaryIO], None]
+    tables: Iterator[tuple[str, _Pieces]], folder: Path, extension: str, write: Callable[[_Pieces, BinaryIO], None]
 ) -> None:
     make_folder(folder)
     left = set(_NAMES)
-    for name, table in tables:
+    for name, pieces in tables:
         with writing(folder / f"{name}.{extension}") as out:
-            write(table, out)
+            write(pieces, out)
         left.discard(name)
     for name in left:
         (folder / f"{name}.{extension}").unlink(missing_ok=True)

@@ -46,6 +46,24 @@ def test_csv_tables_hold_the_same_and_lie_beside_their_provenance(trace: Trace, 
     assert json.loads((tmp_path / "out" / "provenance.json").read_text()) == facts
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_tables_written_in_pieces_are_whole(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", rows)
+    facts = provenance.of(trace, anonymous=False)
+    tables.write_parquet(trace, tmp_path, [], facts)
+    tables.write_csv(trace, tmp_path, [], facts)
+    assert pl.read_parquet(tmp_path / "connections.parquet").equals(pl.DataFrame(trace.connections))
+    assert pl.read_csv(tmp_path / "connections.csv")["client"].to_list() == trace.values("client")
+
+
+def test_pieces_of_an_anonymised_table_have_one_name_for_each_host(two_transfers: Any, tmp_path: Path) -> None:
+    trace = read(two_transfers.write(tmp_path / "x.pcap"), options=Options(anonymize=True))
+    whole = pl.DataFrame(trace.connections)
+    assert pl.concat([pl.DataFrame(piece) for piece in trace.connection_tables(1)]).equals(whole)
+
+
 def test_tables_are_their_owners_alone(trace: Trace, tmp_path: Path) -> None:
     tables.write_csv(trace, tmp_path / "out", [], provenance.of(trace, anonymous=False))
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o600}
