@@ -13,6 +13,8 @@ const RESULT_BYTES: usize = size_of::<ConnectionSummary>() + 256;
 /// What hangs on a connection, and on each of its directions with data: measured with a million short ones.
 const LISTS_BYTES: usize = 512;
 const LIVE_LISTS_BYTES: usize = 1536;
+const LIVE_BYTES: usize = size_of::<Live>() + LIVE_LISTS_BYTES;
+const MOST_HELD_BYTES: usize = size_of::<Connection>() + LISTS_BYTES + 2 * LIVE_BYTES;
 /// However much results take, this share of the room is for open connections.
 const LEAST_SHARE: usize = 8;
 
@@ -47,9 +49,9 @@ impl Room {
         }
     }
 
-    /// There is room for any number.
-    pub fn is_endless(&self) -> bool {
-        self.bytes == usize::MAX
+    /// So many connections fit whatever they are.
+    pub fn surely_holds(&self, connections: usize) -> bool {
+        connections.saturating_mul(MOST_HELD_BYTES) <= self.bytes
     }
 
     /// Bytes for open connections beside so many results.
@@ -62,7 +64,7 @@ impl Connection {
     /// About so much it takes while it is open.
     pub(super) fn held_bytes(&self) -> usize {
         let directions = self.halves.iter().filter(|half| half.live.is_some()).count();
-        size_of::<Self>() + LISTS_BYTES + directions * (size_of::<Live>() + LIVE_LISTS_BYTES)
+        size_of::<Self>() + LISTS_BYTES + directions * LIVE_BYTES
     }
 }
 
@@ -82,6 +84,8 @@ mod tests {
     #[test]
     fn shards_share_the_room_and_endless_room_stays_so() {
         assert_eq!(Room::of(8_000_000).shared_by(8).open_bytes(0), 1_000_000);
-        assert!(Room::ANY.shared_by(8).is_endless() && Room::ANY.beside(1 << 30).open_bytes(1 << 30) > 1 << 50);
+        assert!(
+            Room::ANY.shared_by(8).surely_holds(1 << 40) && Room::ANY.beside(1 << 30).open_bytes(1 << 30) > 1 << 50
+        );
     }
 }

@@ -162,7 +162,7 @@ impl Shard {
         // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
         let Weighed { slots, packets_since, too_much, .. } = self.weighed;
         let has_grown = self.slots.len() > slots + slots / 8 || packets_since > 8 * slots;
-        if room.is_endless() || too_much || !has_grown {
+        if too_much || !has_grown || room.surely_holds(self.slots.len()) {
             return too_much;
         }
         let (mut results, mut open_bytes) = (0, 0);
