@@ -77,6 +77,7 @@ def analyze(
     oversize_abs_ns: int | None = None,
     allowed_bps: float | None = None,
     detail_connections: Sequence[int] = ...,
+    measured_before: Analysis | None = None,
     compile_filter: Callable[[int, int], bytes] | None = None,
     progress: Callable[[int], object] | None = None,
     interrupted: bool = False,

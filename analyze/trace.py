@@ -321,9 +321,11 @@ class Trace:
             if now is not None and now != before:
                 what = "it has changed since it was measured: analyse a copy of it"
                 raise OSError(errno.ESTALE, what, one.file)
-        return self._run(packets_of)
+        return self._run(packets_of, before=self._result)
 
-    def _run(self, packets_of: tuple[int, ...], *, interrupted: bool = False) -> _engine.Analysis:
+    def _run(
+        self, packets_of: tuple[int, ...], *, before: _engine.Analysis | None = None, interrupted: bool = False
+    ) -> _engine.Analysis:
         options = self._options
         return _engine.analyze(
             [[self._inputs[position][:2] for position in members] for members in self._groups],
@@ -331,6 +333,7 @@ class Trace:
             oversize_abs_ns=None if options.oversize_abs_ms is None else round(options.oversize_abs_ms * 1e6),
             allowed_bps=options.allowed_bps,
             detail_connections=packets_of,
+            measured_before=before,
             compile_filter=_compiler(options.filter),
             progress=self._progress,
             interrupted=interrupted,

@@ -102,6 +102,16 @@ def test_groups_are_analysed_apart_and_numbered_through(transfer: Any, two_trans
     assert packets.filter(mask).to_pylist() == pa.table(first.packets()).to_pylist()
 
 
+def test_packets_of_what_was_measured_before_are_the_same(transfer: Any, two_transfers: Any) -> None:
+    groups = [[transfer.bytes()], [two_transfers.bytes(), transfer.bytes()]]
+    before = _engine.analyze(groups)
+    for numbers in ([1], [2, 3], [1, 3]):
+        again = _engine.analyze(groups, detail_connections=numbers, measured_before=before)
+        asked_at_once = _engine.analyze(groups, detail_connections=numbers)
+        assert pa.table(again.packets()).equals(pa.table(asked_at_once.packets()))
+    assert len(_engine.analyze(groups, detail_connections=[], measured_before=before).packets()) == 0
+
+
 def test_a_missing_file_is_the_built_in_error() -> None:
     with pytest.raises(FileNotFoundError) as caught:
         _engine.analyze([["/nowhere/x.pcap"]])

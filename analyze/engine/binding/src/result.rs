@@ -10,7 +10,8 @@ use crate::writer::PythonWriter;
 /// What one run of the engine measured.
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Analysis {
-    inner: analysis::Analysis,
+    /// What the engine gave.
+    pub inner: analysis::Analysis,
     errors: Vec<PyErr>,
 }
 

@@ -13,8 +13,9 @@ use std::time::Duration;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vmtrace_core::analysis::{self, Failure, FilterCompiler, Observer, Options};
+use vmtrace_core::analysis::{self, Failure, FilterCompiler, KnownConnection, Observer, Options};
 use vmtrace_core::read::{self, Files, ReadError};
+use vmtrace_core::tcp::lag::Lag;
 
 use crate::errors::{failure_to_python, to_python};
 use crate::input::Input;
@@ -30,11 +31,12 @@ type Outcome = Result<analysis::Analysis, Failure>;
 /// Each of `groups` holds inputs that are parts of one capture; groups are analysed apart and their connections numbered
 /// through. `progress` is called about 20 times a second with the bytes of the inputs consumed so far. Ctrl-C ends the
 /// reading and gives what was measured until then, with `interrupted` set, as it is where the inputs are parts already.
-/// What could not be read while others could is in `errors`.
+/// What could not be read while others could is in `errors`. With the result of `measured_before`, of the same inputs, nothing
+/// but the packets of `detail_connections` is in the result, and nothing but their flows is analysed.
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 #[pyfunction]
 #[pyo3(signature = (groups, *, threads = 1, oversize_abs_ns = None, allowed_bps = None,
-                    detail_connections = Vec::new(), compile_filter = None, progress = None, interrupted = false))]
+                    detail_connections = Vec::new(), measured_before = None, compile_filter = None, progress = None, interrupted = false))]
 pub fn analyze(
     py: Python<'_>,
     groups: Vec<Vec<Input>>,
@@ -42,6 +44,7 @@ pub fn analyze(
     oversize_abs_ns: Option<u64>,
     allowed_bps: Option<f64>,
     detail_connections: Vec<u32>,
+    measured_before: Option<Py<Analysis>>,
     compile_filter: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
     interrupted: bool,
@@ -60,11 +63,15 @@ pub fn analyze(
         filter: compile_filter.map(|callable| Box::new(PythonFilter(callable)) as Box<dyn FilterCompiler>),
         ..Options::default()
     };
+    let known = measured_before.map(|before| known_in(&groups, &before.get().inner, &detail_connections));
     let (sender, receiver) = channel::<Outcome>();
     let observed = Arc::clone(&watch);
     std::thread::Builder::new().name("vmtrace-engine".to_owned()).spawn(move || {
         // The receiver is gone only if the caller gave up waiting: then nobody wants the outcome.
-        let _ = sender.send(analyze_groups(groups, &mut options, &detail_connections, &observed));
+        let _ = sender.send(match known {
+            Some(known) => packets_of_groups(groups, &mut options, known, &observed),
+            None => analyze_groups(groups, &mut options, &detail_connections, &observed),
+        });
     })?;
     match wait(py, receiver, &watch, progress.as_ref())? {
         Ok(mut result) => {
@@ -162,6 +169,39 @@ fn analyze_groups(groups: Vec<Group>, options: &mut Options, detail_connections:
         }
     }
     if any_was_read || all.errors.is_empty() { Ok(all) } else { Err(Failure::Read(all.errors)) }
+}
+
+/// What is known of each group: its connections that are asked for, and hosts that were recorded late.
+type Known = (Vec<KnownConnection>, Vec<Lag>);
+
+fn known_in(groups: &[Group], before: &analysis::Analysis, connections: &[u32]) -> Vec<Known> {
+    let mut first = 0u16;
+    let of_group = |group: &Group| {
+        let end = first.saturating_add(u16::try_from(group.inputs.len()).unwrap_or(u16::MAX));
+        before.known(connections, std::mem::replace(&mut first, end)..end)
+    };
+    groups.iter().map(of_group).collect()
+}
+
+/// The packets of connections that are known, group by group. A group without any is not read.
+fn packets_of_groups(groups: Vec<Group>, options: &mut Options, known: Vec<Known>, watch: &Watch) -> Outcome {
+    let mut all = analysis::Analysis::default();
+    let mut first_input = 0u16;
+    for (mut group, (connections, lags)) in groups.into_iter().zip(known) {
+        let inputs = u16::try_from(group.inputs.len()).unwrap_or(u16::MAX);
+        if !connections.is_empty() {
+            (options.known_connections, options.lags) = (connections, lags);
+            let open = std::mem::take(&mut group.open);
+            all.append_packets(analysis::analyze(open, options, watch)?, first_input);
+        }
+        first_input = first_input.saturating_add(inputs);
+        watch.next_group();
+        all.interrupted |= watch.stopped();
+        if all.interrupted {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// Waits for the engine, passing progress to Python and interruption to the engine.

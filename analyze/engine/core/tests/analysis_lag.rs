@@ -89,6 +89,17 @@ fn every_frame_comes_through_with_its_number() {
     assert_eq!(frames, (1..=talk.frames().len() as u64).collect::<Vec<_>>());
 }
 
+#[test]
+fn packets_of_known_connections_have_their_true_times() {
+    let file = late(&upload(Talk::new()), LAG_MS);
+    let lags = analysis(&file, &Options::default()).lags;
+    let by_number = Options { lags, detail_connections: vec![1], ..Options::default() };
+    let measured = analysis(&file, &by_number);
+    let (known_connections, lags) = measured.known(&[1], 0..1);
+    let again = analysis(&file, &Options { known_connections, lags, ..Options::default() });
+    assert_eq!(format!("{:?}", again.packet_columns()), format!("{:?}", measured.packet_columns()));
+}
+
 proptest! {
     #![proptest_config(cases(100))]
 

@@ -10,8 +10,12 @@ mod reading;
 mod serial;
 mod stage;
 
+use std::ops::Range;
+
 use crate::dns::Lookups;
 use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
+use crate::tcp::detail::Detail;
+pub use crate::tcp::detail::KnownConnection;
 use crate::tcp::lag::Lag;
 use crate::tcp::openings::OpeningSeries;
 use crate::tcp::room::Room;
@@ -56,12 +60,20 @@ pub struct Options {
     pub allowed_bps: Option<f64>,
     /// Connections (by number) whose packets are wanted one by one.
     pub detail_connections: Vec<u32>,
+    /// The same of connections that an analysis before has found ([`Analysis::known`]); then nothing else is analysed.
+    pub known_connections: Vec<KnownConnection>,
     /// Frames to take.
     pub filter: Option<Box<dyn FilterCompiler>>,
     /// Hosts that an analysis before found to be recorded late: their packets get their true time.
     pub lags: Vec<Lag>,
     /// Bytes that connections may take in memory before [`analyze_in_parts`] takes them in parts; none for the usual.
     pub room_bytes: Option<usize>,
+}
+
+impl Options {
+    fn detail(&self) -> Detail {
+        Detail::of(&self.detail_connections, &self.known_connections)
+    }
 }
 
 /// Why there is no result at all.
@@ -130,6 +142,8 @@ pub struct Analysis {
     /// Hosts that were recorded late, unless the options took that away: the times of their packets are wrong, and so is what
     /// follows from them.
     pub lags: Vec<Lag>,
+    /// Hosts of which the options took it away.
+    pub lags_removed: Vec<Lag>,
 }
 
 impl Analysis {
@@ -151,7 +165,30 @@ impl Analysis {
         self.lookups.merge([next.lookups.moved(inputs)]);
         self.rows.append(next.rows);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
-        self.lags.extend(next.lags.into_iter().map(|lag| Lag { input: lag.input.saturating_add(inputs), ..lag }));
+        let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };
+        self.lags.extend(next.lags.into_iter().map(moved));
+        self.lags_removed.extend(next.lags_removed.into_iter().map(moved));
+    }
+
+    /// Adds the packets of connections that were known, with the numbers that they have.
+    pub fn append_packets(&mut self, next: Self, first_input: u16) {
+        self.interrupted |= next.interrupted;
+        let mut rows = next.rows;
+        rows.input.iter_mut().for_each(|input| *input += u64::from(first_input));
+        self.rows.append(rows);
+    }
+
+    /// What an analysis of some of the inputs has to know to give the packets of these connections: those of them that lie in
+    /// the inputs, and hosts that were recorded late.
+    pub fn known(&self, numbers: &[u32], inputs: Range<u16>) -> (Vec<KnownConnection>, Vec<Lag>) {
+        let found =
+            numbers.iter().filter_map(|&number| Some((number, self.connections.get(number.checked_sub(1)? as usize)?)));
+        let known = found.filter(|(_, summary)| inputs.contains(&summary.input));
+        let lags = self.lags_removed.iter().filter(|lag| inputs.contains(&lag.input));
+        (
+            known.map(|(number, summary)| KnownConnection::of(summary, number)).collect(),
+            lags.map(|lag| Lag { input: lag.input - inputs.start, ..*lag }).collect(),
+        )
     }
 
     /// Adds `count` inputs that could not be read at all.

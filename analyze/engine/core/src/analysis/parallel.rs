@@ -117,7 +117,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Runs to the end of the input, or until there are more connections than the part has room for.
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
     // Rows are wanted in capture order and connections are known by number: one shard then.
-    let shards = if options.detail_connections.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
+    let detail = options.detail();
+    let shards = if detail.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
         board: Mutex::new(Board {
             reading: false,
@@ -138,9 +139,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
         }),
         news: Condvar::new(),
         intake: Mutex::new(intake),
-        shards: (0..shards)
-            .map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, options.detail_connections.clone())))
-            .collect(),
+        shards: (0..shards).map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, detail.clone()))).collect(),
         room_of_shard: part.room.shared_by(shards),
         part,
         most_under_way: options.threads * CHUNKS_PER_THREAD,

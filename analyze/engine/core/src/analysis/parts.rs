@@ -47,11 +47,9 @@ pub fn analyze_in_parts(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    // Connections whose packets are wanted are known by their number among all.
-    let room = match &options.detail_connections[..] {
-        [] => Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)),
-        _ => Room::ANY,
-    };
+    // To find connections by their numbers all are needed; those that are known are few.
+    let is_endless = !options.detail().is_empty();
+    let room = if is_endless { Room::ANY } else { Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)) };
     let (whole, is_overfull) = Reading::of_part(open(inputs), options, &Part::new(0, ALL, room), observer)?;
     if !is_overfull {
         return Ok(whole.conclude(options));

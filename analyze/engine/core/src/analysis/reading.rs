@@ -101,6 +101,7 @@ impl Reading {
             openings: environment.openings,
             lookups,
             lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
+            lags_removed: options.lags.clone(),
             rows: environment.rows,
             errors,
         }

@@ -12,7 +12,7 @@ use crate::tcp::shard::Shard;
 
 /// Runs to the end of the input, or until there are more connections than the part has room for.
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {
-    let mut shard = Shard::new(options.oversize_abs_ns, options.detail_connections.clone());
+    let mut shard = Shard::new(options.oversize_abs_ns, options.detail());
     let mut tallies = Tallies::default();
     let mut lookups = Lookups::default();
     let mut reassembler = Reassembler::new();

@@ -26,7 +26,7 @@ fn flow(a: u64, b: u64) -> u32 {
 
 /// Hash of an IPv4 flow. `addresses` is [`crate::packet::Packet::address_key`], `ports` as in the header.
 #[inline(always)]
-pub(super) fn flow_v4(addresses: u64, ports: u32) -> u32 {
+pub(crate) fn flow_v4(addresses: u64, ports: u32) -> u32 {
     let source = ((addresses >> 32) << 16) | u64::from(ports >> 16);
     let destination = ((addresses & 0xffff_ffff) << 16) | u64::from(ports & 0xffff);
     flow(source, destination)
@@ -38,7 +38,7 @@ fn half(address: &[u8; 16]) -> u64 {
 }
 
 /// Address key (not symmetric) and flow hash (symmetric) of an IPv6 flow.
-pub(super) fn flow_v6(source: &[u8; 16], destination: &[u8; 16], ports: u32) -> (u64, u32) {
+pub(crate) fn flow_v6(source: &[u8; 16], destination: &[u8; 16], ports: u32) -> (u64, u32) {
     let (source, destination) = (half(source), half(destination));
     let key = fold(source ^ K1, destination.rotate_left(32) ^ K2);
     let a = source.wrapping_add(u64::from(ports >> 16));

@@ -18,7 +18,7 @@ mod ethernet;
 mod fast;
 mod fixed;
 pub mod fragments;
-mod hash;
+pub(crate) mod hash;
 mod ip;
 mod link;
 mod mpls;

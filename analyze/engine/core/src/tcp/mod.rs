@@ -24,6 +24,7 @@ mod before;
 pub mod capture_faults;
 pub mod connection;
 mod copies;
+pub mod detail;
 pub mod duplicates;
 mod echo_loop;
 pub mod ecn;

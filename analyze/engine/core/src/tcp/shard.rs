@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 
 use super::capture_faults::CaptureFaults;
 use super::connection::Connection;
+use super::detail::Detail;
 use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
 use super::lines::{Lines, Link, is_reverse_v4, is_reverse_v6};
@@ -128,7 +129,7 @@ pub struct Shard {
     nearby: Nearby,
     /// The lines of the chunk in hand.
     found: Vec<Found>,
-    detail: Vec<u32>,
+    detail: Detail,
     weighed: Weighed,
     /// Shared by its connections.
     pub environment: Environment,
@@ -151,8 +152,8 @@ fn spread(hash: u32) -> u64 {
 }
 
 impl Shard {
-    /// An empty shard; `detail` are the numbers of connections whose packets are wanted one by one.
-    pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Vec<u32>) -> Self {
+    /// An empty shard.
+    pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Detail) -> Self {
         let environment = Environment { fixed_spacing_limit_ns, ..Environment::default() };
         Self { detail, environment, ..Self::default() }
     }
@@ -198,6 +199,9 @@ impl Shard {
         } else {
             // Rows of single packets are wanted in capture order.
             for (packet, number) in packets.iter().zip(first_order..) {
+                if !self.detail.takes(packet.flow_hash) {
+                    continue;
+                }
                 let (slot, from_client) = self.find_or_begin(packet, bytes, number);
                 self.take(slot, packet, bytes, from_client, number);
             }
@@ -284,14 +288,14 @@ impl Shard {
                 if from_client && summary.is_tried_again_by(packet) {
                     let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
                     connection.go_on_from(summary);
-                    connection.detailed = self.detail.contains(&connection.id);
+                    connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 if let Some(refused) = summary.answered_by(packet).filter(|_| !from_client) {
                     let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
                     connection.go_on_answered(summary, refused);
-                    connection.detailed = self.detail.contains(&connection.id);
+                    connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
                 }
@@ -337,9 +341,10 @@ impl Shard {
 
     /// A slot that begins with `packet`, and whether the client sent that.
     fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let mut connection = self.environment.spares.place(|| Connection::new(index + 1, packet, bytes));
+        let number = self.detail.number(order, index + 1);
+        let mut connection = self.environment.spares.place(|| Connection::new(number, packet, bytes));
         connection.order = order;
-        connection.detailed = self.detail.contains(&connection.id);
+        connection.detailed = self.detail.wants(connection.id);
         let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
         let length = if packet.ip_version == 4 { 4 } else { 16 };
         let offset = packet.address_offset as usize;
