@@ -3,6 +3,7 @@
 Every number is the engine's; this only sorts rows into series and thins them out for drawing.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from analyze.trace import Trace
 
 Floats = NDArray[np.float64]
+
+_PACKETS_AT_ONCE = 1 << 20
+"""So many packets of several connections are read together, or those of one. Each takes half a kB until it is drawn."""
 
 SENT_KINDS = ("data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive")
 LENGTHENED_BY = ("delayed_acknowledgement", "host_stall")
@@ -110,13 +114,42 @@ def _ends_and_extremes(bucket: NDArray[np.int64], value: Floats) -> NDArray[np.i
     return np.concatenate((starts, starts + lengths - 1, *extremes))
 
 
-def of_connections(trace: "Trace", connections: list[int]) -> list[ConnectionSeries]:
-    """The series of these connections, read in one pass over the files."""
-    if not connections:
-        return []
-    packets = pa.table(trace.packets(connections))
-    records = trace.records(connections)
-    return [of_packets(_of_one(packets, record["id"]), record) for record in records]
+class SeriesOf:
+    """The series of some connections, whose packets are read while one goes through them, of a few at a time."""
+
+    def __init__(self, trace: "Trace", connections: Sequence[int]) -> None:
+        self._trace = trace
+        self._connections = tuple(connections)
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def __iter__(self) -> Iterator[ConnectionSeries]:
+        for together in self._together():
+            packets = pa.table(self._trace.packets(together))
+            for record in self._trace.records(together):
+                yield of_packets(_of_one(packets, record["id"]), record)
+            del packets
+
+    def _together(self) -> Iterator[list[int]]:
+        columns = ("id", "client_to_server_packets", "server_to_client_packets")
+        ids, *packets = (self._trace.values(name) for name in columns)
+        of = {number: sum(both) for number, *both in zip(ids, *packets, strict=True)}
+        together: list[int] = []
+        number = 0
+        for connection in self._connections:
+            number += of.get(connection, 0)
+            if together and number > _PACKETS_AT_ONCE:
+                yield together
+                together, number = [], of.get(connection, 0)
+            together.append(connection)
+        if together:
+            yield together
+
+
+def of_connections(trace: "Trace", connections: Sequence[int]) -> SeriesOf:
+    """The series of these connections."""
+    return SeriesOf(trace, connections)
 
 
 def _of_one(packets: pa.Table, connection: int) -> pa.Table:
@@ -125,37 +158,57 @@ def _of_one(packets: pa.Table, connection: int) -> pa.Table:
     return packets if pc.all(its_own).as_py() else packets.filter(its_own)
 
 
+class Category:
+    """A column of few different texts, by their codes: millions of Python's texts would take as much as all numbers."""
+
+    def __init__(self, packets: pa.Table, name: str) -> None:
+        column = packets[name].combine_chunks()
+        self._texts: list[str | None] = [*column.dictionary.to_pylist(), None]
+        codes = column.indices.fill_null(len(self._texts) - 1)
+        self._codes: NDArray[np.uint16] = codes.to_numpy(zero_copy_only=False)
+
+    def among(self, *texts: str) -> NDArray[np.bool_]:
+        """Which rows have one of these texts."""
+        codes = [code for code, text in enumerate(self._texts) if text in texts]
+        return np.isin(self._codes, codes)
+
+    def texts(self) -> NDArray[np.object_]:
+        """The text of each row; None without one."""
+        return np.array(self._texts, np.object_)[self._codes]
+
+
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     """Sort a connection's packets into series."""
     forth = record["client_to_server"]["payload_bytes"] > record["server_to_client"]["payload_bytes"]
     time_s = (_integers(packets, "time_ns") - record["start_ns"]) / 1e9
     from_sender = packets["from_client"].to_numpy() == forth
-    kind = packets["kind"].cast(pa.string()).to_numpy(zero_copy_only=False)
+    kind = Category(packets, "kind")
     sequence_end = _floats(packets, "sequence") + _floats(packets, "payload_bytes")
     acknowledgement = _floats(packets, "acknowledgement")
     window = _floats(packets, "window_bytes")
     rtt_s = np.where(from_sender, np.nan, _floats(packets, "rtt_s"))
-    lengthened_by = packets["rtt_lengthened_by"].cast(pa.string()).to_numpy(zero_copy_only=False)
+    lengthened_by = Category(packets, "rtt_lengthened_by")
 
     def pick(mask: NDArray[np.bool_], value: Floats) -> Series:
         mask = mask & ~np.isnan(value)
         return Series(time_s[mask], value[mask])
 
-    not_reset = ~from_sender & (kind != "rst")
-    new_data = from_sender & np.isin(kind, ("data", "reordered"))
+    not_reset = ~from_sender & ~kind.among("rst")
+    not_opening = not_reset & ~kind.among("syn")
+    new_data = from_sender & kind.among("data", "reordered")
     delivered = pick(new_data, _floats(packets, "payload_bytes"))
     bin_s = throughput_bin_s(float(time_s.max(initial=0.0)))
     return ConnectionSeries(
         record=record,
         direction="client_to_server" if forth else "server_to_client",
-        sent={name: pick(from_sender & (kind == name), sequence_end) for name in SENT_KINDS},
+        sent={name: pick(from_sender & kind.among(name), sequence_end) for name in SENT_KINDS},
         acknowledged=pick(not_reset, acknowledgement),
-        allowed=pick(not_reset & (kind != "syn"), acknowledgement + window),
+        allowed=pick(not_opening, acknowledgement + window),
         rtt_s=pick(~from_sender, rtt_s),
-        lengthened_rtt_s={name: pick(lengthened_by == name, rtt_s) for name in LENGTHENED_BY},
+        lengthened_rtt_s={name: pick(lengthened_by.among(name), rtt_s) for name in LENGTHENED_BY},
         recovery_rtt_s=pick(~from_sender, _floats(packets, "recovery_rtt_s")),
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
-        window_bytes=pick(not_reset & (kind != "syn"), window),
+        window_bytes=pick(not_opening, window),
         flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
         delivered_bytes=delivered,
         throughput_bps=throughput(delivered.time_s, delivered.value, bin_s),

@@ -176,7 +176,7 @@ class Trace:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()
 
-    def packets(self, connection: SupportsIndex | Iterable[SupportsIndex]) -> Columns:
+    def packets(self, connection: SupportsIndex | Iterable[SupportsIndex]) -> "Columns | pyarrow.Table":
         """One row for each packet of these connections, in time order. Reads the files once more.
 
         Raises `KeyError` for a connection that there is not, `ValueError` for what can be read only once, `OSError` if
@@ -188,12 +188,23 @@ class Trace:
         for number in wanted:
             if number not in known:
                 raise KeyError(number)
-        if not set(wanted) <= set(self._detail[0]):
-            result = self._read_again(wanted)
-            if result.interrupted:
-                raise KeyboardInterrupt
-            self._detail = (wanted, result)
-        return self._detail[1].packets()
+        kept, result = self._detail
+        if set(wanted) == set(kept):
+            return result.packets()
+        if set(wanted) < set(kept) and any(one.once for one in self._inputs):
+            import pyarrow.compute
+
+            packets = pyarrow.table(result.packets())
+            return packets.filter(pyarrow.compute.is_in(packets["connection"], pyarrow.array(wanted, pyarrow.uint64())))
+        if kept != self._options.packets_of:
+            # They would only stand in the way of the next ones.
+            self._detail = (self._options.packets_of, self._result)
+            del result
+        result = self._read_again(wanted)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        self._detail = (wanted, result)
+        return result.packets()
 
     def __len__(self) -> int:
         """The number of connections."""

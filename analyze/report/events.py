@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analyze.document import Record
-from analyze.packet_series import ConnectionSeries
+from analyze.packet_series import Category, ConnectionSeries
 
 Plain = dict[str, Any]
 Integers = NDArray[np.int64]
@@ -65,10 +65,6 @@ def rows_of(series: ConnectionSeries) -> Rows:
     packets = series.packets
     forth = series.direction == "client_to_server"
 
-    def texts(name: str) -> NDArray[np.object_]:
-        found: NDArray[np.object_] = packets[name].cast(pa.string()).to_numpy(zero_copy_only=False)
-        return found
-
     def integers(name: str) -> Integers:
         found: Integers = packets[name].cast(pa.int64()).fill_null(-1).to_numpy()
         return found
@@ -77,8 +73,8 @@ def rows_of(series: ConnectionSeries) -> Rows:
         frame=integers("frame"),
         time_ns=integers("time_ns"),
         from_sender=packets["from_client"].to_numpy() == forth,
-        kind=texts("kind"),
-        trigger=texts("trigger"),
+        kind=Category(packets, "kind").texts(),
+        trigger=Category(packets, "trigger").texts(),
         sequence=integers("sequence"),
         payload_bytes=integers("payload_bytes"),
     )

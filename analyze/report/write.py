@@ -14,14 +14,16 @@ from analyze.report.page_file import in_script, resource, scripts, write_page
 from analyze.units import plural, printable, si
 
 if TYPE_CHECKING:
-    from analyze.packet_series import ConnectionSeries
+    from analyze.packet_series import ConnectionSeries, SeriesOf
     from analyze.trace import Trace
 
 _ROW_LIMIT = 2000
 _INPUTS_SHOWN = 3
 
 
-def write_report(trace: "Trace", series: "Sequence[ConnectionSeries]", provenance: Provenance, path: Path) -> None:
+def write_report(
+    trace: "Trace", series: "SeriesOf | Sequence[ConnectionSeries]", provenance: Provenance, path: Path
+) -> None:
     """Write the report of `trace` with the lanes of the connections in `series`."""
     inputs = tuple(printable(Path(path).name) for path in trace.paths)
     plots = [

@@ -49,13 +49,13 @@ def test_retransmissions_stand_out(transfer: Any) -> None:
 @pytest.mark.parametrize("kept", [1, 3], ids=["a SYN alone", "a handshake alone"])
 def test_a_connection_without_data_still_gets_figures_that_say_so(transfer: Any, tmp_path: Path, kept: int) -> None:
     del transfer.records[kept:]
-    series = of_connections(read(transfer.bytes()), [1])
+    series = list(of_connections(read(transfer.bytes()), [1]))
     assert len(write_figures(series, tmp_path, formats=["svg"])) == 5
     texts = [text.get_text() for kind in KINDS for text in kind.draw(series[0]).axes[0].texts]
     assert "no data was sent" in texts
 
 
 def test_the_same_capture_gives_the_same_figure(transfer: Any, tmp_path: Path) -> None:
-    series = of_connections(read(transfer.bytes()), [1])
+    series = list(of_connections(read(transfer.bytes()), [1]))
     one, two = (write_figures(series, tmp_path / name, formats=["svg"]) for name in "ab")
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]

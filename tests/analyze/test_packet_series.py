@@ -50,6 +50,25 @@ def test_a_transfer_becomes_the_series_it_was_made_of(two_transfers: Any) -> Non
     assert first.spacing_s.value.max() == pytest.approx(first.record["client_to_server"]["spacing"]["max_s"])
 
 
+def test_packets_are_read_of_a_few_connections_at_a_time(two_transfers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = list(of_connections(read(two_transfers.bytes()), [2, 1]))
+    trace = read(two_transfers.bytes())
+    monkeypatch.setattr("analyze.packet_series._PACKETS_AT_ONCE", 1)
+    asked: list[list[int]] = []
+    packets = trace.packets
+
+    def packets_of(connections: list[int]) -> Any:
+        asked.append(connections)
+        return packets(connections)
+
+    monkeypatch.setattr(trace, "packets", packets_of)
+    one_by_one = list(of_connections(trace, [2, 1]))
+    assert asked == [[2], [1]]
+    for one, other in zip(together, one_by_one, strict=True):
+        assert one.packets.equals(other.packets)
+        assert np.array_equal(one.rtt_s.value, other.rtt_s.value)
+
+
 def test_round_trips_of_loss_recovery_are_a_series_of_their_own() -> None:
     trace = read(SAMPLES / "lossy-sender.pcap")
     (series,) = of_connections(trace, [1])

@@ -175,6 +175,21 @@ def test_an_unknown_column_has_no_values(transfer: Any) -> None:
     assert read(transfer.bytes()).values("no_such_column") == [None]
 
 
+def test_packets_of_some_are_those_of_no_others_whatever_was_asked_for_before(
+    two_transfers: Any, tmp_path: Path
+) -> None:
+    content = two_transfers.bytes()
+    alone = [pa.table(read(content).packets(number)) for number in (1, 2)]
+    several = read(content)
+    both = pa.table(several.packets([1, 2]))
+    assert both.num_rows == sum(table.num_rows for table in alone)
+    assert all(pa.table(several.packets(number)).equals(table) for number, table in zip((1, 2), alone, strict=True))
+    with subprocess.Popen(["cat", two_transfers.write(tmp_path / "x.pcap")], stdout=subprocess.PIPE) as cat:
+        assert cat.stdout is not None
+        once = read(f"/dev/fd/{cat.stdout.fileno()}", options=Options(packets_of=(1, 2)))
+        assert pa.table(once.packets(2)).equals(alone[1])
+
+
 def test_packets_of_a_connection_that_there_is_not_are_a_key_error(transfer: Any) -> None:
     trace = read(transfer.bytes())
     for number in (0, 2, -1):
@@ -204,7 +219,7 @@ def test_ctrl_c_while_packets_are_read_gives_no_part_of_them(
     transfer_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = read(transfer_file)
-    monkeypatch.setattr(trace, "_run", lambda _packets_of: SimpleNamespace(interrupted=True))
+    monkeypatch.setattr(trace, "_run", lambda *_, **__: SimpleNamespace(interrupted=True))
     with pytest.raises(KeyboardInterrupt):
         trace.packets(1)
     monkeypatch.undo()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from analyze.allowances.findings import Findings
     from analyze.allowances.published import Allowance
     from analyze.fail_if import Condition
-    from analyze.packet_series import ConnectionSeries
+    from analyze.packet_series import SeriesOf
     from analyze.provenance import Provenance
     from analyze.providers import Provider
     from analyze.run.results import RunResults
@@ -366,13 +366,13 @@ class Outputs:
         return provenance.of(self._trace, anonymous=self._request.anonymize)
 
     @cached_property
-    def _series(self) -> "list[ConnectionSeries]":
+    def _series(self) -> "SeriesOf":
         """The connections to draw: those chosen, else the largest."""
         from analyze.packet_series import of_connections
 
         if self._trace.interrupted and not self._request.connections:
             complain("interrupted: packets are not drawn, because the files would have to be read once more")
-            return []
+            return of_connections(self._trace, [])
         return of_connections(self._trace, list(self._request.connections) or self._largest())
 
     def _largest(self) -> list[int]:

@@ -17,6 +17,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, t
 use vmtrace_core::output::columns::{Column, ColumnValues};
 
 /// Columns of one length, immutable. Any Arrow consumer takes it as it is.
+#[derive(Clone)]
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Columns {
     batch: RecordBatch,
@@ -30,9 +31,8 @@ impl Columns {
     ///
     /// # Errors
     /// `RuntimeError` if the columns do not fit together (a defect of the engine).
-    pub fn new(columns: Vec<Column>) -> PyResult<Self> {
-        let mut fields = Vec::with_capacity(columns.len());
-        let mut arrays = Vec::with_capacity(columns.len());
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> PyResult<Self> {
+        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in columns {
             let array = to_arrow(column.values);
             fields.push(Field::new(column.name, array.data_type().clone(), true));

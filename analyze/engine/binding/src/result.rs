@@ -1,8 +1,12 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::prelude::*;
 use vmtrace_core::analysis;
+use vmtrace_core::output::columns::packet_columns;
 use vmtrace_core::output::json::JsonHeader;
+use vmtrace_core::tcp::rows::Rows;
 
 use crate::columns::Columns;
 use crate::writer::PythonWriter;
@@ -10,15 +14,35 @@ use crate::writer::PythonWriter;
 /// What one run of the engine measured.
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Analysis {
-    /// What the engine gave.
+    /// What the engine gave, without the packets.
     pub inner: analysis::Analysis,
+    packets: Mutex<Packets>,
     errors: Vec<PyErr>,
+}
+
+/// As the engine gave them until they are asked for, then as a table: both are large.
+enum Packets {
+    Rows(Rows),
+    Table(Columns),
+}
+
+impl Packets {
+    fn table(&mut self) -> PyResult<Columns> {
+        if let Self::Rows(rows) = self {
+            *self = Self::Table(Columns::new(packet_columns(std::mem::take(rows)))?);
+        }
+        match self {
+            Self::Table(table) => Ok(table.clone()),
+            Self::Rows(_) => Columns::new([]),
+        }
+    }
 }
 
 impl Analysis {
     /// Wraps the engine's result.
-    pub fn new(result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
-        Self { inner: result, errors }
+    pub fn new(mut result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
+        let packets = Mutex::new(Packets::Rows(std::mem::take(&mut result.rows)));
+        Self { inner: result, packets, errors }
     }
 }
 
@@ -84,7 +108,7 @@ impl Analysis {
 
     /// One row for each packet of the connections asked for by `detail_connections`.
     fn packets(&self, py: Python<'_>) -> PyResult<Columns> {
-        py.detach(|| Columns::new(self.inner.packet_columns()))
+        py.detach(|| self.packets.lock().unwrap_or_else(PoisonError::into_inner).table())
     }
 
     /// One row for each address answered to a name lookup (DNS) in the capture.

@@ -5,6 +5,7 @@ use super::fixed::thousandths;
 use super::key::{Key, key};
 use crate::analysis::Analysis;
 use crate::tcp::limits::LimitsSummary;
+use crate::tcp::rows::Rows;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -85,41 +86,7 @@ impl Analysis {
 
     /// One row for each packet of the connections that were asked for.
     pub fn packet_columns(&self) -> Vec<Column> {
-        let rows = &self.rows;
-        let unsigned = |values: &[u64]| ColumnValues::U64(values.iter().copied().map(Some).collect());
-        let signed = |values: &[i64]| ColumnValues::I64(values.iter().copied().map(Some).collect());
-        let seconds = |values: &[Option<u64>]| {
-            ColumnValues::F64(values.iter().map(|value| value.map(|ns| ns as f64 / 1e9)).collect())
-        };
-        vec![
-            Column::new("connection", unsigned(&rows.connection)),
-            Column::new("input", unsigned(&rows.input)),
-            Column::new("frame", unsigned(&rows.frame)),
-            Column::new("time_ns", signed(&rows.time_ns)),
-            Column::new("from_client", ColumnValues::Bool(rows.from_client.iter().copied().map(Some).collect())),
-            Column::new("kind", ColumnValues::Category(rows.kind.iter().map(|&kind| Some(kind_name(kind))).collect())),
-            Column::new("trigger", ColumnValues::Category(rows.trigger.clone())),
-            Column::new("sequence", signed(&rows.sequence)),
-            Column::new("acknowledgement", ColumnValues::I64(rows.acknowledgement.clone())),
-            Column::new("payload_bytes", unsigned(&rows.payload_bytes)),
-            Column::new("wire_bytes", unsigned(&rows.wire_bytes)),
-            Column::new("flags", unsigned(&rows.flags)),
-            Column::new("window_bytes", ColumnValues::U64(rows.window_bytes.clone())),
-            Column::new("flight_bytes", ColumnValues::U64(rows.flight_bytes.clone())),
-            Column::new("rtt_s", seconds(&rows.rtt_ns)),
-            Column::new("rtt_frame", ColumnValues::U64(rows.rtt_frame.clone())),
-            Column::new("rtt_lengthened_by", ColumnValues::Category(rows.rtt_lengthened_by.clone())),
-            Column::new("rtt_rejected", ColumnValues::Category(rows.rtt_rejected.clone())),
-            Column::new("recovery_rtt_s", seconds(&rows.recovery_rtt_ns)),
-            Column::new("recovery_rtt_frame", ColumnValues::U64(rows.recovery_rtt_frame.clone())),
-            Column::new("recovery_rtt_method", ColumnValues::Category(rows.recovery_rtt_method.clone())),
-            Column::new("spacing_s", seconds(&rows.spacing_ns)),
-            Column::new("sacked_bytes", unsigned(&rows.sacked_bytes)),
-            Column::new("raw_sequence", unsigned(&rows.raw_sequence)),
-            Column::new("tsval", ColumnValues::U64(rows.tsval.clone())),
-            Column::new("tsecr", ColumnValues::U64(rows.tsecr.clone())),
-            Column::new("identification", ColumnValues::U64(rows.identification.clone())),
-        ]
+        packet_columns(self.rows.clone()).collect()
     }
 
     /// One row for each second in which a connection was opened or reset.
@@ -139,6 +106,62 @@ impl Analysis {
             Column::new("reset", counts(|counts| counts.reset)),
         ]
     }
+}
+
+/// The columns of packets, made one by one of what is given up for each: of millions of packets a second copy of them all is too
+/// much.
+pub fn packet_columns(rows: Rows) -> impl Iterator<Item = Column> {
+    type Made = Box<dyn FnOnce() -> ColumnValues>;
+    fn unsigned(values: Vec<u64>) -> Made {
+        Box::new(|| ColumnValues::U64(values.into_iter().map(Some).collect()))
+    }
+    fn some_unsigned(values: Vec<Option<u64>>) -> Made {
+        Box::new(|| ColumnValues::U64(values))
+    }
+    fn signed(values: Vec<i64>) -> Made {
+        Box::new(|| ColumnValues::I64(values.into_iter().map(Some).collect()))
+    }
+    fn seconds(values: Vec<Option<u64>>) -> Made {
+        let seconds = |value: Option<u64>| value.map(|ns| ns as f64 / 1e9);
+        Box::new(move || ColumnValues::F64(values.into_iter().map(seconds).collect()))
+    }
+    fn words(values: Vec<Option<&'static str>>) -> Made {
+        Box::new(|| ColumnValues::Category(values))
+    }
+    let acknowledgement: Made = Box::new(|| ColumnValues::I64(rows.acknowledgement));
+    let from_client: Made = Box::new(|| ColumnValues::Bool(rows.from_client.into_iter().map(Some).collect()));
+    let kind: Made =
+        Box::new(|| ColumnValues::Category(rows.kind.into_iter().map(|kind| Some(kind_name(kind))).collect()));
+    let columns: [(&str, Made); 27] = [
+        ("connection", unsigned(rows.connection)),
+        ("input", unsigned(rows.input)),
+        ("frame", unsigned(rows.frame)),
+        ("time_ns", signed(rows.time_ns)),
+        ("from_client", from_client),
+        ("kind", kind),
+        ("trigger", words(rows.trigger)),
+        ("sequence", signed(rows.sequence)),
+        ("acknowledgement", acknowledgement),
+        ("payload_bytes", unsigned(rows.payload_bytes)),
+        ("wire_bytes", unsigned(rows.wire_bytes)),
+        ("flags", unsigned(rows.flags)),
+        ("window_bytes", some_unsigned(rows.window_bytes)),
+        ("flight_bytes", some_unsigned(rows.flight_bytes)),
+        ("rtt_s", seconds(rows.rtt_ns)),
+        ("rtt_frame", some_unsigned(rows.rtt_frame)),
+        ("rtt_lengthened_by", words(rows.rtt_lengthened_by)),
+        ("rtt_rejected", words(rows.rtt_rejected)),
+        ("recovery_rtt_s", seconds(rows.recovery_rtt_ns)),
+        ("recovery_rtt_frame", some_unsigned(rows.recovery_rtt_frame)),
+        ("recovery_rtt_method", words(rows.recovery_rtt_method)),
+        ("spacing_s", seconds(rows.spacing_ns)),
+        ("sacked_bytes", unsigned(rows.sacked_bytes)),
+        ("raw_sequence", unsigned(rows.raw_sequence)),
+        ("tsval", some_unsigned(rows.tsval)),
+        ("tsecr", some_unsigned(rows.tsecr)),
+        ("identification", some_unsigned(rows.identification)),
+    ];
+    columns.into_iter().map(|(name, made)| Column::new(name, made()))
 }
 
 fn clear(column: &mut Column) {

@@ -9,7 +9,7 @@ use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// Columns with one value for each packet. Positions are relative to the first byte of their direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Rows {
     /// Connection number.
     pub connection: Vec<u64>,
