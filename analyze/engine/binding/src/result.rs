@@ -22,14 +22,14 @@ pub struct Analysis {
 
 /// As the engine gave them until they are asked for, then as a table: both are large.
 enum Packets {
-    Rows(Rows),
+    Rows(Box<Rows>),
     Table(Columns),
 }
 
 impl Packets {
     fn table(&mut self) -> PyResult<Columns> {
         if let Self::Rows(rows) = self {
-            *self = Self::Table(Columns::new(packet_columns(std::mem::take(rows)))?);
+            *self = Self::Table(Columns::new(packet_columns(std::mem::take(&mut **rows)))?);
         }
         match self {
             Self::Table(table) => Ok(table.clone()),
@@ -41,7 +41,7 @@ impl Packets {
 impl Analysis {
     /// Wraps the engine's result.
     pub fn new(mut result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
-        let packets = Mutex::new(Packets::Rows(std::mem::take(&mut result.rows)));
+        let packets = Mutex::new(Packets::Rows(Box::new(std::mem::take(&mut result.rows))));
         Self { inner: result, packets, errors }
     }
 }
