@@ -28,6 +28,12 @@ fn digits(number: u64) -> u64 {
     u64::from(GROUPS.get(number as usize).copied().unwrap_or_default())
 }
 
+/// The text of a number below a million, leading zeros included.
+#[inline(always)]
+fn six_digits(number: u64) -> u64 {
+    digits(number / GROUP) | digits(number % GROUP) << 24
+}
+
 /// Appends the first characters of a text, at most as many as it may have.
 #[inline(always)]
 fn push_some(out: &mut Vec<u8>, text: u64, keep: usize) {
@@ -62,7 +68,7 @@ fn push_digits(out: &mut Vec<u8>, value: u64, end: u8) {
     if value >= TWO_GROUPS {
         return push_many_digits(out, value, end);
     }
-    let text = digits(value / GROUP) | digits(value % GROUP) << 24;
+    let text = six_digits(value);
     // Without a branch on how many digits there are, which nobody can predict. The last is kept in any case.
     let leading = ((text ^ ZEROS) | 1 << 40).trailing_zeros() / 8;
     push_some(out, (text | u64::from(end) << 48) >> (8 * leading), 7 - leading as usize);
@@ -73,8 +79,7 @@ fn push_many_digits(out: &mut Vec<u8>, value: u64, end: u8) {
     push_digits(out, value / TWO_GROUPS, end);
     // The last six digits take the place of the end.
     out.pop();
-    let text = digits(value / GROUP % GROUP) | digits(value % GROUP) << 24;
-    push_some(out, text | u64::from(end) << 48, 7);
+    push_some(out, six_digits(value % TWO_GROUPS) | u64::from(end) << 48, 7);
 }
 
 /// Appends a signed integer and the character `end`.
@@ -97,11 +102,20 @@ pub fn push_fixed<const DECIMALS: u32>(out: &mut Vec<u8>, value: i64, end: u8) {
     if magnitude >= 10 * scale || out.capacity() - start < size_of::<u128>() {
         return push_long_fixed::<DECIMALS>(out, value, end);
     }
-    let Fraction { eight, ninth, kept } = Fraction::of(magnitude % scale * const { 10u64.pow(9 - DECIMALS) });
     let front = u64::from(b'.') << 8 | (u64::from(b'0') + magnitude / scale);
-    // Side by side in one piece, however many digits are kept.
-    let text = u128::from(front) | u128::from(eight) << 16 | u128::from(ninth) << 80;
-    out.extend_from_slice(&text.to_le_bytes());
+    let billionths = magnitude % scale * const { 10u64.pow(9 - DECIMALS) };
+    // Most clocks show no more than microseconds: all of it is one word then.
+    let kept = if billionths.is_multiple_of(GROUP) {
+        let six = six_digits(billionths / GROUP);
+        out.extend_from_slice(&u128::from(front | six << 16).to_le_bytes());
+        6 - ((six ^ ZEROS) << 16 | 1 << 16).leading_zeros() as usize / 8
+    } else {
+        let Fraction { eight, ninth, kept } = Fraction::of(billionths);
+        // Side by side in one piece, however many digits are kept.
+        let text = u128::from(front) | u128::from(eight) << 16 | u128::from(ninth) << 80;
+        out.extend_from_slice(&text.to_le_bytes());
+        kept
+    };
     if let Some(place) = out.get_mut(start + 2 + kept) {
         *place = end;
     }

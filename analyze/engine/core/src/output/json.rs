@@ -49,7 +49,12 @@ impl Analysis {
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
-        for summary in self.connections.iter().filter(|summary| wanted(summary.id)) {
+        let mut connections = self.connections.iter().filter(|summary| wanted(summary.id)).peekable();
+        while let Some(summary) = connections.next() {
+            // Summaries of many connections are in no cache: the next one is fetched while this one is written.
+            if let Some(next) = connections.peek() {
+                next.touch();
+            }
             // What is written goes out before the last comma, which the end of the list may have to replace.
             if json.out.len() >= BUFFER_BYTES {
                 let comma = json.out.pop();

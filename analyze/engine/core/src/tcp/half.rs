@@ -263,13 +263,89 @@ impl Live {
 
     /// Makes it as new, for another connection. Only the room of its lists stays.
     pub fn renew(&mut self) {
-        *self = Self {
-            segments: self.segments.renewed(),
-            round_trips: self.round_trips.renewed(),
-            spacing: self.spacing.renewed(),
-            view: self.view.renewed(),
-            ..Self::default()
-        };
+        // Each field at its place: made elsewhere first, all of it would have to be copied. And each by name, so that none is forgotten.
+        let Self {
+            segments,
+            holes,
+            uneven,
+            before,
+            scoreboard,
+            disorder_tsval,
+            disorder_tsecr,
+            retransmissions,
+            unanswered,
+            round_trips,
+            spacing,
+            last_data,
+            gaps,
+            watch,
+            view,
+            identifications,
+            recent,
+            clock,
+            recovery,
+            recovering,
+            short_packets,
+            limits,
+            probe_outstanding,
+            duplicate_acknowledgements,
+            last_acknowledgement_ns,
+            last_advance_ns,
+            last_loss_sign_ns,
+            late_copies,
+            recorded_behind,
+            window_closed,
+            shares_numbers,
+            probed_at,
+            segment_size,
+            highest_identification,
+            peer_max_then,
+            peaks,
+            rates,
+            arrivals,
+            answers,
+            sent_unseen,
+        } = self;
+        *segments = segments.renewed();
+        *round_trips = round_trips.renewed();
+        *spacing = spacing.renewed();
+        *view = view.renewed();
+        *holes = Default::default();
+        *uneven = Default::default();
+        *before = Default::default();
+        *scoreboard = Default::default();
+        *disorder_tsval = Default::default();
+        *disorder_tsecr = Default::default();
+        *retransmissions = Default::default();
+        *unanswered = Default::default();
+        *last_data = Default::default();
+        *gaps = Default::default();
+        *watch = Default::default();
+        *identifications = Default::default();
+        *recent = Default::default();
+        *clock = Default::default();
+        *recovery = Default::default();
+        *recovering = Default::default();
+        *short_packets = Default::default();
+        *limits = Default::default();
+        *probe_outstanding = Default::default();
+        *duplicate_acknowledgements = Default::default();
+        *last_acknowledgement_ns = Default::default();
+        *last_advance_ns = Default::default();
+        *last_loss_sign_ns = Default::default();
+        *late_copies = Default::default();
+        *recorded_behind = Default::default();
+        *window_closed = Default::default();
+        *shares_numbers = Default::default();
+        *probed_at = Default::default();
+        *segment_size = Default::default();
+        *highest_identification = Default::default();
+        *peer_max_then = Default::default();
+        *peaks = Default::default();
+        *rates = Default::default();
+        *arrivals = Default::default();
+        *answers = Default::default();
+        *sent_unseen = Default::default();
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use hashbrown::HashTable;
 
 use super::capture_faults::CaptureFaults;
-use super::connection::Connection;
+use super::connection::{Connection, Ends};
 use super::detail::Detail;
 use super::duplicates::signature;
 use super::gap_watch::shortest_gap_ns;
@@ -54,6 +54,9 @@ pub struct Environment {
 }
 
 enum State {
+    /// Its first packet is of the chunk in hand and not taken yet. Its record is made with that: made with the slot, those of all
+    /// connections that begin in a chunk would stand side by side, and none be left over from the one before.
+    Awaited,
     Live(Box<Connection>),
     Done(Box<ConnectionSummary>),
 }
@@ -73,6 +76,22 @@ struct Slot {
 const NONE: u32 = u32::MAX;
 
 impl Slot {
+    /// A slot that begins with `packet`, and whether the client sent that.
+    fn new(packet: &Packet, bytes: &[u8]) -> (Self, bool) {
+        let Ends { from_client, addresses, ports } = Ends::of(packet, bytes);
+        let slot = Self {
+            address_key: if from_client { packet.address_key } else { packet.address_key.rotate_left(32) },
+            addresses_v6: (packet.ip_version == 6).then(|| Box::new(addresses)),
+            ports: u32::from(ports[0]) << 16 | u32::from(ports[1]),
+            hash: packet.flow_hash,
+            successor: NONE,
+            state: State::Awaited,
+        };
+        // Asked as for all later packets: where both ends are one, the answer is another.
+        let from_client = slot.sent_by_client(packet, bytes).unwrap_or(from_client);
+        (slot, from_client)
+    }
+
     /// The packet that ended the connection may be captured once more.
     fn remember_last(&mut self, packet: &Packet, bytes: &[u8]) {
         if let State::Done(summary) = &mut self.state {
@@ -171,6 +190,7 @@ impl Shard {
             match &slot.state {
                 State::Live(connection) => open_bytes += connection.held_bytes(),
                 State::Done(_) => results += 1,
+                State::Awaited => {}
             }
         }
         let too_much = open_bytes > room.open_bytes(results);
@@ -193,7 +213,7 @@ impl Shard {
             // All are found before any is taken: connections are numbered in order of their first packet.
             let mut found = std::mem::take(&mut self.found);
             let firsts = lines.of_shard(shard).iter();
-            found.extend(firsts.filter_map(|&first| self.find_line(packets, first, bytes, first_order)));
+            found.extend(firsts.filter_map(|&first| self.find_line(packets, first, bytes)));
             found.drain(..).for_each(|line| self.take_line(line, lines, packets, bytes, first_order));
             self.found = found;
         } else {
@@ -202,7 +222,7 @@ impl Shard {
                 if !self.detail.takes(packet.flow_hash) {
                     continue;
                 }
-                let (slot, from_client) = self.find_or_begin(packet, bytes, number);
+                let (slot, from_client) = self.find_or_begin(packet, bytes);
                 self.take(slot, packet, bytes, from_client, number);
             }
         }
@@ -211,13 +231,13 @@ impl Shard {
     }
 
     /// The connection of the line that begins with packet `first`.
-    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8], first_order: u64) -> Option<Found> {
+    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8]) -> Option<Found> {
         let packet = packets.get(first as usize)?;
         let recent = *self.nearby.place(packet.flow_hash);
         let known = self.slots.get(recent as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
         let (slot, from_client) = match known {
             Some(from_client) => (recent, from_client),
-            None => self.find_or_begin(packet, bytes, first_order + u64::from(first)),
+            None => self.find_or_begin(packet, bytes),
         };
         *self.nearby.place(packet.flow_hash) = slot;
         Some(Found { slot, first, from_client })
@@ -263,6 +283,14 @@ impl Shard {
     fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], from_client: bool, order: u64) -> u32 {
         let Some(slot) = self.slots.get_mut(index as usize) else { return index };
         match &mut slot.state {
+            State::Awaited => {
+                let number = self.detail.number(order, index + 1);
+                let mut connection = self.environment.spares.place(|| Connection::new(number, packet, bytes));
+                connection.order = order;
+                connection.detailed = self.detail.wants(number);
+                slot.state = State::Live(connection);
+                return self.take(index, packet, bytes, from_client, order);
+            }
             State::Live(connection) => {
                 let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
                 if is_late || connection.is_followed_by(packet, from_client) {
@@ -314,7 +342,7 @@ impl Shard {
     }
 
     /// The slot of a packet, and whether the client sent it.
-    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
+    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8]) -> (u32, bool) {
         let slots = &self.slots;
         let mut from_client = None;
         let found = self.table.find(spread(packet.flow_hash), |&index| {
@@ -326,46 +354,24 @@ impl Shard {
         });
         match (found, from_client) {
             (Some(&index), Some(from_client)) => (index, from_client),
-            _ => self.begin(packet, bytes, order),
+            _ => self.begin(packet, bytes),
         }
     }
 
-    fn begin(&mut self, packet: &Packet, bytes: &[u8], order: u64) -> (u32, bool) {
+    fn begin(&mut self, packet: &Packet, bytes: &[u8]) -> (u32, bool) {
         let index = self.slots.len() as u32;
-        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
+        let (slot, from_client) = Slot::new(packet, bytes);
         self.slots.push(slot);
         let slots = &self.slots;
         self.table.insert_unique(spread(packet.flow_hash), index, |&other| spread(slots[other as usize].hash));
         (index, from_client)
     }
 
-    /// A slot that begins with `packet`, and whether the client sent that.
-    fn new_slot(&mut self, index: u32, packet: &Packet, bytes: &[u8], order: u64) -> (Slot, bool) {
-        let number = self.detail.number(order, index + 1);
-        let mut connection = self.environment.spares.place(|| Connection::new(number, packet, bytes));
-        connection.order = order;
-        connection.detailed = self.detail.wants(connection.id);
-        let client_port_first = u32::from(connection.ports[0]) << 16 | u32::from(connection.ports[1]);
-        let length = if packet.ip_version == 4 { 4 } else { 16 };
-        let offset = packet.address_offset as usize;
-        let source = bytes.get(offset..offset + length).unwrap_or_default();
-        let from_client = client_port_first == packet.ports && source == &connection.addresses[..length];
-        let slot = Slot {
-            address_key: if from_client { packet.address_key } else { packet.address_key.rotate_left(32) },
-            addresses_v6: (packet.ip_version == 6).then(|| Box::new(connection.addresses)),
-            ports: client_port_first,
-            hash: packet.flow_hash,
-            successor: NONE,
-            state: State::Live(connection),
-        };
-        (slot, from_client)
-    }
-
     /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;
-        let (slot, from_client) = self.new_slot(index, packet, bytes, order);
+        let (slot, from_client) = Slot::new(packet, bytes);
         self.slots.push(slot);
         if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
             *entry = index;
@@ -394,7 +400,7 @@ impl Shard {
         (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
         let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
             State::Done(summary) => Some(summary),
-            State::Live(_) => None,
+            State::Awaited | State::Live(_) => None,
         });
         (summaries.collect(), self.environment)
     }

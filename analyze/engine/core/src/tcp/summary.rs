@@ -172,8 +172,6 @@ pub struct DirectionSummary {
     pub segment_size: u16,
     /// First data to last data or acknowledgement of data.
     pub data_time_ns: Measured,
-    /// Counters.
-    pub loss: Seldom<LossCounters>,
     /// Missing IP identifications; none where they prove nothing.
     pub lost_by_identification: Measured,
     /// Round trips with median, 95th and 99th percentile.
@@ -182,24 +180,26 @@ pub struct DirectionSummary {
     pub rejected: [u32; 5],
     /// Clean round trips that a delayed acknowledgement lengthened.
     pub delayed_trips: u32,
-    /// What only some directions show; none if that is nothing.
-    pub details: Option<Box<DirectionDetails>>,
     /// Spacing.
     pub spacing: SpacingSummary,
+    /// Counters. These and all that takes room elsewhere stand side by side: what ends a summary looks at nothing else.
+    pub loss: Seldom<LossCounters>,
+    /// What only some directions show; none if that is nothing.
+    pub details: Option<Box<DirectionDetails>>,
+    /// The most bytes in short windows; none below [`super::microbursts::FEWEST_DATA_PACKETS`].
+    pub peaks: Option<Box<Peaks>>,
+    /// A token bucket on the way, if the rates show one.
+    pub token_bucket: Option<Box<TokenBucket>>,
+    /// What TLS made of the payload; none if it was not recognised.
+    pub stream: Option<Box<StreamBytes>>,
     /// The limit that oversize spacings exceed was the user's.
     pub oversize_limit_is_fixed: bool,
     /// Window.
     pub window: WindowSummary,
     /// Mean (over the time data was in flight) and largest flight, bytes.
     pub flight: Option<(f64, NonZeroU64)>,
-    /// The most bytes in short windows; none below [`super::microbursts::FEWEST_DATA_PACKETS`].
-    pub peaks: Option<Box<Peaks>>,
-    /// A token bucket on the way, if the rates show one.
-    pub token_bucket: Option<Box<TokenBucket>>,
     /// Bytes by purpose.
     pub ledger: ByteLedger,
-    /// What TLS made of the payload; none if it was not recognised.
-    pub stream: Option<Box<StreamBytes>>,
     /// Acknowledged but never captured.
     pub unseen_acknowledged_bytes: u64,
     /// The identifications show that the capture stands before the loss (at the sender).
@@ -482,6 +482,16 @@ impl ConnectionSummary {
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
         false
+    }
+
+    /// Reads a little of everywhere in it, so that it is on its way out of main memory when it is read soon.
+    #[inline]
+    pub fn touch(&self) {
+        let places = |direction: &DirectionSummary| {
+            let DirectionSummary { packets, spacing, ledger, unseen_acknowledged_bytes, .. } = direction;
+            [*packets, spacing.oversize_threshold_ns, ledger.payload, *unseen_acknowledged_bytes]
+        };
+        std::hint::black_box((self.order, self.directions.each_ref().map(places)));
     }
 
     /// Bytes on the wire, both directions.
