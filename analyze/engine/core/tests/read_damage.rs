@@ -107,6 +107,34 @@ fn zeros_behind_the_last_record_are_damage_not_packets() {
     assert_eq!(outcome.facts().damage[0].skipped_bytes, 4096);
 }
 
+/// Where frames were found, and what else was told.
+fn places(file: &[u8]) -> (Vec<(u32, u32)>, Vec<Damage>) {
+    let outcome = read(file);
+    let lengths = outcome.records.iter().map(|record| (record.captured_length, record.original_length));
+    (lengths.collect(), outcome.facts().damage.clone())
+}
+
+#[test]
+fn damage_at_the_first_records_makes_no_other_layout_of_an_ordinary_file() {
+    // Nanoseconds have one layout only: whatever is found there must be found under the other magic number.
+    let [ordinary, oracle] = [MICROSECONDS, NANOSECONDS].map(|magic| {
+        let mut file = pcap_header(Order::Little, magic, 1514, 1);
+        file.extend(frames(6).iter().flat_map(|frame| pcap_record(Order::Little, MICROSECONDS, frame)));
+        file
+    });
+    for cut in 24..ordinary.len() {
+        assert_eq!(places(&ordinary[..cut]), places(&oracle[..cut]), "cut at {cut}");
+    }
+    for (at, more) in [100, 213, 300].into_iter().flat_map(|at| (1..=32).map(move |more| (at, more))) {
+        for filling in [0, 0x55, 0xff] {
+            let with = |file: &[u8]| [&file[..at], &vec![filling; more], &file[at..]].concat();
+            assert_eq!(places(&with(&ordinary)), places(&with(&oracle)), "{more} bytes more at {at}");
+        }
+        let without = |file: &[u8]| [&file[..at], &file[at + more..]].concat();
+        assert_eq!(places(&without(&ordinary)), places(&without(&oracle)), "{more} bytes less at {at}");
+    }
+}
+
 #[test]
 fn a_second_file_header_in_the_middle_is_passed_over() {
     let sent = frames(20);

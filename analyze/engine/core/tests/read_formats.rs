@@ -81,6 +81,39 @@ fn versions_before_2_4_name_the_lengths_the_other_way_round() {
     }
 }
 
+/// A file whose record headers are of so many bytes: the usual numbers, and others behind them.
+fn longer_headers(order: Order, magic: u32, header_bytes: usize, frames: &[Frame]) -> Vec<u8> {
+    let mut file = pcap_header(order, magic, 1514, 1);
+    for frame in frames {
+        file.extend(&pcap_record(order, MICROSECONDS, frame)[..16]);
+        // Index of the interface, protocol, kind of packet.
+        file.extend(&[order.words(&[2]), order.u16(0x800).to_vec(), vec![1; 6]].concat()[..header_bytes - 16]);
+        file.extend(&frame.bytes);
+    }
+    file
+}
+
+#[test]
+fn longer_record_headers_of_old_programs_are_told_by_the_records_they_lead_to() {
+    for (magic, header_bytes) in [(MICROSECONDS, 24), (MICROSECONDS, 20), (MODIFIED, 28)] {
+        for (order, count) in ORDERS.into_iter().flat_map(|order| [2, 3, 50].map(|count| (order, count))) {
+            let outcome = read(&longer_headers(order, magic, header_bytes, &frames(count)));
+            assert_eq!(outcome.frames, frames(count), "{magic:x} {header_bytes} {order:?} {count}");
+            assert_eq!((outcome.facts().format, outcome.facts().damage.len()), ("pcap", 0));
+        }
+    }
+}
+
+#[test]
+fn one_record_alone_has_the_usual_header_wherever_the_file_ends() {
+    // As many bytes behind the first frame as the longer headers have.
+    let file = pcap(Order::Little, MICROSECONDS, &frames(2));
+    for cut in [4, 8, 12, 15] {
+        let outcome = read(&file[..24 + 16 + 60 + cut]);
+        assert_eq!(outcome.frames, frames(1), "{cut} bytes of the second header");
+    }
+}
+
 #[test]
 fn captures_with_wrong_snap_length_odd_times_or_empty_records_are_still_whole() {
     let long = vec![frame(T, 500, &[9; 500]); 3];

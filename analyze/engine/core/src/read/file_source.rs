@@ -242,8 +242,9 @@ impl FileSource {
         }
     }
 
-    /// Reads until `count` bytes are in the tail or the stream ends.
-    fn read_head(&mut self, count: usize) -> Result<(), ReadError> {
+    /// Reads until `count` bytes are in the tail or the stream ends. What it ended with is told once it has been walked
+    /// over.
+    fn look_ahead(&mut self, count: usize) {
         let mut head = std::mem::take(&mut self.tail);
         let mut filled = head.len();
         while filled < count && !self.at_end {
@@ -251,6 +252,11 @@ impl FileSource {
         }
         head.truncate(filled);
         self.tail = head;
+    }
+
+    /// Reads until `count` bytes are in the tail or the stream ends, which is an error if something broke.
+    fn read_head(&mut self, count: usize) -> Result<(), ReadError> {
+        self.look_ahead(count);
         if self.tail.len() < count
             && let Some(trouble) = self.trouble.take()
         {
@@ -270,10 +276,7 @@ impl FileSource {
             (pcapng::open(self.input, &mut self.ledger), 0)
         } else if pcap::is_magic(&self.tail) {
             self.read_head(pcap::FILE_HEADER_BYTES)?;
-            let walk = pcap::open(&self.tail, self.input, &mut self.ledger);
-            let walk =
-                walk.ok_or_else(|| self.refuse("a pcap file that is cut short in its file header".to_owned()))?;
-            (walk, pcap::FILE_HEADER_BYTES)
+            (self.open_pcap()?, pcap::FILE_HEADER_BYTES)
         } else if self.tail.starts_with(snoop::MAGIC) {
             self.read_head(snoop::FILE_HEADER_BYTES)?;
             let walk = snoop::open(&self.tail, self.input, &mut self.ledger);
@@ -285,6 +288,19 @@ impl FileSource {
         self.tail.drain(..header_bytes);
         self.offset = header_bytes as u64;
         Ok(())
+    }
+
+    /// Opens a pcap file of which the file header has been read, with as much of its records as that takes.
+    fn open_pcap(&mut self) -> Result<Box<dyn Walk>, ReadError> {
+        loop {
+            match pcap::open(&self.tail, self.at_end, self.input, &mut self.ledger) {
+                Ok(walk) => return Ok(walk),
+                Err(_) if self.at_end => {
+                    return Err(self.refuse("a pcap file that is cut short in its file header".to_owned()));
+                }
+                Err(needed) => self.look_ahead(needed),
+            }
+        }
     }
 
     fn unpack(&mut self, kind: compression::Kind) {

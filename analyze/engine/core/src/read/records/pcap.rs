@@ -1,9 +1,13 @@
 //! The classic pcap file: its header and its record headers (draft-ietf-opsawg-pcap). Walking and damage are
 //! `records`'.
+//!
+//! Patched libpcaps of the 1990s made record headers longer, some without another magic number: Red Hat 6.1 (24 bytes) and
+//! Nokia's firewalls (20) wrote the standard one, SuSE 6.3 (28) that of the others with 24. What was added stands behind the
+//! usual four numbers, so that the first record tells nothing: a layout is taken by where it finds those after it.
 
 use super::super::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
 use super::super::ledger::Ledger;
-use super::super::walk::{MAX_FRAME_BYTES, Walk};
+use super::super::walk::{MAX_FRAME_BYTES, Walk, Window};
 use super::{Declared, Header, Layout, RecordWalk};
 use std::marker::PhantomData;
 
@@ -59,15 +63,48 @@ pub(in super::super) fn is_magic(head: &[u8]) -> bool {
     u32_at::<Little>(head, 0).is_some_and(known) || u32_at::<Big>(head, 0).is_some_and(known)
 }
 
-/// Reads the file header of a file with the right magic; none if it is cut short.
-pub(in super::super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Option<Box<dyn Walk>> {
-    match u32_at::<Little>(header, 0)? {
-        MICROSECONDS | NANOSECONDS | MODIFIED => open_ordered::<Little>(header, input, ledger),
-        _ => open_ordered::<Big>(header, input, ledger),
+/// Reads the file header of a file with the right magic, and enough of the first records to tell how long their headers
+/// are; an error says how many bytes from the start of the file that takes, if it has not ended before.
+pub(in super::super) fn open(
+    head: &[u8],
+    at_end: bool,
+    input: u16,
+    ledger: &mut Ledger,
+) -> Result<Box<dyn Walk>, usize> {
+    match u32_at::<Little>(head, 0) {
+        Some(MICROSECONDS | NANOSECONDS | MODIFIED) => open_ordered::<Little>(head, at_end, input, ledger),
+        _ => open_ordered::<Big>(head, at_end, input, ledger),
     }
 }
 
-fn open_ordered<E: Endian + 'static>(header: &[u8], input: u16, ledger: &mut Ledger) -> Option<Box<dyn Walk>> {
+fn open_ordered<E: Endian + 'static>(
+    head: &[u8],
+    at_end: bool,
+    input: u16,
+    ledger: &mut Ledger,
+) -> Result<Box<dyn Walk>, usize> {
+    let (header, records) = head.split_first_chunk::<FILE_HEADER_BYTES>().ok_or(FILE_HEADER_BYTES)?;
+    let (magic, lengths, declared) = file_header::<E>(header).ok_or(FILE_HEADER_BYTES)?;
+    let window = Window { bytes: records, base: FILE_HEADER_BYTES as u64, at_end };
+    let start = Start { lengths, declared, input, window };
+    let walk = match magic {
+        MODIFIED => start.first_sound(&[Start::laid_out::<E, 24>, Start::laid_out::<E, 28>]),
+        MICROSECONDS => {
+            start.first_sound(&[Start::laid_out::<E, 16>, Start::laid_out::<E, 24>, Start::laid_out::<E, 20>])
+        }
+        _ => Ok(start.laid_out::<E, 16>().0),
+    };
+    let walk = walk.map_err(|needed| FILE_HEADER_BYTES + needed)?;
+    let Declared { snap_length, link_type, .. } = declared;
+    let unlimited = snap_length == 0 || snap_length > MAX_FRAME_BYTES;
+    let resolution_ns = 1_000_000_000 / u64::from(declared.units_per_second);
+    ledger.facts.format = "pcap";
+    ledger.interface(link_type, (!unlimited).then_some(snap_length), resolution_ns);
+    Ok(walk)
+}
+
+/// Magic number, order of the lengths, and what the file header says of all records.
+fn file_header<E: Endian>(header: &[u8; FILE_HEADER_BYTES]) -> Option<(u32, Lengths, Declared)> {
     let magic = u32_at::<E>(header, 0)?;
     let lengths = match (u16_at::<E>(header, 4)?, u16_at::<E>(header, 6)?) {
         (2, 0..=2) | (543, _) => Lengths::Swapped,
@@ -75,23 +112,46 @@ fn open_ordered<E: Endian + 'static>(header: &[u8], input: u16, ledger: &mut Led
         // Other versions have never been written; whether the file is read right shows in its records.
         _ => Lengths::Usual,
     };
-    let snap_length = u32_at::<E>(header, 16)?;
     let network = u32_at::<E>(header, 20)?;
     let declared = Declared {
         // Bits 16..26 held a "class" once, bits 26..32 tell of the frame check sequence in 16-bit words.
         link_type: (network & 0xffff) as u16,
         fcs_length: if network & FCS_PRESENT != 0 { (network >> 28) as u8 * 2 } else { 0 },
-        snap_length,
+        snap_length: u32_at::<E>(header, 16)?,
         units_per_second: if magic == NANOSECONDS { 1_000_000_000 } else { 1_000_000 },
     };
-    let unlimited = snap_length == 0 || snap_length > MAX_FRAME_BYTES;
-    let resolution_ns = 1_000_000_000 / u64::from(declared.units_per_second);
-    ledger.facts.format = "pcap";
-    ledger.interface(declared.link_type, (!unlimited).then_some(snap_length), resolution_ns);
-    let order = PhantomData;
-    Some(if magic == MODIFIED {
-        Box::new(RecordWalk::new(Classic::<E, 24> { lengths, order }, declared, input))
-    } else {
-        Box::new(RecordWalk::new(Classic::<E, 16> { lengths, order }, declared, input))
-    })
+    Some((magic, lengths, declared))
+}
+
+/// A walk by one layout, and whether the first records make sense under it; an error says how many bytes that takes.
+type Try = (Box<dyn Walk>, Result<bool, usize>);
+
+/// The start of the records, before it is known how they lie.
+struct Start<'a> {
+    lengths: Lengths,
+    declared: Declared,
+    input: u16,
+    window: Window<'a>,
+}
+
+impl Start<'_> {
+    fn laid_out<E: Endian + 'static, const HEADER: usize>(&self) -> Try {
+        let layout = Classic::<E, HEADER> { lengths: self.lengths, order: PhantomData };
+        let walk = RecordWalk::new(layout, self.declared, self.input);
+        let sound = walk.starts_soundly(self.window);
+        (Box::new(walk), sound)
+    }
+
+    /// The first of the layouts that makes sense. If none does, the file is damaged, and as likely as not of the first.
+    fn first_sound(&self, layouts: &[fn(&Self) -> Try]) -> Result<Box<dyn Walk>, usize> {
+        let mut usual = None;
+        for layout in layouts {
+            let (walk, sound) = layout(self);
+            if sound? {
+                return Ok(walk);
+            }
+            usual = usual.or(Some(walk));
+        }
+        usual.ok_or(0)
+    }
 }

@@ -51,6 +51,16 @@ impl<L: Layout> RecordWalk<L> {
         Ok(true)
     }
 
+    /// Whether the file's first records follow each other as this layout has them: `Err` tells how many bytes it takes to
+    /// say. One record alone says nothing, even if it ends with the file, since that may be cut anywhere.
+    pub(super) fn starts_soundly(&self, window: Window<'_>) -> Result<bool, usize> {
+        let second = self.layout.header_at(window.bytes, 0).map_or(0, |first| first.record_bytes);
+        if window.at_end && self.layout.header_at(window.bytes, second).is_none() {
+            return Ok(false);
+        }
+        self.chain_starts(window, 0, true)
+    }
+
     fn search(&self, window: Window<'_>, from: usize) -> Found {
         for at in from..window.bytes.len() {
             match self.chain_starts(window, at, true) {
