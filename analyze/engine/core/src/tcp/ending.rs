@@ -77,7 +77,7 @@ impl ConnectionSummary {
                     .map(|(first, last)| last - first)
                     .filter(|ns| *ns >= 0),
                 vantage,
-                directions: Default::default(),
+                directions: [DirectionSummary::EMPTY; 2],
                 judgement,
                 tls: facts.map(Box::new),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
@@ -227,7 +227,7 @@ fn summarise(
     summary.largest_payload = half.largest_payload;
     summary.segment_size = half.segment_size(&packet);
     summary.data_time_ns = data_time_ns.into();
-    summary.loss = half.loss.into();
+    summary.loss = (&half.loss).into();
     summary.ledger = half.ledger;
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
@@ -257,7 +257,7 @@ fn summarise(
         summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
         summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         summary.delayed_trips = trips.delayed;
-        summary.spacing = spacing_summary(live, min_rtt_ns, context.fixed_limit_ns);
+        summarise_spacing(live, min_rtt_ns, context.fixed_limit_ns, &mut summary.spacing);
         if half.data_packets > 0 {
             summary.flight = live.view.flight_statistics();
             summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
@@ -271,7 +271,13 @@ fn summarise(
     }
 }
 
-fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Option<u64>) -> SpacingSummary {
+/// Fills `summary`, which is as it is by default.
+fn summarise_spacing(
+    live: &mut Live,
+    min_rtt_ns: Option<u64>,
+    fixed_limit_ns: Option<u64>,
+    summary: &mut SpacingSummary,
+) {
     let threshold_ns = match fixed_limit_ns {
         Some(limit_ns) => {
             live.spacing.sketch.settle();
@@ -279,13 +285,10 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
         }
         None => live.spacing.oversize_from_ns(min_rtt_ns),
     };
-    let mut summary = SpacingSummary {
-        durations: Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]),
-        oversize_threshold_ns: threshold_ns,
-        ..SpacingSummary::default()
-    };
+    summary.durations = Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]);
+    summary.oversize_threshold_ns = threshold_ns;
     if live.gaps.is_empty() {
-        return summary;
+        return;
     }
     let oversize = match fixed_limit_ns {
         Some(limit_ns) => live.gaps.above_fixed(limit_ns),
@@ -294,7 +297,6 @@ fn spacing_summary(live: &mut Live, min_rtt_ns: Option<u64>, fixed_limit_ns: Opt
     let total = oversize.total();
     let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
     summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: live.gaps.stalls() }));
-    summary
 }
 
 /// Looks for a token bucket in what the direction delivered, and when it was empty.

@@ -105,6 +105,7 @@ pub(super) const SMALLEST_TIMEOUT_NS: i64 = 200_000_000;
 
 impl RoundTrips {
     /// New ones in the room of these.
+    #[inline(always)]
     pub fn renewed(&mut self) -> Self {
         Self { sketch: self.sketch.renewed(), ..Self::default() }
     }

@@ -164,6 +164,7 @@ const MOST_SEGMENTS: usize = 1 << 17;
 
 impl SegmentQueue {
     /// A new one in the room of this one.
+    #[inline(always)]
     pub fn renewed(&mut self) -> Self {
         Self { list: room_of(&mut self.list), ..Self::default() }
     }

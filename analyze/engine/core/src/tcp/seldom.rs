@@ -14,13 +14,18 @@ pub trait Usual: Clone + PartialEq + 'static {
 
 impl<T> Default for Seldom<T> {
     fn default() -> Self {
-        Self(None)
+        Self::USUAL
     }
 }
 
-impl<T: Usual> From<T> for Seldom<T> {
-    fn from(value: T) -> Self {
-        Self((value != *T::USUAL).then(|| Box::new(value)))
+impl<T> Seldom<T> {
+    /// The usual.
+    pub const USUAL: Self = Self(None);
+}
+
+impl<T: Usual> From<&T> for Seldom<T> {
+    fn from(value: &T) -> Self {
+        Self((value != T::USUAL).then(|| Box::new(value.clone())))
     }
 }
 
@@ -44,6 +49,8 @@ pub struct Measured(u64);
 
 impl Measured {
     const NOT: u64 = u64::MAX;
+    /// No number.
+    pub const NONE: Self = Self(Self::NOT);
 
     /// The number, if there is one.
     #[inline]
@@ -54,7 +61,7 @@ impl Measured {
 
 impl Default for Measured {
     fn default() -> Self {
-        Self(Self::NOT)
+        Self::NONE
     }
 }
 
@@ -76,11 +83,11 @@ mod tests {
 
     #[test]
     fn what_is_seldom_takes_room_only_where_it_is_unusual() {
-        let mut counter = Seldom::from(0u64);
+        let mut counter = Seldom::from(&0u64);
         assert_eq!((*counter, counter.0.is_some()), (0, false));
         *counter += 2;
         assert_eq!((*counter, counter.0.is_some()), (2, true));
-        assert_eq!(counter, Seldom::from(2));
+        assert_eq!(counter, Seldom::from(&2));
     }
 
     #[test]

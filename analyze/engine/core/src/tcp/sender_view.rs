@@ -107,6 +107,7 @@ impl Default for SenderView {
 
 impl SenderView {
     /// A new one in the room of this one.
+    #[inline(always)]
     pub fn renewed(&mut self) -> Self {
         Self { waiting: room_of_queue(&mut self.waiting), ..Self::default() }
     }

@@ -61,6 +61,7 @@ fn to_float(value: u64) -> f64 {
 
 impl DurationSketch {
     /// A new one in the room of this one.
+    #[inline(always)]
     pub fn renewed(&mut self) -> Self {
         Self { exact: room_of(&mut self.exact), ..Self::default() }
     }

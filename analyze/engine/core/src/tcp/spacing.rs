@@ -30,6 +30,7 @@ pub struct Spacing {
 
 impl Spacing {
     /// A new one in the room of this one.
+    #[inline(always)]
     pub fn renewed(&mut self) -> Self {
         Self { sketch: self.sketch.renewed(), ..Self::default() }
     }

@@ -55,6 +55,7 @@ pub struct Durations<const N: usize> {
 }
 
 impl<const N: usize> Durations<N> {
+    #[inline(always)]
     pub(super) fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
         let [min_ns, max_ns] = [moments.min_ns, moments.max_ns].map(|ns| ns as f64);
         // A bucket may reach beyond the samples in it.
@@ -150,7 +151,7 @@ impl AcknowledgementLoss {
 }
 
 /// Measurements of one direction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DirectionSummary {
     /// Packets but for captured copies.
     pub packets: u64,
@@ -208,6 +209,12 @@ pub struct DirectionSummary {
     pub beside_receiver: bool,
 }
 
+impl Default for DirectionSummary {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 /// What a direction may be without.
 #[derive(Clone, Copy)]
 enum Missing {
@@ -236,6 +243,52 @@ impl Missing {
 }
 
 impl DirectionSummary {
+    /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be read again before all
+    /// is written.
+    pub const EMPTY: Self = Self {
+        packets: 0,
+        wire_bytes: 0,
+        data_packets: 0,
+        data_segments: 0,
+        payload_bytes: 0,
+        unique_payload_bytes: 0,
+        superpackets: 0,
+        largest_payload: 0,
+        segment_size: 0,
+        data_time_ns: Measured::NONE,
+        lost_by_identification: Measured::NONE,
+        round_trips: None,
+        rejected: [0; 5],
+        delayed_trips: 0,
+        spacing: SpacingSummary { durations: None, oversize_threshold_ns: 0, causes: None },
+        loss: Seldom::USUAL,
+        details: None,
+        peaks: None,
+        token_bucket: None,
+        stream: None,
+        oversize_limit_is_fixed: false,
+        window: WindowSummary {
+            scale: None,
+            extremes: None,
+            zero_windows: 0,
+            zero_time_ns: 0,
+            limited_ns: Measured::NONE,
+        },
+        flight: None,
+        ledger: ByteLedger {
+            link: 0,
+            ip: 0,
+            tcp_header: 0,
+            tcp_options: 0,
+            pure_acknowledgements: 0,
+            retransmitted: 0,
+            payload: 0,
+        },
+        unseen_acknowledged_bytes: 0,
+        beside_sender: false,
+        beside_receiver: false,
+    };
+
     /// Segments that were lost: retransmissions that were needed (methods 6.4 `lost_inferred`).
     pub fn lost_inferred(&self) -> u64 {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
