@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use vmtrace_core::read::Files;
 
 use crate::errors::system_error;
+use crate::files::Files;
 use crate::stream::Stream;
 
 /// An input, and what errors call it.

@@ -4,6 +4,7 @@
 
 mod columns;
 mod errors;
+mod files;
 mod input;
 mod result;
 mod run;

@@ -1,7 +1,6 @@
 //! Capture files: bytes in, chunks of records out. Owns formats, compression, damage and merging; knows no protocol.
 //!
 //! ```text
-//! part_files     files in thousands of parts, of which few are open at a time
 //! merge          several inputs as one, in time order
 //! file_source    one input: big reads, the tail of one chunk carried to the next
 //!   compression  gzip, zstd, xz, lz4 found by their magic numbers, unpacked on the way
@@ -18,7 +17,6 @@ mod gzip;
 mod ledger;
 mod lz4;
 mod merge;
-mod part_files;
 mod pcapng;
 mod records;
 mod same_point;
@@ -28,7 +26,6 @@ mod zstd;
 
 pub use file_source::{CHUNK_BYTES, FileSource};
 pub use merge::{MergedSource, open};
-pub use part_files::{Files, PartFile};
 pub use same_point::{Overlap, shared_frames};
 
 use std::fmt;
