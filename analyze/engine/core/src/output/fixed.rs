@@ -249,6 +249,14 @@ mod tests {
             let seconds: f64 = printed.parse().expect("a number");
             prop_assert_eq!((seconds * 1e9).round() as i64, value);
         }
+
+        #[test]
+        fn microseconds_are_written_as_short_as_they_can_be(microseconds in 0i64..20_000_000) {
+            let printed = text(|out| push_fixed::<9>(out, microseconds * 1000, b','));
+            let (whole, part) = (microseconds / 1_000_000, format!("{:06}", microseconds % 1_000_000));
+            let kept = part.trim_end_matches('0');
+            prop_assert_eq!(printed, format!("{whole}.{}", if kept.is_empty() { "0" } else { kept }));
+        }
     }
 
     proptest! {

@@ -140,7 +140,7 @@ impl Connection {
             ports,
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
-            halves: Default::default(),
+            halves: [Half::NEW; 2],
             handshake: Handshake::default(),
             first_fin_ns: None,
             reset: None,

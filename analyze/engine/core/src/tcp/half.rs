@@ -22,6 +22,7 @@ use super::rate_series::RateSeries;
 use super::rtt::RoundTrips;
 use super::segment_size::UnevenFrames;
 use super::segments::{SegmentQueue, wire_segments};
+use super::seldom::Usual;
 use super::sender_view::SenderView;
 use super::sequence::first_position;
 use super::spacing::Spacing;
@@ -55,6 +56,18 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Nothing was seen.
+    pub const NONE: Self = Self {
+        seen: false,
+        cut: false,
+        maximum_segment_size: 0,
+        window_scale: None,
+        sack_permitted: false,
+        timestamps: false,
+        multipath: false,
+        fast_open: false,
+    };
+
     /// Whether it scales windows, and by what, is known.
     pub fn tells_scale(&self) -> bool {
         self.seen && (!self.cut || self.window_scale.is_some())
@@ -146,9 +159,14 @@ pub struct Half {
 #[derive(Debug, Clone, Copy)]
 pub struct LastSent(pub i64);
 
+impl LastSent {
+    /// See above.
+    pub const NEVER: Self = Self(1 << 62);
+}
+
 impl Default for LastSent {
     fn default() -> Self {
-        Self(1 << 62)
+        Self::NEVER
     }
 }
 
@@ -350,6 +368,41 @@ impl Live {
 }
 
 impl Half {
+    /// As it is before the first packet. A constant, which is copied in one piece: made field by field, it would be read again before all is written.
+    pub const NEW: Self = Self {
+        begun: false,
+        opening_seen: false,
+        unheard: false,
+        base: 0,
+        max: 0,
+        una: 0,
+        offer: Offer::NONE,
+        offered_segment_size: 0,
+        accepted_segment_size: 0,
+        sent_segment_size: 0,
+        fin: None,
+        fin_ns: None,
+        fin_acknowledged_ns: None,
+        ttl: 0,
+        packets: 0,
+        wire_bytes: 0,
+        data_packets: 0,
+        data_segments: 0,
+        payload_bytes: 0,
+        unique_payload_bytes: 0,
+        largest_payload: 0,
+        superpackets: 0,
+        first_data_ns: None,
+        last_data_ns: 0,
+        first_data_frame: 0,
+        last_sent: LastSent::NEVER,
+        together: Together::NONE,
+        loss: *LossCounters::USUAL,
+        window: AdvertisedWindow::NONE,
+        ledger: ByteLedger::EMPTY,
+        live: None,
+    };
+
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
         let position = first_position(first_sequence);

@@ -18,10 +18,18 @@ pub struct Silence {
 }
 
 /// See the module: a ring.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Silences {
     latest: [Silence; MOST_SILENCES],
     count: usize,
+}
+
+impl Default for Silences {
+    fn default() -> Self {
+        // A constant: made one by one, they would be read again before all are written.
+        const NONE: Silence = Silence { start_ns: 0, end_ns: 0, limited: false, idle: false };
+        Self { latest: [NONE; MOST_SILENCES], count: 0 }
+    }
 }
 
 impl Silences {

@@ -19,6 +19,10 @@ pub struct AdvertisedWindow {
 }
 
 impl AdvertisedWindow {
+    /// No advertisements.
+    pub const NONE: Self =
+        Self { count: 0, sum: 0, min: 0, max: 0, zero_windows: 0, zero_since_ns: None, zero_time_ns: 0, last: 0 };
+
     /// True if the packet advertises an open window again, as it was, and nothing but that and timestamps.
     #[inline]
     pub fn is_repeated(&self, packet: &Packet) -> bool {
