@@ -192,6 +192,17 @@ fn an_answer_that_nobody_takes_leaves_the_connection_reset() {
 }
 
 #[test]
+fn data_between_a_refusal_and_the_answer_counts_once_as_data_and_as_what_it_was_taken_for() {
+    let talk = Talk::new().client(0.0, syn()).server(10.0, rst()).server(20.0, data(0, 500)).server(40.0, syn_ack());
+    let analysis = talk.analysis();
+    check_consistency(&analysis);
+    assert_eq!(analysis.connections.len(), 1);
+    let server = &analysis.connections[0].directions[SERVER];
+    assert_eq!((server.data_packets, server.data_segments, server.payload_bytes), (1, 1, 500));
+    assert_eq!(server.loss.retransmitted, 1);
+}
+
+#[test]
 fn an_answer_to_another_syn_begins_another_connection_after_a_reset() {
     let other = Talk::new().client(0.0, syn()).server(10.0, rst()).with_isn(1, 2).server(40.0, syn_ack());
     assert_eq!(connections(&other), 2);

@@ -101,6 +101,8 @@ impl Connection {
         (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
         for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
             (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
+            (half.data_packets, half.data_segments, half.payload_bytes) =
+                (tried.data_packets, tried.data_segments, tried.payload_bytes);
             // Copies were counted when the attempt was over.
             half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
         }
