@@ -94,14 +94,16 @@ impl SenderLoop {
 
     /// No queue grows so fast that the next echo takes longer.
     pub(super) fn longest_ns(&self) -> i64 {
-        self.recent_ns + self.recent_ns * 3 / 2 + self.echo_patience_ns()
+        // Times may lie 2^62 apart.
+        let half_as_much_more_ns = self.recent_ns.saturating_mul(3) / 2;
+        self.recent_ns.saturating_add(half_as_much_more_ns).saturating_add(self.echo_patience_ns())
     }
 
     /// How much longer than the last echo took the next one may take. On a short path a wait as long as elsewhere would hide
     /// every pause.
     fn echo_patience_ns(&self) -> i64 {
         if self.shortest_ns < SHORTEST_LOOP_NS {
-            ECHO_PATIENCE_NS.min(2 * self.recent_ns.max(SHORTEST_LOOP_NS))
+            ECHO_PATIENCE_NS.min(self.recent_ns.max(SHORTEST_LOOP_NS).saturating_mul(2))
         } else {
             ECHO_PATIENCE_NS
         }
@@ -186,5 +188,19 @@ impl SenderLoop {
     pub(super) fn queue_before_ns(&self) -> i64 {
         let [before, now] = self.longest_ns;
         before.max(now).saturating_sub(self.recent_ns).max(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_as_long_as_times_can_lie_apart_is_waited_for() {
+        let longest = 1 << 62;
+        let mut sender_loop = SenderLoop::default();
+        sender_loop.set(SHORTEST_LOOP_NS);
+        sender_loop.heard(Some(1), longest);
+        assert!(sender_loop.longest_ns() > longest && sender_loop.patience_ns(true) > longest);
     }
 }
