@@ -78,6 +78,8 @@ pub struct Connection {
     pub over_since: Option<u64>,
     /// Per-packet rows are wanted.
     pub detailed: bool,
+    /// It is over but for the rows of what still comes: without them, only its summary would be left.
+    pub over_but_for_rows: bool,
     /// Gaps wait to be judged.
     pub(super) looking: bool,
 }
@@ -161,6 +163,7 @@ impl Connection {
             openings_twice: [false; 2],
             over_since: None,
             detailed: false,
+            over_but_for_rows: false,
             looking: false,
         }
     }

@@ -293,7 +293,9 @@ impl Shard {
             }
             State::Live(connection) => {
                 let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
-                if is_late || connection.is_followed_by(packet, from_client) {
+                // Whether a SYN begins another connection is asked of the summary then.
+                let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
+                if is_late || asks_summary || connection.is_followed_by(packet, from_client) {
                     finish(&mut self.slots, index, &mut self.environment);
                     return self.take(index, packet, bytes, from_client, order);
                 }
@@ -306,7 +308,9 @@ impl Shard {
                     connection.over_since = Some(order);
                     if connection.is_cut_short() || connection.two_points.is_some() || connection.awaits_answers() {
                         self.ending.push_back((order, index));
-                    } else if !connection.detailed {
+                    } else if connection.detailed {
+                        connection.over_but_for_rows = true;
+                    } else {
                         finish(&mut self.slots, index, &mut self.environment);
                         self.slots[index as usize].remember_last(packet, bytes);
                     }
