@@ -125,26 +125,24 @@ class SeriesOf:
         return len(self._connections)
 
     def __iter__(self) -> Iterator[ConnectionSeries]:
-        for together in self._together():
-            packets = pa.table(self._trace.packets(together))
-            for record in self._trace.records(together):
+        for records in self._together():
+            packets = pa.table(self._trace.packets([record["id"] for record in records]))
+            for record in records:
                 yield of_packets(_of_one(packets, record["id"]), record)
             del packets
 
-    def _together(self) -> Iterator[list[int]]:
-        columns = ("id", "client_to_server_packets", "server_to_client_packets")
-        ids, *packets = (self._trace.values(name) for name in columns)
-        of = {number: sum(both) for number, *both in zip(ids, *packets, strict=True)}
-        together: list[int] = []
+    def _together(self) -> Iterator[list[Record]]:
+        records: list[Record] = []
         number = 0
-        for connection in self._connections:
-            number += of.get(connection, 0)
-            if together and number > _PACKETS_AT_ONCE:
-                yield together
-                together, number = [], of.get(connection, 0)
-            together.append(connection)
-        if together:
-            yield together
+        for record in self._trace.records(self._connections):
+            its_own = sum(record[direction]["packets"] for direction in ("client_to_server", "server_to_client"))
+            if records and number + its_own > _PACKETS_AT_ONCE:
+                yield records
+                records, number = [], 0
+            records.append(record)
+            number += its_own
+        if records:
+            yield records
 
 
 def of_connections(trace: "Trace", connections: Sequence[int]) -> SeriesOf:

@@ -107,27 +107,28 @@ struct Group {
 }
 
 impl Group {
-    /// All of it from its beginning, once more; none if an input cannot be read twice.
-    fn reopened(&self, watch: &Watch) -> Option<Vec<read::Input>> {
-        let open = |input: &Input| input.open(&watch.stop, &watch.files).ok();
-        self.inputs.iter().map(|input| if input.can_be_read_again() { open(input) } else { None }).collect()
+    fn can_be_read_again(&self) -> bool {
+        self.inputs.iter().all(Input::can_be_read_again)
+    }
+
+    /// All of it from its beginning, once more.
+    fn opened_again(&self, watch: &Watch) -> Result<Vec<read::Input>, ReadError> {
+        let opened = self.inputs.iter().enumerate().map(|(number, input)| {
+            input.open(&watch.stop, &watch.files).map_err(|error| ReadError::Io {
+                input: u16::try_from(number).unwrap_or(u16::MAX),
+                source: std::io::Error::other(error.to_string()),
+            })
+        });
+        opened.collect()
     }
 
     /// Analyses what was opened. What can be read again is, if its connections need more room than there is.
     fn analyze(&self, open: Vec<read::Input>, options: &Options, watch: &Watch) -> Outcome {
-        if !self.inputs.iter().all(Input::can_be_read_again) {
-            return analysis::analyze(open, options, watch);
+        if self.can_be_read_again() {
+            analysis::analyze_in_parts(open, &|| self.opened_again(watch), options, watch)
+        } else {
+            analysis::analyze(open, options, watch)
         }
-        let again = || {
-            let inputs = self.inputs.iter().enumerate().map(|(number, input)| {
-                input.open(&watch.stop, &watch.files).map_err(|error| ReadError::Io {
-                    input: u16::try_from(number).unwrap_or(u16::MAX),
-                    source: std::io::Error::other(error.to_string()),
-                })
-            });
-            inputs.collect()
-        };
-        analysis::analyze_in_parts(open, &again, options, watch)
     }
 }
 
@@ -135,10 +136,10 @@ impl Group {
 fn analyze_group(mut group: Group, options: &mut Options, watch: &Watch) -> Outcome {
     let open = std::mem::take(&mut group.open);
     let first = group.analyze(open, options, watch)?;
-    if first.lags.is_empty() || first.interrupted {
+    if first.lags.is_empty() || first.interrupted || !group.can_be_read_again() {
         return Ok(first);
     }
-    let Some(again) = group.reopened(watch) else { return Ok(first) };
+    let Ok(again) = group.opened_again(watch) else { return Ok(first) };
     options.lags.clone_from(&first.lags);
     drop(first);
     let second = group.analyze(again, options, watch);

@@ -216,8 +216,7 @@ pub fn analyze_source(
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Analysis, Failure> {
-    let part = Part { hashes: 0..=u32::MAX, room: Room::ANY };
-    Reading::of_part(source, options, &part, observer).map(|(reading, _)| reading.conclude(options))
+    Reading::of_part(source, options, &Part::whole(Room::ANY), observer).map(|(reading, _)| reading.conclude(options))
 }
 
 /// Connections as the shards leave them: boxed one by one, so that gathering a million of them copies nothing.

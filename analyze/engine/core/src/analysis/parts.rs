@@ -30,6 +30,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// All connections.
+    pub fn whole(room: Room) -> Self {
+        Self { hashes: 0..=u32::MAX, room }
+    }
+
     fn new(from: u64, width: u64, room: Room) -> Self {
         let last = (from + width).min(ALL) - 1;
         let room = if width > NARROWEST { room } else { Room::ANY };
@@ -50,7 +55,7 @@ pub fn analyze_in_parts(
     // To find connections by their numbers all are needed; those that are known are few.
     let is_endless = !options.detail().is_empty();
     let room = if is_endless { Room::ANY } else { Room::of(options.room_bytes.unwrap_or(ROOM_BYTES)) };
-    let (whole, is_overfull) = Reading::of_part(open(inputs), options, &Part::new(0, ALL, room), observer)?;
+    let (whole, is_overfull) = Reading::of_part(open(inputs), options, &Part::whole(room), observer)?;
     if !is_overfull {
         return Ok(whole.conclude(options));
     }

@@ -177,7 +177,7 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// So much room there is for its connections; weighs them if they may have grown by much since it was last asked.
+    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since that was asked last.
     pub fn is_overfull(&mut self, room: &Room) -> bool {
         // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
         let Weighed { slots, packets_since, too_much, .. } = self.weighed;
