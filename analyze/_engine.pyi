@@ -60,7 +60,15 @@ class Analysis:
     def __len__(self) -> int: ...
     # Rows of the connections with the most bytes on the wire, the largest first.
     def largest(self, most: int) -> list[int]: ...
-    def packets(self) -> Columns: ...
+    # Of the packets of `detail_connections` those of some, of these the ones at places from the first on and before the
+    # second, and some columns, if they are asked for.
+    def packets(
+        self,
+        *,
+        connections: Sequence[int] | None = None,
+        places: tuple[int, int] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Columns: ...
     # One row for each address answered to a name lookup (DNS) in the capture, in the order of the answers.
     def lookups(self) -> Columns: ...
     # Answers beyond those kept.

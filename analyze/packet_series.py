@@ -4,12 +4,11 @@ Every number is the engine's; this only sorts rows into series and thins them ou
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analyze.document import Record
@@ -19,8 +18,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_PACKETS_AT_ONCE = 1 << 20
-"""So many packets of several connections are read together, or those of one. Each takes half a kB until it is drawn."""
+_PACKETS_AT_ONCE = 1 << 22
+"""So many packets of several connections are read together, or those of one. Each takes about 50 bytes, and 300 more
+while its connection is drawn."""
+_COLUMNS = (
+    "input", "frame", "time_ns", "from_client", "kind", "trigger", "sequence", "acknowledgement", "payload_bytes",
+    "flags", "window_bytes", "flight_bytes", "rtt_s", "rtt_lengthened_by", "recovery_rtt_s", "spacing_s",
+)  # fmt: skip
+"""Those that series, events and the page's table of packets are made of."""
 
 SENT_KINDS = ("data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive")
 LENGTHENED_BY = ("delayed_acknowledgement", "host_stall")
@@ -68,7 +73,7 @@ class ConnectionSeries:
     """Payload bits seen per bin, without repeats."""
     bin_s: float
     packets: pa.Table
-    """The rows that all of this comes from, in time order."""
+    """The rows that all of this comes from, in time order, with the columns that are needed."""
 
     @property
     def title(self) -> str:
@@ -77,6 +82,10 @@ class ConnectionSeries:
         ends = (record["client"], record["server"])
         source, target = ends if self.direction == "client_to_server" else ends[::-1]
         return f"connection {record['id']}: {source} → {target}"
+
+    def without_packets(self) -> "ConnectionSeries":
+        """The same without its rows, for whoever keeps several: they are half of what it takes."""
+        return replace(self, packets=self.packets.schema.empty_table())
 
     def anomalies(self) -> Series:
         """Oversize spacings, each at the packet that ends it."""
@@ -115,7 +124,10 @@ def _ends_and_extremes(bucket: NDArray[np.int64], value: Floats) -> NDArray[np.i
 
 
 class SeriesOf:
-    """The series of some connections, whose packets are read while one goes through them, of a few at a time."""
+    """The series of some connections, made one after the other whenever they are gone through.
+
+    Whoever goes through them should give up one before the next is made, as `map` does; a loop's variable keeps it.
+    """
 
     def __init__(self, trace: "Trace", connections: Sequence[int]) -> None:
         self._trace = trace
@@ -125,11 +137,16 @@ class SeriesOf:
         return len(self._connections)
 
     def __iter__(self) -> Iterator[ConnectionSeries]:
+        return map(self._of_one, self._in_turn())
+
+    def _in_turn(self) -> Iterator[Record]:
+        """The records of the connections; the packets of the one that is given are there."""
         for records in self._together():
-            packets = pa.table(self._trace.packets([record["id"] for record in records]))
-            for record in records:
-                yield of_packets(_of_one(packets, record["id"]), record)
-            del packets
+            self._trace.load_packets([record["id"] for record in records])
+            yield from records
+
+    def _of_one(self, record: Record) -> ConnectionSeries:
+        return of_packets(pa.table(self._trace.packets(record["id"], columns=_COLUMNS)), record)
 
     def _together(self) -> Iterator[list[Record]]:
         records: list[Record] = []
@@ -150,12 +167,6 @@ def of_connections(trace: "Trace", connections: Sequence[int]) -> SeriesOf:
     return SeriesOf(trace, connections)
 
 
-def _of_one(packets: pa.Table, connection: int) -> pa.Table:
-    its_own = pc.equal(packets["connection"], connection)
-    # Of millions of packets a copy takes as long as reading them.
-    return packets if pc.all(its_own).as_py() else packets.filter(its_own)
-
-
 class Category:
     """A column of few different texts, by their codes: millions of Python's texts would take as much as all numbers."""
 
@@ -170,43 +181,51 @@ class Category:
         codes = [code for code, text in enumerate(self._texts) if text in texts]
         return np.isin(self._codes, codes)
 
-    def texts(self) -> NDArray[np.object_]:
-        """The text of each row; None without one."""
-        return np.array(self._texts, np.object_)[self._codes]
+    def __getitem__(self, row: int) -> str | None:
+        """The text of a row; None without one."""
+        return self._texts[int(self._codes[row])]
 
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     """Sort a connection's packets into series."""
     forth = record["client_to_server"]["payload_bytes"] > record["server_to_client"]["payload_bytes"]
-    time_s = (_integers(packets, "time_ns") - record["start_ns"]) / 1e9
+    time_s = (packets["time_ns"].to_numpy() - record["start_ns"]) / 1e9
     from_sender = packets["from_client"].to_numpy() == forth
     kind = Category(packets, "kind")
-    sequence_end = _floats(packets, "sequence") + _floats(packets, "payload_bytes")
-    acknowledgement = _floats(packets, "acknowledgement")
-    window = _floats(packets, "window_bytes")
-    rtt_s = np.where(from_sender, np.nan, _floats(packets, "rtt_s"))
     lengthened_by = Category(packets, "rtt_lengthened_by")
 
     def pick(mask: NDArray[np.bool_], value: Floats) -> Series:
         mask = mask & ~np.isnan(value)
         return Series(time_s[mask], value[mask])
 
-    not_reset = ~from_sender & ~kind.among("rst")
+    from_receiver = ~from_sender
+    not_reset = from_receiver & ~kind.among("rst")
     not_opening = not_reset & ~kind.among("syn")
     new_data = from_sender & kind.among("data", "reordered")
-    delivered = pick(new_data, _floats(packets, "payload_bytes"))
+    payload_bytes = _floats(packets, "payload_bytes")
+    delivered = pick(new_data, payload_bytes)
+    sequence_end = _floats(packets, "sequence") + payload_bytes
+    sent = {name: pick(from_sender & kind.among(name), sequence_end) for name in SENT_KINDS}
+    # Columns of a long connection are large: each is given up when what is made of it is there.
+    del payload_bytes, sequence_end
+    acknowledgement, window = _floats(packets, "acknowledgement"), _floats(packets, "window_bytes")
+    acknowledged, window_bytes = pick(not_reset, acknowledgement), pick(not_opening, window)
+    allowed = pick(not_opening, acknowledgement + window)
+    del acknowledgement, window
+    rtt_s = _floats(packets, "rtt_s")
+    lengthened = {name: pick(from_receiver & lengthened_by.among(name), rtt_s) for name in LENGTHENED_BY}
     bin_s = throughput_bin_s(float(time_s.max(initial=0.0)))
     return ConnectionSeries(
         record=record,
         direction="client_to_server" if forth else "server_to_client",
-        sent={name: pick(from_sender & kind.among(name), sequence_end) for name in SENT_KINDS},
-        acknowledged=pick(not_reset, acknowledgement),
-        allowed=pick(not_opening, acknowledgement + window),
-        rtt_s=pick(~from_sender, rtt_s),
-        lengthened_rtt_s={name: pick(lengthened_by.among(name), rtt_s) for name in LENGTHENED_BY},
-        recovery_rtt_s=pick(~from_sender, _floats(packets, "recovery_rtt_s")),
+        sent=sent,
+        acknowledged=acknowledged,
+        allowed=allowed,
+        rtt_s=pick(from_receiver, rtt_s),
+        lengthened_rtt_s=lengthened,
+        recovery_rtt_s=pick(from_receiver, _floats(packets, "recovery_rtt_s")),
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
-        window_bytes=pick(not_opening, window),
+        window_bytes=window_bytes,
         flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
         delivered_bytes=delivered,
         throughput_bps=throughput(delivered.time_s, delivered.value, bin_s),
@@ -234,11 +253,6 @@ def throughput(time_s: Floats, payload_bytes: Floats, bin_s: float) -> Series:
     bits = bits[:-1] if len(bits) > 1 else bits
     middles = (np.arange(len(bits), dtype=np.float64) + 0.5) * bin_s
     return Series(middles, (bits / bin_s).astype(np.float64))
-
-
-def _integers(packets: pa.Table, name: str) -> NDArray[np.int64]:
-    values: NDArray[np.int64] = packets[name].to_numpy()
-    return values
 
 
 def _floats(packets: pa.Table, name: str) -> Floats:

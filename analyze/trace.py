@@ -9,6 +9,7 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
@@ -176,35 +177,66 @@ class Trace:
         """One row for each second of the capture, with its SYNs and their fate."""
         return self._result.syns()
 
-    def packets(self, connection: SupportsIndex | Iterable[SupportsIndex]) -> "Columns | pyarrow.Table":
-        """One row for each packet of these connections, in time order. Reads the files once more.
+    def packets(
+        self, connection: SupportsIndex | Iterable[SupportsIndex], *, columns: Iterable[str] | None = None
+    ) -> Columns:
+        """One row for each packet of these connections, in time order; of the columns those named, or all.
 
-        Raises `KeyError` for a connection that there is not, `ValueError` for what can be read only once, `OSError` if
-        a file has changed since it was measured, and `KeyboardInterrupt` on Ctrl-C: a part of the packets is nothing.
+        Reads the files once more, unless `load_packets` has. Raises `KeyError` for a connection or a column that there
+        is not, and what `load_packets` raises.
         """
         several = connection if isinstance(connection, Iterable) else (connection,)
-        wanted = tuple(one.__index__() for one in several)
+        wanted = [one.__index__() for one in several]
+        self.load_packets(wanted)
+        names = None if columns is None else list(columns)
+        found = self._detail[1].packets(connections=self._but_not_all(wanted), names=names)
+        there = set(found.names)
+        for name in names or ():
+            if name not in there:
+                raise KeyError(name)
+        return found
+
+    def packet_tables(self, connections: Sequence[int], rows: int) -> Iterator["pyarrow.Table"]:
+        """The same in pieces of so many rows, the last one of fewer, or of none: all columns together take four times
+        as much memory as the packets themselves."""
+        import pyarrow
+
+        self.load_packets(connections)
+        packets, some = self._detail[1].packets, self._but_not_all(connections)
+        for first in count(0, rows):
+            piece = pyarrow.table(packets(connections=some, places=(first, first + rows)))
+            yield piece
+            if piece.num_rows < rows:
+                return
+
+    def load_packets(self, connections: Iterable[int]) -> None:
+        """Read the packets of these connections in one pass over the files, for `packets` of all or each of them.
+
+        They take about 50 bytes each, until others are asked for. Raises `KeyError` for a connection that there is not,
+        `ValueError` for what can be read only once, `OSError` if a file has changed since it was measured, and
+        `KeyboardInterrupt` on Ctrl-C: a part of the packets is nothing.
+        """
+        wanted = tuple(connections)
         known = set(self.values("id"))
         for number in wanted:
             if number not in known:
                 raise KeyError(number)
-        kept, result = self._detail
-        if set(wanted) == set(kept):
-            return result.packets()
-        if set(wanted) < set(kept) and any(one.once for one in self._inputs):
-            import pyarrow.compute
-
-            packets = pyarrow.table(result.packets())
-            return packets.filter(pyarrow.compute.is_in(packets["connection"], pyarrow.array(wanted, pyarrow.uint64())))
-        if kept != self._options.packets_of:
-            # They would only stand in the way of the next ones.
-            self._detail = (self._options.packets_of, self._result)
-            del result
+        if set(wanted) <= set(self._detail[0]):
+            return
+        # Those of before would only stand in the way of the next ones.
+        self.forget_packets()
         result = self._read_again(wanted)
         if result.interrupted:
             raise KeyboardInterrupt
         self._detail = (wanted, result)
-        return result.packets()
+
+    def forget_packets(self) -> None:
+        """Give up the packets that were read beside those of `Options.packets_of`."""
+        self._detail = (self._options.packets_of, self._result)
+
+    def _but_not_all(self, connections: Sequence[int]) -> Sequence[int] | None:
+        """These connections; None if they are all whose packets are there."""
+        return None if set(connections) == set(self._detail[0]) else connections
 
     def __len__(self) -> int:
         """The number of connections."""

@@ -67,29 +67,36 @@ NOTHING_ACKNOWLEDGED = -(2**62)
 
 def read_packets(trace: Trace) -> Packets:
     """All packets of all connections."""
-    table = pa.table(trace.packets(range(1, len(trace) + 1)))
-    flags = _integers(table, "flags")
-    payload = _integers(table, "payload_bytes")
+    numbers = range(1, len(trace) + 1)
+    trace.load_packets(numbers)
+
+    def column(name: str) -> pa.ChunkedArray:
+        # One by one: the table with all of them takes more than what is made of it.
+        return pa.table(trace.packets(numbers, columns=[name]))[name]
+
+    flags = _integers(column("flags"))
+    payload = _integers(column("payload_bytes"))
     syn, fin = (flags & SYN) != 0, (flags & FIN) != 0
-    return Packets(
-        connection=_integers(table, "connection"),
-        frame=_integers(table, "frame"),
-        time_ns=_integers(table, "time_ns"),
-        from_client=np.asarray(table["from_client"].to_numpy(zero_copy_only=False), np.bool_),
-        start=_integers(table, "sequence") - syn,
+    packets = Packets(
+        connection=_integers(column("connection")),
+        frame=_integers(column("frame")),
+        time_ns=_integers(column("time_ns")),
+        from_client=np.asarray(column("from_client").to_numpy(zero_copy_only=False), np.bool_),
+        start=_integers(column("sequence")) - syn,
         payload_bytes=payload,
         taken=payload + syn + fin,
         control=flags & (SYN | FIN | RST),
-        acknowledgement=_integers(table, "acknowledgement", NOTHING_ACKNOWLEDGED),
-        raw_sequence=_integers(table, "raw_sequence"),
-        tsval=_integers(table, "tsval"),
-        tsecr=_integers(table, "tsecr"),
-        identification=_integers(table, "identification"),
-        wire_bytes=_integers(table, "wire_bytes"),
+        acknowledgement=_integers(column("acknowledgement"), NOTHING_ACKNOWLEDGED),
+        raw_sequence=_integers(column("raw_sequence")),
+        tsval=_integers(column("tsval")),
+        tsecr=_integers(column("tsecr")),
+        identification=_integers(column("identification")),
+        wire_bytes=_integers(column("wire_bytes")),
     )
+    trace.forget_packets()
+    return packets
 
 
-def _integers(table: pa.Table, name: str, absent: int = ABSENT) -> Integers:
-    column = pc.fill_null(table[name].cast(pa.int64()), absent)
-    values: Integers = column.to_numpy()
+def _integers(column: pa.ChunkedArray, absent: int = ABSENT) -> Integers:
+    values: Integers = pc.fill_null(column.cast(pa.int64()), absent).to_numpy()
     return values

@@ -44,8 +44,8 @@ class Rows:
     frame: Integers
     time_ns: Integers
     from_sender: NDArray[np.bool_]
-    kind: NDArray[np.object_]
-    trigger: NDArray[np.object_]
+    kind: Category
+    trigger: Category
     sequence: Integers
     payload_bytes: Integers
 
@@ -73,8 +73,8 @@ def rows_of(series: ConnectionSeries) -> Rows:
         frame=integers("frame"),
         time_ns=integers("time_ns"),
         from_sender=packets["from_client"].to_numpy() == forth,
-        kind=Category(packets, "kind").texts(),
-        trigger=Category(packets, "trigger").texts(),
+        kind=Category(packets, "kind"),
+        trigger=Category(packets, "trigger"),
         sequence=integers("sequence"),
         payload_bytes=integers("payload_bytes"),
     )
@@ -105,7 +105,7 @@ def _gap(gap: Record, record: Record, rows: Rows) -> Plain:
 
 def retransmissions(series: ConnectionSeries, rows: Rows, limit: int) -> tuple[list[Plain], int]:
     """Retransmissions of the plotted direction, evenly left out beyond `limit`; and how many there are in all."""
-    found = np.flatnonzero(rows.from_sender & (rows.kind == "retransmission"))
+    found = np.flatnonzero(rows.from_sender & rows.kind.among("retransmission"))
     shown = found if len(found) <= limit else found[np.linspace(0, len(found) - 1, limit).astype(np.int64)]
     first_sent = _first_sent(rows, shown)
     start_ns = series.record["start_ns"]
@@ -136,7 +136,7 @@ def _first(rows: Rows, row: int, first: int | None) -> Plain:
 
 def _first_sent(rows: Rows, wanted: Integers) -> list[int | None]:
     """The row in which the first byte of each of these packets was sent first; None if the capture has not seen it."""
-    original = np.flatnonzero(rows.from_sender & ((rows.kind == "data") | (rows.kind == "reordered")))
+    original = np.flatnonzero(rows.from_sender & rows.kind.among("data", "reordered"))
     order = original[np.argsort(rows.sequence[original], kind="stable")]
     if not len(order):
         return [None] * len(wanted)

@@ -26,12 +26,12 @@ def write_report(
 ) -> None:
     """Write the report of `trace` with the lanes of the connections in `series`."""
     inputs = tuple(printable(Path(path).name) for path in trace.paths)
-    plots = [
-        connection.of_connection(
-            one, connections=len(series), capture=trace.file_of(one.record["input"]), inputs=inputs
-        )
-        for one in series
-    ]
+
+    def plot(one: "ConnectionSeries") -> dict[str, Any]:
+        capture = trace.file_of(one.record["input"])
+        return connection.of_connection(one, connections=len(series), capture=capture, inputs=inputs)
+
+    plots = list(map(plot, series))
     data = {
         "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
         "rows": _rows(trace),

@@ -17,6 +17,7 @@ class FlowPackets:
 
     name: str
     series: "ConnectionSeries"
+    """Without the rows that they were made of."""
     offset_s: float
     at_sender: bool
 
@@ -38,8 +39,12 @@ def packets_of(measured: MeasuredTransfer) -> TransferPackets:
         return TransferPackets(measured, (), str(error))
     start_ns = min(int(flow.row["start_ns"]) for flow in flows)
     found = []
+    for flow in flows:
+        # In one pass over a capture for all of its streams.
+        flow.trace.load_packets([one.connection for one in flows if one.trace is flow.trace])
     for number, flow in enumerate(flows, 1):
         (series,) = of_connections(flow.trace, [flow.connection])
         name = f"stream {number}" if len(flows) > 1 else ""
-        found.append(FlowPackets(name, series, (int(flow.row["start_ns"]) - start_ns) / 1e9, flow.at_sender))
+        offset_s = (int(flow.row["start_ns"]) - start_ns) / 1e9
+        found.append(FlowPackets(name, series.without_packets(), offset_s, flow.at_sender))
     return TransferPackets(measured, tuple(found), None)

@@ -1,5 +1,6 @@
 """Packets sorted into series, and thinned out without losing what stands out."""
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from analyze.packet_series import keep_extremes, of_connections, throughput, throughput_bin_s
+from analyze.packet_series import ConnectionSeries, keep_extremes, of_connections, throughput, throughput_bin_s
 from analyze.report.lanes import series_of
 from analyze.trace import read
 
@@ -55,18 +56,29 @@ def test_packets_are_read_of_a_few_connections_at_a_time(two_transfers: Any, mon
     trace = read(two_transfers.bytes())
     monkeypatch.setattr("analyze.packet_series._PACKETS_AT_ONCE", 1)
     asked: list[list[int]] = []
-    packets = trace.packets
+    run = trace._run
 
-    def packets_of(connections: list[int]) -> Any:
-        asked.append(connections)
-        return packets(connections)
+    def run_and_note(packets_of: tuple[int, ...], **others: Any) -> Any:
+        asked.append(list(packets_of))
+        return run(packets_of, **others)
 
-    monkeypatch.setattr(trace, "packets", packets_of)
+    monkeypatch.setattr(trace, "_run", run_and_note)
     one_by_one = list(of_connections(trace, [2, 1]))
     assert asked == [[2], [1]]
     for one, other in zip(together, one_by_one, strict=True):
         assert one.packets.equals(other.packets)
         assert np.array_equal(one.rtt_s.value, other.rtt_s.value)
+
+
+def test_the_series_of_one_connection_are_given_up_before_the_next_are_made(two_transfers: Any) -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def note(series: ConnectionSeries) -> bool:
+        earlier_is_there = any(packets() is not None for packets in made)
+        made.append(weakref.ref(series.packets))
+        return earlier_is_there
+
+    assert list(map(note, of_connections(read(two_transfers.bytes()), [1, 2]))) == [False, False]
 
 
 def test_round_trips_of_loss_recovery_are_a_series_of_their_own() -> None:

@@ -72,8 +72,8 @@ def test_a_table_holds_all_packets_if_they_fit_else_those_around_the_first_event
 def test_a_frame_number_that_two_files_have_is_no_place(transfer: Any) -> None:
     rows = events.rows_of(series_of(transfer))
     twice = events.Rows(
-        frame=np.array([1, 2, 1]), time_ns=np.array([5, 6, 7]), from_sender=rows.from_sender[:3], kind=rows.kind[:3],
-        trigger=rows.trigger[:3], sequence=rows.sequence[:3], payload_bytes=rows.payload_bytes[:3],
+        frame=np.array([1, 2, 1]), time_ns=np.array([5, 6, 7]), from_sender=rows.from_sender[:3], kind=rows.kind,
+        trigger=rows.trigger, sequence=rows.sequence[:3], payload_bytes=rows.payload_bytes[:3],
     )  # fmt: skip
     assert (twice.place(2, 6), twice.place(1, 6), twice.place(9, 6)) == (1, None, None)
     assert (twice.place(1, 5), twice.place(1, 7)) == (0, 2), "the time tells them apart"

@@ -270,6 +270,7 @@ def test_the_packets_of_a_transfer_are_those_its_numbers_come_from(small_run: An
     (flow,) = packets.flows
     (series,) = of_connections(read(small_run.folder / "packets/sender/0001-data.pcap"), [1])
     assert flow.series.spacing_s.value.tolist() == series.spacing_s.value.tolist()
+    assert (len(flow.series.packets), len(series.packets) > 0) == (0, True)
     assert (flow.offset_s, flow.at_sender, packets.problem) == (0.0, True, None)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from analyze.filter import FilterError
@@ -188,6 +189,37 @@ def test_packets_of_some_are_those_of_no_others_whatever_was_asked_for_before(
         assert cat.stdout is not None
         once = read(f"/dev/fd/{cat.stdout.fileno()}", options=Options(packets_of=(1, 2)))
         assert pa.table(once.packets(2)).equals(alone[1])
+
+
+def test_packets_have_only_the_columns_asked_for(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes())
+    whole = pa.table(trace.packets([1, 2]))
+    assert pa.table(trace.packets([1, 2], columns=["frame", "rtt_s"])).equals(whole.select(["frame", "rtt_s"]))
+    with pytest.raises(KeyError, match="no_such_column"):
+        trace.packets(1, columns=["frame", "no_such_column"])
+
+
+@pytest.mark.parametrize("rows", [1, 50, 1000])
+def test_packets_in_pieces_are_the_whole_table(two_transfers: Any, rows: int) -> None:
+    trace = read(two_transfers.bytes())
+    whole = pa.table(trace.packets([1, 2]))
+    for connections, expected in (([1, 2], whole), ([2], whole.filter(pc.equal(whole["connection"], 2)))):
+        trace.load_packets([1, 2])
+        pieces = list(trace.packet_tables(connections, rows))
+        assert [piece.num_rows for piece in pieces[:-1]] == [rows] * (len(expected) // rows)
+        assert pa.concat_tables(pieces).to_pylist() == expected.to_pylist()
+
+
+def test_packets_that_were_forgotten_are_read_again(two_transfers: Any, tmp_path: Path) -> None:
+    path = two_transfers.write(tmp_path / "x.pcap")
+    trace = read(path)
+    first = pa.table(trace.packets(1))
+    trace.forget_packets()
+    assert pa.table(trace.packets(1)).equals(first)
+    trace.forget_packets()
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(OSError, match="changed"):
+        trace.packets(1)
 
 
 def test_packets_of_a_connection_that_there_is_not_are_a_key_error(transfer: Any) -> None:

@@ -6,7 +6,7 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::types::UInt16Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray, StructArray, UInt64Array,
+    StringArray, StructArray, UInt16Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::IntoPyObjectExt;
@@ -17,7 +17,6 @@ use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, t
 use vmtrace_core::output::columns::{Column, ColumnValues};
 
 /// Columns of one length, immutable. Any Arrow consumer takes it as it is.
-#[derive(Clone)]
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Columns {
     batch: RecordBatch,
@@ -27,14 +26,14 @@ pub struct Columns {
 const NAMES_SHOWN: usize = 6;
 
 impl Columns {
-    /// Turns the engine's columns into one Arrow record batch.
+    /// Turns the engine's columns into one Arrow record batch. Each is given up before the next one is asked for.
     ///
     /// # Errors
     /// `RuntimeError` if the columns do not fit together (a defect of the engine).
     pub fn new(columns: impl IntoIterator<Item = Column>) -> PyResult<Self> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for column in columns {
-            let array = to_arrow(column.values);
+            let array = to_arrow(column.values).map_err(defect)?;
             fields.push(Field::new(column.name, array.data_type().clone(), true));
             arrays.push(array);
         }
@@ -128,15 +127,29 @@ impl Columns {
     }
 }
 
-fn to_arrow(values: ColumnValues) -> ArrayRef {
-    match values {
+fn to_arrow(values: ColumnValues) -> Result<ArrayRef, ArrowError> {
+    Ok(match values {
         ColumnValues::U64(values) => Arc::new(UInt64Array::from(values)),
         ColumnValues::I64(values) => Arc::new(Int64Array::from(values)),
         ColumnValues::F64(values) => Arc::new(Float64Array::from(values)),
         ColumnValues::Bool(values) => Arc::new(BooleanArray::from(values)),
         ColumnValues::Text(values) => Arc::new(texts(values)),
-        ColumnValues::Category(values) => Arc::new(DictionaryArray::<UInt16Type>::from_iter(values)),
-    }
+        ColumnValues::Category { codes, names } => Arc::new(dictionary(&codes, names)?),
+    })
+}
+
+/// A dictionary of the names that occur, in order of their first occurrence.
+fn dictionary(codes: &[Option<u8>], names: &[&str]) -> Result<DictionaryArray<UInt16Type>, ArrowError> {
+    let mut places = [None; 1 << u8::BITS];
+    let mut values = Vec::new();
+    let mut place = |code: u8| {
+        *places[usize::from(code)].get_or_insert_with(|| {
+            values.push(names.get(usize::from(code)).copied());
+            values.len() as u16 - 1
+        })
+    };
+    let keys: UInt16Array = codes.iter().map(|code| code.map(&mut place)).collect();
+    DictionaryArray::try_new(keys, Arc::new(StringArray::from(values)))
 }
 
 fn texts(values: Vec<Option<String>>) -> StringArray {

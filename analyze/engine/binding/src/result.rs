@@ -1,12 +1,9 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
-use std::sync::{Mutex, PoisonError};
-
 use pyo3::prelude::*;
 use vmtrace_core::analysis;
-use vmtrace_core::output::columns::packet_columns;
 use vmtrace_core::output::json::JsonHeader;
-use vmtrace_core::tcp::rows::Rows;
+use vmtrace_core::output::packets::PacketChoice;
 
 use crate::columns::Columns;
 use crate::writer::PythonWriter;
@@ -14,35 +11,15 @@ use crate::writer::PythonWriter;
 /// What one run of the engine measured.
 #[pyclass(frozen, module = "analyze._engine")]
 pub struct Analysis {
-    /// What the engine gave, without the packets.
+    /// What the engine gave.
     pub inner: analysis::Analysis,
-    packets: Mutex<Packets>,
     errors: Vec<PyErr>,
-}
-
-/// As the engine gave them until they are asked for, then as a table: both are large.
-enum Packets {
-    Rows(Box<Rows>),
-    Table(Columns),
-}
-
-impl Packets {
-    fn table(&mut self) -> PyResult<Columns> {
-        if let Self::Rows(rows) = self {
-            *self = Self::Table(Columns::new(packet_columns(std::mem::take(&mut **rows)))?);
-        }
-        match self {
-            Self::Table(table) => Ok(table.clone()),
-            Self::Rows(_) => Columns::new([]),
-        }
-    }
 }
 
 impl Analysis {
     /// Wraps the engine's result.
-    pub fn new(mut result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
-        let packets = Mutex::new(Packets::Rows(Box::new(std::mem::take(&mut result.rows))));
-        Self { inner: result, packets, errors }
+    pub fn new(result: analysis::Analysis, errors: Vec<PyErr>) -> Self {
+        Self { inner: result, errors }
     }
 }
 
@@ -106,9 +83,22 @@ impl Analysis {
         py.detach(|| self.inner.largest_connections(most))
     }
 
-    /// One row for each packet of the connections asked for by `detail_connections`.
-    fn packets(&self, py: Python<'_>) -> PyResult<Columns> {
-        py.detach(|| self.packets.lock().unwrap_or_else(PoisonError::into_inner).table())
+    /// One row for each packet of the connections asked for by `detail_connections`. Only those of some of these connections,
+    /// of them the ones at some places, and some columns, if they are asked for.
+    #[pyo3(signature = (*, connections = None, places = None, names = None))]
+    fn packets(
+        &self,
+        py: Python<'_>,
+        connections: Option<Vec<u32>>,
+        places: Option<(usize, usize)>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Columns> {
+        py.detach(|| {
+            let names: Option<Vec<&str>> = names.as_ref().map(|names| names.iter().map(String::as_str).collect());
+            let (connections, names) = (connections.as_deref(), names.as_deref());
+            let places = places.map(|(first, end)| first..end);
+            Columns::new(self.inner.chosen_packet_columns(PacketChoice { connections, places, names }))
+        })
     }
 
     /// One row for each address answered to a name lookup (DNS) in the capture.

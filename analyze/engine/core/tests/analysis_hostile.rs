@@ -8,6 +8,7 @@ use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
+use vmtrace_core::tcp::rows::Field;
 
 fn analysed(file: Vec<u8>, threads: usize) -> Analysis {
     analysis_of_files(vec![file], &Options { threads, ..Options::default() })
@@ -32,11 +33,11 @@ proptest! {
         let options = Options { detail_connections: (1..100).collect(), ..Options::default() };
         let analysis = analysis_of_files(vec![file(&frames(&lines))], &options);
         let kept: u64 = analysis.connections.iter().flat_map(|c| &c.directions).map(|direction| direction.packets).sum();
-        let rows = analysis.rows.frame.len() as u64;
+        let rows = analysis.rows.len();
         // A packet after the end, when the connection was put away already, has no row.
-        prop_assert!(rows <= kept);
-        prop_assert_eq!(analysis.rows.kind.len() as u64, rows);
-        prop_assert_eq!(analysis.rows.rtt_ns.len() as u64, rows);
+        prop_assert!(rows as u64 <= kept);
+        prop_assert_eq!(analysis.rows.values(Field::Kind).iter().flatten().count(), rows);
+        prop_assert_eq!(analysis.rows.values(Field::RttNs).len(), rows);
     }
 
     #[test]

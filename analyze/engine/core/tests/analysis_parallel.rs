@@ -169,7 +169,7 @@ fn rows_stand_in_capture_order() {
     let files = [plain_pcap(&transfers(20))];
     let rows = |threads: usize| {
         let analysis = analysis(&files, Options { threads, detail_connections: vec![3, 7], ..Options::default() });
-        format!("{:?}", analysis.packet_columns())
+        format!("{:?}", analysis.packet_columns().collect::<Vec<_>>())
     };
     let serial = rows(1);
     assert_eq!([rows(2), rows(8)], [serial.clone(), serial]);

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use vmtrace_core::analysis::{Analysis, Options};
 use vmtrace_core::output::columns::{Column, ColumnValues};
+use vmtrace_core::output::packets::PacketChoice;
 
 fn length(column: &Column) -> usize {
     match &column.values {
@@ -20,7 +21,7 @@ fn length(column: &Column) -> usize {
         ColumnValues::F64(values) => values.len(),
         ColumnValues::Bool(values) => values.len(),
         ColumnValues::Text(values) => values.len(),
-        ColumnValues::Category(values) => values.len(),
+        ColumnValues::Category { codes, .. } => codes.len(),
     }
 }
 
@@ -32,7 +33,7 @@ fn value(column: &Column, row: usize) -> Value {
         ColumnValues::F64(values) => values[row].into(),
         ColumnValues::Bool(values) => values[row].into(),
         ColumnValues::Text(values) => values[row].clone().into(),
-        ColumnValues::Category(values) => values[row].into(),
+        ColumnValues::Category { codes, names } => codes[row].map(|code| names[usize::from(code)]).into(),
     }
 }
 
@@ -171,7 +172,7 @@ fn names_are_there_without_connections_and_never_twice() {
 fn packets_have_a_row_each_and_count_as_the_connection_does() {
     let options = Options { detail_connections: vec![1], ..Options::default() };
     let analysis = talks()[0].analysis_with(&options);
-    let columns = analysis.packet_columns();
+    let columns = analysis.packet_columns().collect::<Vec<_>>();
     let rows = talks()[0].frames().len();
     assert!(columns.iter().all(|column| length(column) == rows));
     let column = |name: &str| columns.iter().find(|column| column.name == name).unwrap();
@@ -192,7 +193,7 @@ fn packets_have_a_row_each_and_count_as_the_connection_does() {
 fn connections_not_asked_for_have_no_rows() {
     let options = Options { detail_connections: vec![3], ..Options::default() };
     let analysis = analysis_of(&merged(&talks()), &options);
-    let columns = analysis.packet_columns();
+    let columns = analysis.packet_columns().collect::<Vec<_>>();
     assert!(columns.iter().all(|column| length(column) == 1));
     assert_eq!(value(&columns[0], 0), 3);
 }
@@ -241,4 +242,58 @@ fn rows_may_be_chosen_and_the_largest_come_first() {
     assert_eq!(ids(&[9, 1]), [2], "places beyond the end are left out");
     assert_eq!(analysis.largest_connections(10), [1, 0, 2], "9000 bytes, 3500 bytes, a SYN");
     assert_eq!(analysis.largest_connections(1), [1]);
+}
+
+/// Packets of two of the three connections, in the order of the capture.
+fn of_two_connections() -> Analysis {
+    let options = Options { detail_connections: vec![1, 3], ..Options::default() };
+    analysis_of(&merged(&talks()), &options)
+}
+
+fn chosen(analysis: &Analysis, choice: PacketChoice) -> Vec<Column> {
+    analysis.chosen_packet_columns(choice).collect()
+}
+
+/// These rows of all columns.
+fn values(columns: &[Column], rows: impl Iterator<Item = usize> + Clone) -> Vec<Vec<Value>> {
+    columns.iter().map(|column| rows.clone().map(|row| value(column, row)).collect()).collect()
+}
+
+#[test]
+fn packets_of_some_connections_are_those_of_all_without_the_others() {
+    let analysis = of_two_connections();
+    let all: Vec<Column> = analysis.packet_columns().collect();
+    for wanted in [1, 3] {
+        let kept: Vec<usize> = (0..length(&all[0])).filter(|&row| value(&all[0], row) == wanted).collect();
+        let some = chosen(&analysis, PacketChoice { connections: Some(&[wanted]), ..PacketChoice::default() });
+        assert_eq!(length(&some[0]), kept.len());
+        assert_eq!(values(&some, 0..kept.len()), values(&all, kept.iter().copied()));
+    }
+    let none = chosen(&analysis, PacketChoice { connections: Some(&[2]), ..PacketChoice::default() });
+    assert!(none.iter().all(|column| length(column) == 0));
+}
+
+#[test]
+fn packets_at_some_places_are_a_piece_of_the_table() {
+    let analysis = of_two_connections();
+    for connections in [None, Some(&[1][..])] {
+        let whole = chosen(&analysis, PacketChoice { connections, ..PacketChoice::default() });
+        let rows = length(&whole[0]);
+        for (first, end) in [(0, 3), (2, 5), (4, rows), (3, rows + 9), (rows, rows + 1)] {
+            let piece = chosen(&analysis, PacketChoice { connections, places: Some(first..end), names: None });
+            let end = end.min(rows);
+            assert_eq!(length(&piece[0]), end - first);
+            assert_eq!(values(&piece, 0..end - first), values(&whole, first..end));
+        }
+    }
+}
+
+#[test]
+fn only_the_columns_of_packets_that_are_asked_for_are_made() {
+    let analysis = of_two_connections();
+    let names = Some(&["rtt_s", "frame", "no_such_column"][..]);
+    let some = chosen(&analysis, PacketChoice { names, ..PacketChoice::default() });
+    assert_eq!(some.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["frame", "rtt_s"]);
+    let all: Vec<Column> = analysis.packet_columns().collect();
+    assert!(some.iter().all(|column| all.contains(column)));
 }

@@ -5,6 +5,7 @@ mod playbook;
 use playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::lifetime::Close;
+use vmtrace_core::tcp::rows::Field;
 
 /// A whole connection: opened, 1000 bytes, closed by both sides at 200 ms.
 fn whole() -> Talk {
@@ -259,7 +260,10 @@ fn connections_keep_their_numbers_where_one_was_tried_again() {
         let analysis = analysis_of(&frames, &options);
         check_consistency(&analysis);
         assert_eq!(analysis.connections.iter().map(|connection| connection.id).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(analysis.rows.connection, vec![u64::from(wanted); if wanted == 1 { 9 } else { 2 }]);
+        assert_eq!(
+            analysis.rows.values(Field::Connection),
+            vec![Some(i64::from(wanted)); if wanted == 1 { 9 } else { 2 }]
+        );
     }
 }
 

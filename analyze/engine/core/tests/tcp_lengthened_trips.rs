@@ -6,7 +6,8 @@ use playbook::gaps::{gaps, segment};
 use playbook::*;
 use vmtrace_core::analysis::Options;
 use vmtrace_core::tcp::gap_cause::Cause;
-use vmtrace_core::tcp::lengthened_trips::WithoutStalls;
+use vmtrace_core::tcp::lengthened_trips::{Lengthened, WithoutStalls};
+use vmtrace_core::tcp::rows::Field;
 
 const RTT: f64 = 20.0;
 
@@ -102,13 +103,16 @@ fn those_that_a_path_held_back_are_the_paths() {
 fn each_packet_says_what_lengthened_its_round_trip() {
     let rows = |talk: &Talk| {
         let options = Options { detail_connections: vec![1], ..Options::default() };
-        talk.analysis_with(&options).rows.rtt_lengthened_by
+        talk.analysis_with(&options).rows.values(Field::RttLengthenedBy)
     };
     let stalled = rows(&resumed(running(), 650.0));
-    let marked: Vec<usize> =
-        stalled.iter().enumerate().filter_map(|(row, by)| (*by == Some("host_stall")).then_some(row)).collect();
+    let marked: Vec<usize> = stalled
+        .iter()
+        .enumerate()
+        .filter_map(|(row, by)| (*by == Some(Lengthened::HostStall as i64)).then_some(row))
+        .collect();
     // Three packets open the connection, 400 segments and 380 acknowledgements follow.
     assert_eq!(marked, (783..803).collect::<Vec<_>>());
     let waited = rows(&asked().client(200.0, data(100, 100)).server(260.0, ack(200)));
-    assert_eq!(waited[5..], [None, Some("delayed_acknowledgement")]);
+    assert_eq!(waited[5..], [None, Some(Lengthened::DelayedAcknowledgement as i64)]);
 }

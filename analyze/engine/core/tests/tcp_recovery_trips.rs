@@ -4,6 +4,9 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
+use vmtrace_core::tcp::recovery_trips::Answered;
+use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::rtt::Rejected;
 
 /// Samples by SACK and by timestamp, shortest and longest in milliseconds, of what the client sends.
 fn client(talk: &Talk) -> Option<([u32; 2], f64, f64)> {
@@ -143,10 +146,13 @@ fn each_packet_says_how_it_was_sampled_or_why_not() {
     let options = Options { detail_connections: vec![1], ..Options::default() };
     let rows = talk.analysis_with(&options).rows;
     // Three packets open the connection, four segments follow; then come the three reports.
-    assert_eq!(rows.recovery_rtt_ns[7..10], [40, 41, 42].map(|ms| Some(ms * 1_000_000)));
-    assert_eq!(rows.recovery_rtt_frame[7..10], [5, 6, 7].map(Some));
-    assert_eq!(rows.recovery_rtt_method[7..12], [Some("sack"), Some("sack"), Some("sack"), None, Some("timestamp")]);
-    assert_eq!((rows.recovery_rtt_ns[11], rows.recovery_rtt_frame[11]), (Some(45_000_000), Some(11)));
-    assert_eq!(rows.rtt_rejected[7..], [None, None, None, None, Some("retransmitted"), None, None]);
-    assert_eq!((rows.rtt_ns[13], rows.recovery_rtt_ns[13]), (Some(41_000_000), None));
+    let (rtt_ns, frame) = (rows.values(Field::RecoveryRttNs), rows.values(Field::RecoveryRttFrame));
+    assert_eq!(rtt_ns[7..10], [40, 41, 42].map(|ms| Some(ms * 1_000_000)));
+    assert_eq!(frame[7..10], [5, 6, 7].map(Some));
+    let (sack, timestamp) = (Some(Answered::BySack as i64), Some(Answered::ByTimestamp as i64));
+    assert_eq!(rows.values(Field::RecoveryRttMethod)[7..12], [sack, sack, sack, None, timestamp]);
+    assert_eq!((rtt_ns[11], frame[11]), (Some(45_000_000), Some(11)));
+    let retransmitted = Some(Rejected::Retransmitted as i64);
+    assert_eq!(rows.values(Field::RttRejected)[7..], [None, None, None, None, retransmitted, None, None]);
+    assert_eq!((rows.values(Field::RttNs)[13], rtt_ns[13]), (Some(41_000_000), None));
 }

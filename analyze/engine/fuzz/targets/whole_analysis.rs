@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
 fn analyzed(data: &[u8], options: &Options) -> Option<Analysis> {
     let analysis = analyze(vec![Box::new(Cursor::new(data.to_vec()))], options, &NoObserver).ok()?;
     analysis.connection_columns(None);
-    analysis.packet_columns();
+    analysis.packet_columns().for_each(drop);
     analysis.syn_columns();
     let header = JsonHeader { vmtrace_version: "0".into(), input_paths: vec!["fuzz".into()], ..JsonHeader::default() };
     analysis.write_json(&mut std::io::sink(), &header).expect("a sink takes everything");

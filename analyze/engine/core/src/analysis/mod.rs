@@ -156,14 +156,12 @@ impl Analysis {
             connection.id = connection.id.saturating_add(connections);
             connection.input = connection.input.saturating_add(inputs);
         }
-        next.rows.connection.iter_mut().for_each(|id| *id += u64::from(connections));
-        next.rows.input.iter_mut().for_each(|input| *input += u64::from(inputs));
         self.interrupted |= next.interrupted;
         self.connections.append(&mut next.connections);
         self.inputs.append(&mut next.inputs);
         self.openings.merge(next.openings);
         self.lookups.merge([next.lookups.moved(inputs)]);
-        self.rows.append(next.rows);
+        self.rows.append(next.rows, connections, inputs);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
         let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };
         self.lags.extend(next.lags.into_iter().map(moved));
@@ -173,9 +171,7 @@ impl Analysis {
     /// Adds the packets of connections that were known, with the numbers that they have.
     pub fn append_packets(&mut self, next: Self, first_input: u16) {
         self.interrupted |= next.interrupted;
-        let mut rows = next.rows;
-        rows.input.iter_mut().for_each(|input| *input += u64::from(first_input));
-        self.rows.append(rows);
+        self.rows.append(next.rows, 0, first_input);
     }
 
     /// What an analysis of some of the inputs has to know to give the packets of these connections: those of them that lie in

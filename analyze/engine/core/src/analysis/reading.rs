@@ -102,7 +102,7 @@ impl Reading {
             lookups,
             lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
             lags_removed: options.lags.clone(),
-            rows: environment.rows,
+            rows: environment.rows.finish(),
             errors,
         }
     }

@@ -28,6 +28,11 @@ pub enum Transport {
     Tcp,
 }
 
+impl Transport {
+    /// Names in tables, by number.
+    pub const NAMES: [&str; 2] = ["udp", "tcp"];
+}
+
 /// From whom to whom a message went, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {

@@ -1,11 +1,10 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Visitor, kind_name};
+use super::describe::{self, Visitor};
 use super::fixed::thousandths;
 use super::key::{Key, key};
 use crate::analysis::Analysis;
 use crate::tcp::limits::LimitsSummary;
-use crate::tcp::rows::Rows;
 use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -22,7 +21,12 @@ pub enum ColumnValues {
     /// Texts.
     Text(Vec<Option<String>>),
     /// Texts out of a small set.
-    Category(Vec<Option<&'static str>>),
+    Category {
+        /// Places in `names`.
+        codes: Vec<Option<u8>>,
+        /// All that there may be.
+        names: &'static [&'static str],
+    },
 }
 
 /// A column with its name.
@@ -84,11 +88,6 @@ impl Analysis {
         places
     }
 
-    /// One row for each packet of the connections that were asked for.
-    pub fn packet_columns(&self) -> Vec<Column> {
-        packet_columns(self.rows.clone()).collect()
-    }
-
     /// One row for each second in which a connection was opened or reset.
     pub fn syn_columns(&self) -> Vec<Column> {
         let counts = |field: fn(&crate::tcp::openings::OpeningCounts) -> u32| {
@@ -108,62 +107,6 @@ impl Analysis {
     }
 }
 
-/// The columns of packets, made one by one of what is given up for each: of millions of packets a second copy of them all is too
-/// much.
-pub fn packet_columns(rows: Rows) -> impl Iterator<Item = Column> {
-    type Made = Box<dyn FnOnce() -> ColumnValues>;
-    fn unsigned(values: Vec<u64>) -> Made {
-        Box::new(|| ColumnValues::U64(values.into_iter().map(Some).collect()))
-    }
-    fn some_unsigned(values: Vec<Option<u64>>) -> Made {
-        Box::new(|| ColumnValues::U64(values))
-    }
-    fn signed(values: Vec<i64>) -> Made {
-        Box::new(|| ColumnValues::I64(values.into_iter().map(Some).collect()))
-    }
-    fn seconds(values: Vec<Option<u64>>) -> Made {
-        let seconds = |value: Option<u64>| value.map(|ns| ns as f64 / 1e9);
-        Box::new(move || ColumnValues::F64(values.into_iter().map(seconds).collect()))
-    }
-    fn words(values: Vec<Option<&'static str>>) -> Made {
-        Box::new(|| ColumnValues::Category(values))
-    }
-    let acknowledgement: Made = Box::new(|| ColumnValues::I64(rows.acknowledgement));
-    let from_client: Made = Box::new(|| ColumnValues::Bool(rows.from_client.into_iter().map(Some).collect()));
-    let kind: Made =
-        Box::new(|| ColumnValues::Category(rows.kind.into_iter().map(|kind| Some(kind_name(kind))).collect()));
-    let columns: [(&str, Made); 27] = [
-        ("connection", unsigned(rows.connection)),
-        ("input", unsigned(rows.input)),
-        ("frame", unsigned(rows.frame)),
-        ("time_ns", signed(rows.time_ns)),
-        ("from_client", from_client),
-        ("kind", kind),
-        ("trigger", words(rows.trigger)),
-        ("sequence", signed(rows.sequence)),
-        ("acknowledgement", acknowledgement),
-        ("payload_bytes", unsigned(rows.payload_bytes)),
-        ("wire_bytes", unsigned(rows.wire_bytes)),
-        ("flags", unsigned(rows.flags)),
-        ("window_bytes", some_unsigned(rows.window_bytes)),
-        ("flight_bytes", some_unsigned(rows.flight_bytes)),
-        ("rtt_s", seconds(rows.rtt_ns)),
-        ("rtt_frame", some_unsigned(rows.rtt_frame)),
-        ("rtt_lengthened_by", words(rows.rtt_lengthened_by)),
-        ("rtt_rejected", words(rows.rtt_rejected)),
-        ("recovery_rtt_s", seconds(rows.recovery_rtt_ns)),
-        ("recovery_rtt_frame", some_unsigned(rows.recovery_rtt_frame)),
-        ("recovery_rtt_method", words(rows.recovery_rtt_method)),
-        ("spacing_s", seconds(rows.spacing_ns)),
-        ("sacked_bytes", unsigned(rows.sacked_bytes)),
-        ("raw_sequence", unsigned(rows.raw_sequence)),
-        ("tsval", some_unsigned(rows.tsval)),
-        ("tsecr", some_unsigned(rows.tsecr)),
-        ("identification", some_unsigned(rows.identification)),
-    ];
-    columns.into_iter().map(|(name, made)| Column::new(name, made()))
-}
-
 fn clear(column: &mut Column) {
     match &mut column.values {
         ColumnValues::U64(values) => values.clear(),
@@ -171,7 +114,7 @@ fn clear(column: &mut Column) {
         ColumnValues::F64(values) => values.clear(),
         ColumnValues::Bool(values) => values.clear(),
         ColumnValues::Text(values) => values.clear(),
-        ColumnValues::Category(values) => values.clear(),
+        ColumnValues::Category { codes, .. } => codes.clear(),
     }
 }
 

@@ -5,7 +5,6 @@ use std::net::Ipv6Addr;
 
 use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
-use crate::tcp::arrival::Kind;
 use crate::tcp::ecn::{Echoes, Feedback};
 use crate::tcp::gap_cause::Cause;
 use crate::tcp::lengthened_trips::WithoutStalls;
@@ -554,9 +553,4 @@ fn ledger(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let is_least = |facts: &TlsFacts| facts.record_overhead_bytes.is_none() || facts.padding_unknown;
     visitor.flag(key!("tls_record_is_least", IfSet), summary.tls.as_deref().map(is_least));
     visitor.end();
-}
-
-/// Name of a packet kind.
-pub fn kind_name(kind: Kind) -> &'static str {
-    crate::tcp::arrival::KIND_NAMES[kind as usize]
 }

@@ -24,7 +24,10 @@ impl Analysis {
             Column::new("resolver", text(|row| Some(row.resolver.to_string()))),
             Column::new(
                 "transport",
-                ColumnValues::Category(rows().map(|row| Some(transport(row.transport))).collect()),
+                ColumnValues::Category {
+                    codes: rows().map(|row| Some(row.transport as u8)).collect(),
+                    names: &Transport::NAMES,
+                },
             ),
             Column::new("name", text(|row| row.message.name.clone())),
             Column::new("record_type", ColumnValues::U64(rows().map(|row| row.message.kind.map(u64::from)).collect())),
@@ -35,12 +38,5 @@ impl Analysis {
             ),
             Column::new("address", ColumnValues::Text(addresses.collect())),
         ]
-    }
-}
-
-fn transport(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Udp => "udp",
-        Transport::Tcp => "tcp",
     }
 }

@@ -7,3 +7,4 @@ pub mod json;
 pub mod key;
 pub mod link_names;
 mod lookups;
+pub mod packets;

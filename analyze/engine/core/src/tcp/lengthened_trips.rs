@@ -29,13 +29,8 @@ pub enum Lengthened {
 }
 
 impl Lengthened {
-    /// As it stands in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DelayedAcknowledgement => "delayed_acknowledgement",
-            Self::HostStall => "host_stall",
-        }
-    }
+    /// Names in tables, by number.
+    pub const NAMES: [&str; 2] = ["delayed_acknowledgement", "host_stall"];
 }
 
 /// A clean sample that covers a silence, and the packet that completed it.

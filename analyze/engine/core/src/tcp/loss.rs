@@ -23,16 +23,8 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Rto => "rto",
-            Self::Tlp => "tlp",
-            Self::Rack => "rack",
-            Self::Unknown => "unknown",
-        }
-    }
+    /// Names in results, by number.
+    pub const NAMES: [&str; 5] = ["fast", "rto", "tlp", "rack", "unknown"];
 }
 
 /// Counters of one direction, in wire segments unless the name says otherwise.

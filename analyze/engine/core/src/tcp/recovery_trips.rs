@@ -19,13 +19,8 @@ pub enum Answered {
 }
 
 impl Answered {
-    /// As it stands in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BySack => "sack",
-            Self::ByTimestamp => "timestamp",
-        }
-    }
+    /// Names in tables, by number.
+    pub const NAMES: [&str; 2] = ["sack", "timestamp"];
 }
 
 /// A sample, and the packet that completed it.

@@ -1,166 +1,216 @@
-//! Per-packet rows of the connections that were asked for, column by column.
+//! Per-packet rows of the connections that were asked for, in the order of the capture: a column for each [`Field`].
+//!
+//! A long capture has millions of them, and who asks for them often wants some columns only, or one connection: rows are kept
+//! packed, some thousand at a time, about 50 bytes for each, and are unpacked by column. [`super::row_recorder`] makes them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use super::arrival::Kind;
-use super::connection::{Connection, Seen};
-use super::lengthened_trips::Lengthened;
-use super::sequence::unwrap;
-use crate::packet::{Packet, option_bits, tcp_flags};
+use super::packed::Packed;
 
-/// Columns with one value for each packet. Positions are relative to the first byte of their direction.
-#[derive(Debug, Default, Clone)]
-pub struct Rows {
+/// A column. Positions are relative to the first byte of their direction; where there is a set of names, their numbers stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Field {
     /// Connection number.
-    pub connection: Vec<u64>,
+    Connection,
     /// Input number.
-    pub input: Vec<u64>,
+    Input,
     /// Frame number within the input.
-    pub frame: Vec<u64>,
+    Frame,
     /// Capture time, Unix nanoseconds.
-    pub time_ns: Vec<i64>,
-    /// Sent by the client.
-    pub from_client: Vec<bool>,
-    /// What it was.
-    pub kind: Vec<Kind>,
-    /// Why it was sent again.
-    pub trigger: Vec<Option<&'static str>>,
-    /// First position of its data, relative.
-    pub sequence: Vec<i64>,
-    /// What it acknowledges, relative to the other direction.
-    pub acknowledgement: Vec<Option<i64>>,
+    TimeNs,
+    /// Sent by the client: 1, else 0.
+    FromClient,
+    /// What it was, see [`super::arrival::Kind`].
+    Kind,
+    /// Why it was sent again, see [`super::loss::Trigger`].
+    Trigger,
+    /// First position of its data.
+    Sequence,
+    /// What it acknowledges, in the other direction.
+    Acknowledgement,
     /// Payload bytes.
-    pub payload_bytes: Vec<u64>,
+    PayloadBytes,
     /// Bytes on the wire.
-    pub wire_bytes: Vec<u64>,
+    WireBytes,
     /// TCP flags.
-    pub flags: Vec<u64>,
+    Flags,
     /// Window it advertises, bytes.
-    pub window_bytes: Vec<Option<u64>>,
+    WindowBytes,
     /// Data in flight after it, of the direction whose data it sends or acknowledges.
-    pub flight_bytes: Vec<Option<u64>>,
+    FlightBytes,
     /// Round trip it completes, nanoseconds.
-    pub rtt_ns: Vec<Option<u64>>,
+    RttNs,
     /// Frame that was sampled.
-    pub rtt_frame: Vec<Option<u64>>,
-    /// What lengthened it beside the path.
-    pub rtt_lengthened_by: Vec<Option<&'static str>>,
-    /// Why it completes none though it acknowledges data.
-    pub rtt_rejected: Vec<Option<&'static str>>,
+    RttFrame,
+    /// What lengthened it beside the path, see [`super::lengthened_trips::Lengthened`].
+    RttLengthenedBy,
+    /// Why it completes none though it acknowledges data, see [`super::rtt::Rejected`].
+    RttRejected,
     /// Round trip of loss recovery that it completes, nanoseconds.
-    pub recovery_rtt_ns: Vec<Option<u64>>,
-    /// How that is known.
-    pub recovery_rtt_method: Vec<Option<&'static str>>,
+    RecoveryRttNs,
     /// Frame that was sampled for it.
-    pub recovery_rtt_frame: Vec<Option<u64>>,
+    RecoveryRttFrame,
+    /// How that is known, see [`super::recovery_trips::Answered`].
+    RecoveryRttMethod,
     /// Distance from the data packet before it, nanoseconds.
-    pub spacing_ns: Vec<Option<u64>>,
+    SpacingNs,
     /// Bytes the receiver holds above a hole, of the direction it acknowledges.
-    pub sacked_bytes: Vec<u64>,
+    SackedBytes,
     /// Sequence number as in the header.
-    pub raw_sequence: Vec<u64>,
-    /// Timestamp value and echo reply as in the options (RFC 7323).
-    pub tsval: Vec<Option<u64>>,
-    /// See above.
-    pub tsecr: Vec<Option<u64>>,
+    RawSequence,
+    /// Timestamp value as in the options (RFC 7323).
+    TsVal,
+    /// Echo reply as in the options.
+    TsEcr,
     /// Identification as in the IPv4 header.
-    pub identification: Vec<Option<u64>>,
+    Identification,
 }
 
-impl Rows {
-    /// Puts further rows behind these.
-    pub fn append(&mut self, mut next: Self) {
-        self.connection.append(&mut next.connection);
-        self.input.append(&mut next.input);
-        self.frame.append(&mut next.frame);
-        self.time_ns.append(&mut next.time_ns);
-        self.from_client.append(&mut next.from_client);
-        self.kind.append(&mut next.kind);
-        self.trigger.append(&mut next.trigger);
-        self.sequence.append(&mut next.sequence);
-        self.acknowledgement.append(&mut next.acknowledgement);
-        self.payload_bytes.append(&mut next.payload_bytes);
-        self.wire_bytes.append(&mut next.wire_bytes);
-        self.flags.append(&mut next.flags);
-        self.window_bytes.append(&mut next.window_bytes);
-        self.flight_bytes.append(&mut next.flight_bytes);
-        self.rtt_ns.append(&mut next.rtt_ns);
-        self.rtt_frame.append(&mut next.rtt_frame);
-        self.rtt_lengthened_by.append(&mut next.rtt_lengthened_by);
-        self.rtt_rejected.append(&mut next.rtt_rejected);
-        self.recovery_rtt_ns.append(&mut next.recovery_rtt_ns);
-        self.recovery_rtt_method.append(&mut next.recovery_rtt_method);
-        self.recovery_rtt_frame.append(&mut next.recovery_rtt_frame);
-        self.spacing_ns.append(&mut next.spacing_ns);
-        self.sacked_bytes.append(&mut next.sacked_bytes);
-        self.raw_sequence.append(&mut next.raw_sequence);
-        self.tsval.append(&mut next.tsval);
-        self.tsecr.append(&mut next.tsecr);
-        self.identification.append(&mut next.identification);
+/// How many there are.
+pub(super) const FIELDS: usize = Field::Identification as usize + 1;
+
+/// Rows packed together, a column for each field.
+#[derive(Debug)]
+pub(super) struct RowChunk {
+    rows: usize,
+    columns: [Packed; FIELDS],
+}
+
+impl RowChunk {
+    /// Packs columns of one length.
+    pub fn of(columns: &[Vec<Option<i64>>; FIELDS]) -> Self {
+        Self { rows: columns[0].len(), columns: std::array::from_fn(|field| Packed::of(&columns[field])) }
     }
 
-    /// A host's stall lengthened what these packets, by time and frame, of a connection completed.
-    pub(super) fn mark_stalled(&mut self, connection: u32, packets: &HashSet<(i64, u32)>) {
-        let rows = self.connection.iter().zip(&self.time_ns).zip(&self.frame).zip(&mut self.rtt_lengthened_by);
-        for (((row_connection, time_ns), frame), lengthened_by) in rows {
-            let completes = u32::try_from(*frame).is_ok_and(|frame| packets.contains(&(*time_ns, frame)));
-            if completes && *row_connection == u64::from(connection) {
-                *lengthened_by = Some(Lengthened::HostStall.name());
-            }
+    /// A column's values.
+    pub fn values(&self, field: Field) -> Vec<Option<i64>> {
+        let mut values = Vec::with_capacity(self.rows);
+        self.columns[field as usize].unpack(self.rows, &mut values);
+        values
+    }
+
+    /// Other values instead.
+    pub fn replace(&mut self, field: Field, values: &[Option<i64>]) {
+        self.columns[field as usize] = Packed::of(values);
+    }
+
+    fn wanted(&self, connections: &HashSet<u32>) -> Vec<bool> {
+        let is_wanted = |number: Option<i64>| number.is_some_and(|number| connections.contains(&(number as u32)));
+        self.values(Field::Connection).into_iter().map(is_wanted).collect()
+    }
+}
+
+/// Which rows of a chunk are asked for.
+enum Wanted {
+    All,
+    Some { rows: Vec<bool>, count: usize },
+    None,
+}
+
+impl Wanted {
+    fn of(rows: Vec<bool>) -> Self {
+        match rows.iter().filter(|is_wanted| **is_wanted).count() {
+            0 => Self::None,
+            count if count == rows.len() => Self::All,
+            count => Self::Some { rows, count },
         }
     }
 
-    /// The data of `side` begins by so much later than acknowledgements told.
-    pub(super) fn shift_acknowledgements(&mut self, connection: u32, side: usize, by: u64) {
-        let rows = self.connection.iter().zip(&self.from_client).zip(&mut self.acknowledgement);
-        let of_peer = |row: &((&u64, &bool), &mut Option<i64>)| {
-            let ((row_connection, from_client), _) = row;
-            **row_connection == u64::from(connection) && **from_client == (side == 1)
-        };
-        rows.filter(of_peer).for_each(|(_, acknowledgement)| {
-            *acknowledgement = acknowledgement.map(|position| position.saturating_sub_unsigned(by));
-        });
+    fn count(&self, chunk: &RowChunk) -> usize {
+        match self {
+            Self::All => chunk.rows,
+            Self::Some { count, .. } => *count,
+            Self::None => 0,
+        }
     }
 
-    /// Adds a packet of `connection`, sent by `side`.
-    pub fn push(&mut self, connection: &Connection, packet: &Packet, side: usize, seen: &Seen) {
-        let (own, peer) = (&connection.halves[side], &connection.halves[1 - side]);
-        let sends = packet.payload_length > 0;
-        let flight = if sends { own } else { peer };
-        let position = unwrap(own.max, packet.sequence.wrapping_add(u32::from(packet.has(tcp_flags::SYN))));
-        let acknowledged = unwrap(peer.una, packet.acknowledgement);
-        self.connection.push(u64::from(connection.id));
-        self.input.push(u64::from(packet.input));
-        self.frame.push(u64::from(packet.frame));
-        self.time_ns.push(packet.time_ns);
-        self.from_client.push(side == 0);
-        self.kind.push(seen.arrived.kind);
-        self.trigger.push(seen.arrived.trigger.map(super::loss::Trigger::name));
-        self.sequence.push(position.wrapping_sub(own.base) as i64);
-        self.acknowledgement
-            .push((packet.has(tcp_flags::ACK) && peer.begun).then(|| acknowledged.wrapping_sub(peer.base) as i64));
-        self.payload_bytes.push(u64::from(packet.payload_length));
-        self.wire_bytes.push(u64::from(packet.wire_length));
-        self.flags.push(u64::from(packet.flags));
-        self.window_bytes.push(seen.window_bytes);
-        self.flight_bytes.push(flight.live.as_ref().map(|live| live.view.flight_bytes()));
-        self.rtt_ns.push(seen.round_trip.map(|(rtt_ns, _)| rtt_ns));
-        self.rtt_frame.push(seen.round_trip.map(|(_, frame)| u64::from(frame)));
-        let trips = peer.live.as_ref().map(|live| &live.round_trips);
-        let rejected = trips.and_then(|trips| trips.rejected_by(packet)).filter(|_| seen.round_trip.is_none());
-        let delayed = seen.round_trip.is_some() && trips.is_some_and(|trips| trips.was_delayed(packet));
-        let in_recovery = trips.and_then(|trips| trips.recovery.as_ref()?.completed_by(packet));
-        self.rtt_lengthened_by.push(delayed.then(|| Lengthened::DelayedAcknowledgement.name()));
-        self.rtt_rejected.push(rejected.map(super::rtt::Rejected::name));
-        self.recovery_rtt_ns.push(in_recovery.map(|trip| trip.rtt_ns));
-        self.recovery_rtt_method.push(in_recovery.map(|trip| trip.answered.name()));
-        self.recovery_rtt_frame.push(in_recovery.map(|trip| u64::from(trip.frame)));
-        self.spacing_ns.push(seen.arrived.spacing_ns);
-        self.sacked_bytes.push(peer.live.as_ref().map_or(0, |live| live.scoreboard.total()));
-        let stamped = packet.options & option_bits::TIMESTAMPS != 0;
-        self.raw_sequence.push(u64::from(packet.sequence));
-        self.tsval.push(stamped.then(|| u64::from(packet.tsval)));
-        self.tsecr.push((stamped && packet.has(tcp_flags::ACK)).then(|| u64::from(packet.tsecr)));
-        self.identification.push((packet.ip_version == 4).then(|| u64::from(packet.ip_id)));
+    /// Of those asked for the ones at these places.
+    fn within(self, places: &Range<usize>, chunk: &RowChunk) -> Self {
+        let rows = match self {
+            Self::All => vec![true; chunk.rows],
+            Self::Some { rows, .. } => rows,
+            Self::None => return Self::None,
+        };
+        let mut next = 0..;
+        let at_place = |is_wanted| is_wanted && next.next().is_some_and(|place| places.contains(&place));
+        Self::of(rows.into_iter().map(at_place).collect())
+    }
+}
+
+/// Which rows are asked for.
+pub struct Selection {
+    chunks: Vec<Wanted>,
+}
+
+/// All rows.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub(super) chunks: Vec<RowChunk>,
+}
+
+impl Rows {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.rows).sum()
+    }
+
+    /// None?
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Puts further rows behind these, whose connections and inputs are numbered behind so many.
+    pub fn append(&mut self, mut next: Self, connections: u32, inputs: u16) {
+        for chunk in &mut next.chunks {
+            chunk.columns[Field::Connection as usize].add(connections);
+            chunk.columns[Field::Input as usize].add(u32::from(inputs));
+        }
+        self.chunks.append(&mut next.chunks);
+    }
+
+    /// A column of all rows.
+    pub fn values(&self, field: Field) -> Vec<Option<i64>> {
+        self.selected(field, &self.select(None, None))
+    }
+
+    /// The rows of these connections, of all for none; of those the ones at these places, or all.
+    pub fn select(&self, connections: Option<&[u32]>, places: Option<Range<usize>>) -> Selection {
+        let connections: Option<HashSet<u32>> = connections.map(|numbers| numbers.iter().copied().collect());
+        let mut before = 0;
+        let wanted = |chunk: &RowChunk| {
+            let wanted = connections.as_ref().map_or(Wanted::All, |numbers| Wanted::of(chunk.wanted(numbers)));
+            let Some(Range { start, end }) = &places else { return wanted };
+            let first = before;
+            before += wanted.count(chunk);
+            if *start <= first && before <= *end {
+                wanted
+            } else {
+                wanted.within(&(start.saturating_sub(first)..end.saturating_sub(first)), chunk)
+            }
+        };
+        Selection { chunks: self.chunks.iter().map(wanted).collect() }
+    }
+
+    /// A column of the rows selected. Numbers without a sign come out by their bits (`as u64`).
+    pub fn selected(&self, field: Field, selection: &Selection) -> Vec<Option<i64>> {
+        let chunks = || self.chunks.iter().zip(&selection.chunks);
+        let mut values = Vec::with_capacity(chunks().map(|(chunk, wanted)| wanted.count(chunk)).sum());
+        let mut of_chunk = Vec::new();
+        for (chunk, wanted) in chunks() {
+            let column = &chunk.columns[field as usize];
+            match wanted {
+                Wanted::All => column.unpack(chunk.rows, &mut values),
+                Wanted::Some { rows, .. } => {
+                    of_chunk.clear();
+                    column.unpack(chunk.rows, &mut of_chunk);
+                    let kept = of_chunk.iter().zip(rows).filter(|(_, is_wanted)| **is_wanted);
+                    values.extend(kept.map(|(value, _)| *value));
+                }
+                Wanted::None => {}
+            }
+        }
+        values
     }
 }

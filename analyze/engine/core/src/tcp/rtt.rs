@@ -27,16 +27,9 @@ pub enum Rejected {
 }
 
 impl Rejected {
-    /// As it stands in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Retransmitted => "retransmitted",
-            Self::LaterCovered => "later_segment_covered",
-            Self::HeldBack => "held_back_by_hole",
-            Self::NotAllSeen => "not_all_seen",
-            Self::BeforeData => "acknowledged_before_data",
-        }
-    }
+    /// Names in tables, by number.
+    pub const NAMES: [&str; 5] =
+        ["retransmitted", "later_segment_covered", "held_back_by_hole", "not_all_seen", "acknowledged_before_data"];
 }
 
 /// What is known of the packet it was set for, until it is set for another.

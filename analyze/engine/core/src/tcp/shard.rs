@@ -16,7 +16,7 @@ use super::gap_watch::shortest_gap_ns;
 use super::lines::{Lines, Link, is_reverse_v4, is_reverse_v6};
 use super::openings::OpeningSeries;
 use super::room::Room;
-use super::rows::Rows;
+use super::row_recorder::RowRecorder;
 use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
@@ -44,7 +44,7 @@ pub struct Environment {
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Per-packet rows.
-    pub rows: Rows,
+    pub rows: RowRecorder,
     /// Clock steps, as connections see them.
     pub clock_steps: Vec<ClockStep>,
     /// What finished connections show of the captures.
@@ -418,7 +418,7 @@ fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
         let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
         environment.faults.count(&summary);
         if connection.detailed {
-            environment.rows.mark_stalled(connection.id, &connection.stalled_trips());
+            environment.rows.mark_stalled(connection.id, connection.stalled_trips());
         }
         if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
             environment.spares.leave(connection);
