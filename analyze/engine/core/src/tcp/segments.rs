@@ -63,8 +63,9 @@ impl Segment {
         from.is_some_and(is_edge) && to.is_some_and(|to| to <= u64::from(self.length) && is_edge(to))
     }
 
+    /// Any of these bits of [`state`] is set.
     #[inline]
-    fn is(&self, bits: u8) -> bool {
+    pub fn is(&self, bits: u8) -> bool {
         self.state & bits != 0
     }
 }
