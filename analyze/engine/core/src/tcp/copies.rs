@@ -121,7 +121,7 @@ impl Half {
         let missing = self.live.as_ref().and_then(|live| live.next_missing(start));
         let payload_length = u32::try_from(missing.unwrap_or(self.max).min(self.max).saturating_sub(start)).ok()?;
         let is_head = (1..packet.payload_length).contains(&payload_length) && payload_length.is_multiple_of(full);
-        is_head.then(|| Packet { payload_length, flags: packet.flags & !FLAGS_OF_ONE, ..*packet })
+        is_head.then_some(Packet { payload_length, flags: packet.flags & !FLAGS_OF_ONE, ..*packet })
     }
 
     /// The packet without its `head`. Its first segment has the number that its sender counted for it.

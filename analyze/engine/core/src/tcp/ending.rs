@@ -39,7 +39,10 @@ impl ConnectionSummary {
         let refused = connection.refused_offer();
         let kept = (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }));
         connection.judge_all(fixed_limit_ns);
-        connection.halves.iter_mut().for_each(Half::settle_counters);
+        for half in &mut connection.halves {
+            half.settle_counters();
+            half.settle_fewer();
+        }
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
         let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));

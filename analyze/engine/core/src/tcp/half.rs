@@ -439,6 +439,7 @@ impl Half {
         if self.data_packets == 0 {
             return false;
         }
+        self.take_fewer(packet);
         let (segments, segment_size) = self.wire_segments_of(packet);
         let is_short = is_short(packet.payload_length, segment_size);
         if is_short && self.tells_of_size(packet) {
