@@ -19,6 +19,7 @@ use super::loss::{LossCounters, RecentRetransmissions};
 use super::microbursts::PeakRates;
 use super::ranges::RangeSet;
 use super::rate_series::RateSeries;
+use super::refused::Refusals;
 use super::rtt::RoundTrips;
 use super::segment_size::UnevenFrames;
 use super::segments::{SegmentQueue, wire_segments};
@@ -193,6 +194,8 @@ pub struct Live {
     pub(super) unanswered: Option<Box<Unanswered>>,
     /// Round trips.
     pub round_trips: RoundTrips,
+    /// Acknowledgements that tell of data which its receiver refused.
+    pub(super) refusals: Refusals,
     /// Packet spacing.
     pub spacing: Spacing,
     /// The last data packet, for gaps that may follow.
@@ -293,6 +296,7 @@ impl Live {
             retransmissions,
             unanswered,
             round_trips,
+            refusals,
             spacing,
             last_data,
             gaps,
@@ -336,6 +340,7 @@ impl Live {
         *disorder_tsecr = Default::default();
         *retransmissions = Default::default();
         *unanswered = Default::default();
+        *refusals = Default::default();
         *last_data = Default::default();
         *gaps = Default::default();
         *watch = Default::default();

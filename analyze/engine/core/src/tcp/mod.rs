@@ -59,6 +59,7 @@ pub mod openings;
 pub mod ranges;
 pub mod rate_series;
 pub mod recovery_trips;
+mod refused;
 pub(crate) mod restarts;
 pub mod room;
 pub mod rows;

@@ -63,6 +63,11 @@ impl Segment {
         from.is_some_and(is_edge) && to.is_some_and(|to| to <= u64::from(self.length) && is_edge(to))
     }
 
+    /// It was sent once, as far as was seen, and has not been reported.
+    pub fn is_hole(&self) -> bool {
+        !self.is(state::RETRANSMITTED | state::SACKED | state::LATE)
+    }
+
     /// Any of these bits of [`state`] is set.
     #[inline]
     pub fn is(&self, bits: u8) -> bool {
@@ -204,6 +209,11 @@ impl SegmentQueue {
     #[inline]
     fn open(&self) -> &[Segment] {
         self.list.get(self.front..).unwrap_or_default()
+    }
+
+    /// What is not acknowledged and ends at or below `position`.
+    pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
+        self.open().iter().take_while(move |segment| segment.end() <= position)
     }
 
     /// Nothing on record is outstanding.
