@@ -17,6 +17,7 @@ use super::ledger::{ByteLedger, Together};
 use super::limits::{Limits, Stopwatch};
 use super::loss::{LossCounters, RecentRetransmissions};
 use super::microbursts::PeakRates;
+use super::nagle::NagleWatch;
 use super::ranges::RangeSet;
 use super::rate_series::RateSeries;
 use super::refused::Refusals;
@@ -194,6 +195,8 @@ pub struct Live {
     pub(super) unanswered: Option<Box<Unanswered>>,
     /// Round trips.
     pub round_trips: RoundTrips,
+    /// Acknowledgements that were delayed, and what waited for them.
+    pub(super) nagle: Option<Box<NagleWatch>>,
     /// Acknowledgements that tell of data which its receiver refused.
     pub(super) refusals: Refusals,
     /// Packet spacing.
@@ -297,6 +300,7 @@ impl Live {
             unanswered,
             round_trips,
             refusals,
+            nagle,
             spacing,
             last_data,
             gaps,
@@ -341,6 +345,7 @@ impl Live {
         *retransmissions = Default::default();
         *unanswered = Default::default();
         *refusals = Default::default();
+        *nagle = Default::default();
         *last_data = Default::default();
         *gaps = Default::default();
         *watch = Default::default();

@@ -54,6 +54,7 @@ pub mod loss;
 pub mod loss_bursts;
 pub mod microbursts;
 pub mod moments;
+pub mod nagle;
 mod opening;
 pub mod openings;
 pub mod ranges;

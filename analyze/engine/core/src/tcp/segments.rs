@@ -68,6 +68,11 @@ impl Segment {
         !self.is(state::RETRANSMITTED | state::SACKED | state::LATE)
     }
 
+    /// It was sent once, as far as was seen.
+    pub fn was_sent_once(&self) -> bool {
+        !self.is(state::RETRANSMITTED | state::LATE)
+    }
+
     /// Any of these bits of [`state`] is set.
     #[inline]
     pub fn is(&self, bits: u8) -> bool {
@@ -214,6 +219,11 @@ impl SegmentQueue {
     /// What is not acknowledged and ends at or below `position`.
     pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
         self.open().iter().take_while(move |segment| segment.end() <= position)
+    }
+
+    /// Where the last record ends.
+    pub fn end(&self) -> Option<u64> {
+        self.list.last().map(Segment::end)
     }
 
     /// Nothing on record is outstanding.
