@@ -439,7 +439,7 @@ impl Live {
     fn clean_sample(&mut self, packet: &Packet, newest: Sampled, segments: u32, terms: Terms) -> (u64, u32) {
         let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
         if segments == 1 && self.round_trips.may_be_delayed(rtt_ns) {
-            self.check_delayed(packet, newest, rtt_ns, terms);
+            self.check_delayed(packet);
         }
         self.round_trips.add(rtt_ns);
         self.rates.receiver_loop(rtt_ns);
@@ -456,13 +456,12 @@ impl Live {
     /// An acknowledgement of a single segment took long: it was delayed if its receiver had nothing else to acknowledge, and
     /// has not just acknowledged other data, which would have waited in the same queue.
     #[cold]
-    fn check_delayed(&mut self, packet: &Packet, sent: Sampled, rtt_ns: u64, terms: Terms) {
+    fn check_delayed(&mut self, packet: &Packet) {
         let heard_lately = |heard_ns: i64| packet.time_ns.saturating_sub(heard_ns).unsigned_abs() < LEAST_DELAY_NS;
         let is_first = self.round_trips.moments.count == 0;
         if !is_first && self.segments.is_empty() && !self.last_acknowledgement_ns.is_some_and(heard_lately) {
-            let late_ns = rtt_ns.saturating_sub(self.round_trips.moments.min_ns);
             self.round_trips.delayed_by(packet);
-            self.note_delayed(packet, sent, late_ns, terms);
+            self.note_delayed(packet);
         }
     }
 

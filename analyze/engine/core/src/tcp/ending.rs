@@ -167,7 +167,7 @@ fn details(
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
     let without_stalls = without_stalls(live);
-    let nagle_waits = live.nagle_waits();
+    let nagle_waits = if context.beside_sender { live.nagle_waits() } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| half.data_packets > 0);
     let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();

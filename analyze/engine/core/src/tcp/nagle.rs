@@ -6,9 +6,8 @@
 //! application hears of acknowledgements; it meets them by chance, once in forty times at most, so that one is no proof. Beside the
 //! sender only: elsewhere nothing tells what is right behind. When the application wrote, nothing tells.
 
-use super::acknowledgement::Terms;
 use super::half::Live;
-use super::segments::{Sampled, Segment};
+use super::segments::Segment;
 use super::verdict::Place;
 use crate::packet::Packet;
 
@@ -72,18 +71,22 @@ impl NagleWatch {
 }
 
 impl Live {
-    /// `packet` acknowledges all that was in flight, a single segment, by so much later than others were acknowledged.
-    pub(super) fn note_delayed(&mut self, packet: &Packet, sent: Sampled, late_ns: u64, terms: Terms) {
+    /// `packet` acknowledges all that was in flight, a single segment, by much later than others were acknowledged.
+    pub(super) fn note_delayed(&mut self, packet: &Packet) {
+        self.settle_nagle();
         // With data of its own, the other side asks the application for more.
         let is_alone = packet.payload_length == 0 && packet.sequence == self.peer_max_then as u32;
-        self.settle_nagle();
-        let Some(position) = self.segments.end().filter(|_| terms.beside_sender && is_alone && !self.window_closed)
-        else {
-            return;
-        };
-        let sent = Place { frame: sent.frame, time_ns: sent.time_ns };
-        let came = Place { frame: packet.frame, time_ns: packet.time_ns };
-        self.nagle.get_or_insert_default().last = Some(Delayed { sent, came, position, late_ns });
+        let last = self.segments.last().filter(|_| is_alone && !self.window_closed).copied();
+        if let Some(sent) = last {
+            let took_ns = u64::try_from(packet.time_ns.saturating_sub(sent.time_ns)).unwrap_or(0);
+            let came = Place { frame: packet.frame, time_ns: packet.time_ns };
+            self.nagle.get_or_insert_default().last = Some(Delayed {
+                sent: Place { frame: sent.frame, time_ns: sent.time_ns },
+                came,
+                position: sent.end(),
+                late_ns: took_ns.saturating_sub(self.round_trips.moments.min_ns),
+            });
+        }
     }
 
     fn settle_nagle(&mut self) {
@@ -93,7 +96,7 @@ impl Live {
         }
     }
 
-    /// The waits, if there are enough of them to be told.
+    /// The waits of a sender beside the capture point, if there are enough of them to be told.
     pub(super) fn nagle_waits(&mut self) -> Option<NagleWaits> {
         self.settle_nagle();
         let watch = self.nagle.take()?;

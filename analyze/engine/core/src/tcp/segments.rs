@@ -221,9 +221,9 @@ impl SegmentQueue {
         self.open().iter().take_while(move |segment| segment.end() <= position)
     }
 
-    /// Where the last record ends.
-    pub fn end(&self) -> Option<u64> {
-        self.list.last().map(Segment::end)
+    /// The last record.
+    pub fn last(&self) -> Option<&Segment> {
+        self.list.last()
     }
 
     /// Nothing on record is outstanding.
