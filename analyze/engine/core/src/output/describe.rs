@@ -223,7 +223,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max.get()));
     visitor.end();
-    nagle_waits(summary, visitor);
+    visitor.seldom(summary.details.is_some(), |visitor| nagle_waits(summary, visitor));
     congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);

@@ -41,7 +41,9 @@ impl ConnectionSummary {
         connection.judge_all(fixed_limit_ns);
         for half in &mut connection.halves {
             half.settle_counters();
-            half.settle_fewer();
+            if half.takes_fewer() {
+                half.settle_fewer();
+            }
         }
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
@@ -167,7 +169,7 @@ fn details(
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
     let without_stalls = without_stalls(live);
-    let nagle_waits = if context.beside_sender { live.nagle_waits() } else { None };
+    let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| half.data_packets > 0);
     let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();

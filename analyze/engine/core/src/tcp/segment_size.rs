@@ -188,18 +188,23 @@ impl Half {
     }
 
     /// Some frames stand for fewer segments than they were taken for, by the numbers of what followed them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn takes_fewer(&self) -> bool {
         self.live.as_deref().is_some_and(|live| live.identifications.are_fewer)
     }
 
     /// Counts those anew; and learns from two in a row that the segments have become larger, as those of a sender do that probes
     /// what the path takes (RFC 4821).
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_fewer(&mut self, packet: &Packet) {
-        if self.takes_fewer()
-            && let Some(size) = self.settle_fewer().filter(|size| *size > self.segment_size(packet))
-        {
+        if self.takes_fewer() {
+            self.learn_from_fewer(packet);
+        }
+    }
+
+    #[cold]
+    fn learn_from_fewer(&mut self, packet: &Packet) {
+        if let Some(size) = self.settle_fewer().filter(|size| *size > self.segment_size(packet)) {
             self.settle_counters();
             Live::of(&mut self.live).uneven = UnevenFrames::default();
             self.send_size(packet, size);
