@@ -220,10 +220,13 @@ class Endpoint:
     def _send_exactly(
         self, stream: socket.socket, size: int, result: ConnectionResult, sent: Callable[[bytes], None]
     ) -> None:
-        chunk = _random_bytes(result.sent_bytes, size)
-        stream.sendall(chunk)
-        sent(chunk)
-        result.sent_bytes += size
+        ends = result.sent_bytes + size
+        while result.sent_bytes < ends:
+            left = ends - result.sent_bytes
+            chunk = _random_bytes(result.sent_bytes, min(left, self._transfer.part_bytes or left))
+            stream.sendall(chunk)
+            sent(chunk)
+            result.sent_bytes += len(chunk)
 
     def _secured(self, sock: socket.socket, result: ConnectionResult) -> ssl.SSLSocket:
         version = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}[self._transfer.tls or ""]

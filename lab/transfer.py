@@ -35,7 +35,8 @@ class Transfer:
 
     `write_interval_s` (one `write_bytes` per interval) and `write_pauses` (after so many bytes, wait so many seconds)
     make the writer application-limited; `read_interval_s`, `read_pauses`, `receive_buffer_bytes` make the reader slow.
-    `rounds` connections follow one another in each of `parallel` lanes.
+    `rounds` connections follow one another in each of `parallel` lanes. Requests and responses are written in parts of
+    `part_bytes`, if that is set.
     """
 
     kind: Kind = Kind.UPLOAD
@@ -48,6 +49,7 @@ class Transfer:
     request_bytes: int = 200
     response_bytes: int = 20_000
     think_s: float = 0.0
+    part_bytes: int = 0
     write_bytes: int = 16_384
     write_interval_s: float = 0.0
     write_pauses: tuple[tuple[int, float], ...] = ()

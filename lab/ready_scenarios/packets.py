@@ -191,6 +191,15 @@ def _offload() -> list[Scenario]:
             topology=Topology.OFFLOAD,
         ),
         scenario(
+            "gso-copies-loss-cubic-rtt20",
+            "the path copies 2 % up to 3 ms later, the receiver joins copies to what follows; 0.2 % lost",
+            Transfer(seconds=4),
+            replace(forward, duplicate=0.02, duplicate_delay_s=0.003, loss=0.002),
+            reverse,
+            CUBIC,
+            topology=Topology.OFFLOAD,
+        ),
+        scenario(
             "gso-reorder-ipv6-rtt20",
             "superpackets, IPv6, 1 % held back 5 ms",
             Transfer(seconds=4),
@@ -206,7 +215,17 @@ def _offload() -> list[Scenario]:
 def _segment_sizes() -> list[Scenario]:
     forward, reverse = path(20)
     lossy = replace(forward, loss=0.01)
+    probing = {"net.ipv4.tcp_mtu_probing": "2", "net.ipv4.tcp_base_mss": "1024"}
     return [
+        scenario(
+            "mtu-probing-gso-cubic-rtt20",
+            "superpackets of segments that grow while the sender probes what the path takes",
+            Transfer(seconds=4),
+            forward,
+            reverse,
+            HostSettings("cubic", sysctls=probing),
+            topology=Topology.OFFLOAD,
+        ),
         scenario(
             "jumbo-offered-gso-loss1-cubic-rtt20",
             "both ends offer jumbo frames and send what the path takes, in superpackets, 1 % loss",

@@ -100,7 +100,7 @@ const LEFT_OUT: [&str; 28] = [
 ];
 
 /// Objects that the document leaves out as a whole.
-const OBJECTS_LEFT_OUT: [&str; 8] = [
+const OBJECTS_LEFT_OUT: [&str; 9] = [
     "verdict_",
     "tls_",
     "_peak_rate_bps_",
@@ -108,6 +108,7 @@ const OBJECTS_LEFT_OUT: [&str; 8] = [
     "_rtt_recovery_",
     "_rtt_without_stalls_",
     "_loss_bursts_",
+    "_nagle_waits_",
     "_ecn_",
 ];
 

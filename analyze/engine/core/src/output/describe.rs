@@ -222,6 +222,7 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     visitor.number(key!("mean_bytes"), summary.flight.map(|(mean, _)| mean));
     visitor.integer(key!("max_bytes"), summary.flight.map(|(_, max)| max.get()));
     visitor.end();
+    visitor.seldom(summary.details.is_some(), |visitor| nagle_waits(summary, visitor));
     congestion_marks(summary, visitor);
     peak_rates(summary, visitor);
     token_bucket(summary, visitor);
@@ -234,6 +235,15 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     let unjudged = limits.is_none() && summary.data_packets >= FEWEST_DATA_PACKETS;
     let reasons = summary.not_measured().chain(unjudged.then_some(("limits", "no_acknowledgement")));
     visitor.reasons(key!("not_measured", IfKnown), reasons);
+}
+
+fn nagle_waits(summary: &DirectionSummary, visitor: &mut impl Visitor) {
+    let waits = summary.nagle_waits();
+    if visitor.optional_object(key!("nagle_waits", IfKnown), waits.is_some()) {
+        visitor.integer(key!("count"), waits.map(|waits| u64::from(waits.count)));
+        visitor.seconds(key!("time_s"), waits.map(|waits| waits.time_ns as f64));
+        visitor.end();
+    }
 }
 
 fn congestion_marks(summary: &DirectionSummary, visitor: &mut impl Visitor) {

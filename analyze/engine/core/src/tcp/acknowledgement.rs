@@ -273,6 +273,9 @@ impl Half {
         {
             self.acknowledge_unseen(packet, highest);
         }
+        // Copies that the network made are refused in the same way, of what the receiver has.
+        let may_tell_refusals = !terms.beside_receiver && self.loss.network_duplicates == 0;
+        let says_nothing_else = may_tell_refusals && position == self.una && self.window.is_unchanged(packet);
         let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
         let live = Live::of(&mut self.live);
@@ -324,6 +327,10 @@ impl Half {
         if let Some(unanswered) = live.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
             unanswered.duplicates_are_reported();
         }
+        if in_order_before {
+            live.end_refusals();
+        }
+        live.note_blocks(packet, blocks, says_nothing_else && !news && !duplicates_are_reported);
         let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
         if news {
@@ -454,6 +461,7 @@ impl Live {
         let is_first = self.round_trips.moments.count == 0;
         if !is_first && self.segments.is_empty() && !self.last_acknowledgement_ns.is_some_and(heard_lately) {
             self.round_trips.delayed_by(packet);
+            self.note_delayed(packet);
         }
     }
 

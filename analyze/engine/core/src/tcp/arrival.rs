@@ -5,6 +5,7 @@ use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::ip_id::Around;
 use super::loss::Trigger;
+use super::segment_size::{ETHERNET_PAYLOAD, most_payload};
 use super::segments::Segment;
 use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -178,6 +179,7 @@ impl Half {
         let start = unwrap(self.max, first);
         let end = start + u64::from(packet.payload_length);
         let contiguous = start == self.max;
+        self.take_fewer(packet);
         let (mut segments, mut segment_size) = self.wire_segments_of(packet);
         if contiguous && self.segment_size_changes(packet, segment_size, around.peer_max) {
             (segments, segment_size) = self.wire_segments_of(packet);
@@ -208,7 +210,10 @@ impl Half {
             let in_order = contiguous && arrived.kind == Kind::Data;
             let before = live.last_data.length;
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
-            live.identifications.add(packet.ip_id, segments, contiguous, || Around { whole, acknowledges: 0 });
+            let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
+            live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
+            let around = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
+            live.identifications.add(packet.ip_id, segments, contiguous, || around);
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
             }

@@ -120,4 +120,10 @@ impl Live {
         let (bytes_before, first) = before.holes.missing(start, end);
         (bytes + bytes_before, first.or(exposure))
     }
+
+    /// The first position from `position` on that is known to be missing.
+    pub fn next_missing(&self, position: u64) -> Option<u64> {
+        let before = self.before.as_ref().and_then(|before| before.holes.next(position));
+        before.or_else(|| self.holes.next(position))
+    }
 }

@@ -5,6 +5,7 @@
 
 use super::acknowledgement::{Answer, Terms};
 use super::arrival::{Arrived, Delivered, Kind, Surroundings};
+use super::copies::Copied;
 use super::echo_loop::EchoLoops;
 use super::ecn::{self, Ecn};
 use super::half::{Half, Live, half_and_peer};
@@ -296,9 +297,12 @@ impl Connection {
         if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
             self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
         }
-        if self.is_copy(packet, bytes, side) {
-            return;
-        }
+        let copied = self.copied(packet, bytes, side);
+        let packet = match &copied {
+            Copied::Nothing => packet,
+            Copied::Head(rest) => rest,
+            Copied::All => return,
+        };
         if self.echo_loops.is_some() {
             self.seek_loops(packet, side);
         }
@@ -411,7 +415,8 @@ impl Connection {
         let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
-            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet) };
+            let acknowledges = || peer.newly_acknowledged_by(packet);
+            let around = || Around { whole, acknowledges: acknowledges(), ..Around::default() };
             live.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {

@@ -2,25 +2,29 @@
 //! rule 3).
 //!
 //! [`super::duplicates`] finds what was seen with the same headers; here is decided whether the sender can have sent it again.
+//!
+//! A host with receive offload joins a copy to the data that comes directly behind it: then the head of a frame is a copy, and
+//! the rest is new.
 
 use super::arrival::FASTEST_ANSWER;
 use super::connection::Connection;
-use super::duplicates::{LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
-use super::half::{Live, half_and_peer};
+use super::duplicates::{FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
+use super::half::{Half, Live, half_and_peer};
 use super::rtt::SMALLEST_TIMEOUT_NS;
+use super::segments::{Segment, state};
 use super::sequence::{serial_difference, unwrap};
 use super::two_points::LONGEST_WAY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 impl Connection {
-    /// The same packet within milliseconds, or a part of it. Only what tells nothing new is compared.
+    /// The same packet within milliseconds, or a part of it. Only what begins with nothing new is compared.
     #[inline]
-    pub(super) fn is_copy(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+    pub(super) fn copied(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
         if self.two_points.is_some()
             && let Some(seen) = self.has_passed_other_point(packet, bytes, side)
         {
-            self.count_copy(packet, side, seen);
-            return true;
+            self.leave_out(packet, side, seen);
+            return Copied::All;
         }
         let [half, peer] = half_and_peer(&mut self.halves, side);
         let nothing_new = if packet.sequence_length() > 0 {
@@ -28,12 +32,26 @@ impl Connection {
         } else {
             !peer.begun || unwrap(peer.una, packet.acknowledgement) <= peer.una
         };
-        let copy = if nothing_new { self.copy(packet, bytes, side) } else { None };
-        match copy {
-            Some(copy) => self.count_copy(packet, side, copy),
-            None => self.halves[side].live().recent.remember(packet, bytes),
+        let copied = if nothing_new { self.seen_before(packet, bytes, side) } else { Copied::Nothing };
+        if !matches!(copied, Copied::All) {
+            self.halves[side].live().recent.remember(packet, bytes);
         }
-        copy.is_some()
+        copied
+    }
+
+    #[inline(never)]
+    fn seen_before(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Copied {
+        if let Some(seen) = self.copy(packet, bytes, side) {
+            self.leave_out(packet, side, seen);
+            return Copied::All;
+        }
+        if packet.payload_length == 0 {
+            return Copied::Nothing;
+        }
+        let Some(head) = self.halves[side].head_seen(packet) else { return Copied::Nothing };
+        let Some(seen) = self.copy(&head, bytes, side) else { return Copied::Nothing };
+        self.count_copy(&head, side, seen);
+        Copied::Head(self.halves[side].behind(packet, &head))
     }
 
     #[inline(never)]
@@ -58,16 +76,24 @@ impl Connection {
         }
         let beside = Beside { sender: self.beside[side], receiver: self.beside[1 - side] };
         let end = start + u64::from(packet.payload_length);
-        if start == end || end > half.max {
+        // Of what came first only in part there may be a head that is a copy, no more.
+        if start == end || end > half.max || live.missing(start, end).0 > 0 {
             return None;
         }
         let parts = live.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
         if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
             return Some(Seen::after(age_ns));
         }
-        let all_seen = live.missing(start, end).0 == 0;
         let seen = if again.two_points { Seen::AtOnce } else { Seen::Late };
-        (all_seen && again.comes_late(beside, end == half.max)).then_some(seen)
+        again.comes_late(beside, end == half.max).then_some(seen)
+    }
+
+    #[cold]
+    fn leave_out(&mut self, packet: &Packet, side: usize, copy: Seen) {
+        if packet.payload_length > 0 {
+            self.halves[side].learn_size_from_head(packet);
+        }
+        self.count_copy(packet, side, copy);
     }
 
     #[cold]
@@ -76,12 +102,53 @@ impl Connection {
         half.loss.capture_duplicates += 1;
         half.live().late_copies += u32::from(copy == Seen::Late);
         if packet.payload_length > 0 {
-            half.learn_size_from_head(packet);
             let start = unwrap(half.max, packet.sequence);
             let (segments, _) = half.wire_segments_of(packet);
             half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
         }
     }
+}
+
+impl Half {
+    /// What of a frame that also brings what has not passed before has. Only whole segments are joined, and the flags that end a
+    /// write stand in the last.
+    fn head_seen(&self, packet: &Packet) -> Option<Packet> {
+        let full = u32::from(self.segment_size(packet).max(1));
+        if packet.payload_length <= full {
+            return None;
+        }
+        let start = unwrap(self.max, packet.sequence);
+        let missing = self.live.as_ref().and_then(|live| live.next_missing(start));
+        let payload_length = u32::try_from(missing.unwrap_or(self.max).min(self.max).saturating_sub(start)).ok()?;
+        let is_head = (1..packet.payload_length).contains(&payload_length) && payload_length.is_multiple_of(full);
+        is_head.then_some(Packet { payload_length, flags: packet.flags & !FLAGS_OF_ONE, ..*packet })
+    }
+
+    /// The packet without its `head`. Its first segment has the number that its sender counted for it.
+    fn behind(&self, packet: &Packet, head: &Packet) -> Packet {
+        let captured = packet.payload_captured.min(head.payload_length);
+        let counts = self.live.as_ref().is_some_and(|live| live.identifications.looks_rising());
+        let (segments, _) = self.wire_segments_of(head);
+        Packet {
+            sequence: packet.sequence.wrapping_add(head.payload_length),
+            payload_length: packet.payload_length - head.payload_length,
+            payload_offset: packet.payload_offset.wrapping_add(captured),
+            payload_captured: packet.payload_captured - captured,
+            wire_length: packet.wire_length.saturating_sub(head.payload_length),
+            ip_id: if counts { packet.ip_id.wrapping_add(segments as u16) } else { packet.ip_id },
+            ..*packet
+        }
+    }
+}
+
+/// What of a packet is a copy.
+pub(super) enum Copied {
+    /// Nothing.
+    Nothing,
+    /// All.
+    All,
+    /// What it begins with; this is left of it.
+    Head(Packet),
 }
 
 /// When a copy came.
@@ -141,7 +208,10 @@ impl Again<'_> {
 
     /// It is a part of what was seen, or has that as a part.
     fn is_copy_of_parts(&self, age_ns: i64) -> bool {
-        let sent_once = self.live.segments.sent_once_ns(self.start) == Some(self.packet.time_ns - age_ns);
+        // Also what was acknowledged since: beside the receiver that is at once.
+        let sent_once = self.live.segments.recent(self.start).is_some_and(|record| {
+            record.time_ns == self.packet.time_ns - age_ns && !record.is(state::RETRANSMITTED | state::LATE)
+        });
         self.packet.ip_id != 0
             || (sent_once && self.no_loss_shown_since(age_ns))
             || ((sent_once || self.is_like_last_repeat()) && self.comes_before_answers(age_ns))
@@ -167,14 +237,13 @@ impl Again<'_> {
         let unexplained = is_number_known || no_loss_shown || beside.receiver || self.two_points;
         // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
         let in_order = || {
-            let record = self.live.segments.recent(self.start).filter(|record| record.state == 0 && !beside.sender);
+            let repeated = |record: &&Segment| record.is(state::RETRANSMITTED | state::LATE);
+            let record = self.live.segments.recent(self.start).filter(|record| !repeated(record) && !beside.sender);
             record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length))
         };
+        let comes_of_nothing = || packet.ip_id == 0 && in_order() && no_loss_shown && comes_before_answers && !is_last;
         if packet.options & option_bits::TIMESTAMPS == 0 {
-            return match packet.ip_id {
-                0 => in_order() && no_loss_shown && comes_before_answers && !is_last,
-                _ => is_number_known,
-            };
+            return is_number_known || comes_of_nothing();
         }
         let clock = &self.live.clock;
         let others_stamped = clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
@@ -182,7 +251,8 @@ impl Again<'_> {
         let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
         let is_stamped_alike = || sent.tsval == packet.tsval || self.is_like_last_repeat();
         let joined_on_the_way = self.two_points && comes_before_answers;
-        unexplained && (is_number_known || others_stamped || joined_on_the_way || would_stamp()) && is_stamped_alike()
+        let is_old = is_number_known || others_stamped || joined_on_the_way || would_stamp() || comes_of_nothing();
+        unexplained && is_old && is_stamped_alike()
     }
 
     /// Without identifications, a repeat that loss explains is a retransmission.

@@ -20,7 +20,7 @@ pub const LONGEST_NUMBERED_NS: i64 = 50_000_000;
 /// Without identifications a frame is cut or joined within this time: nothing is sent again so soon but on signs of loss.
 pub const LONGEST_WITHOUT_NUMBERS_NS: i64 = 1_000_000;
 /// Flags of a frame that only one of its segments has.
-const FLAGS_OF_ONE: u16 = tcp_flags::PSH | tcp_flags::FIN | tcp_flags::CWR;
+pub const FLAGS_OF_ONE: u16 = tcp_flags::PSH | tcp_flags::FIN | tcp_flags::CWR;
 const REMEMBERED: usize = 16;
 
 /// What makes a packet that packet, and when it passed. In the order of [`Packet`], so that neighbours are copied together.

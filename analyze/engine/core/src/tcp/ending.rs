@@ -39,7 +39,12 @@ impl ConnectionSummary {
         let refused = connection.refused_offer();
         let kept = (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }));
         connection.judge_all(fixed_limit_ns);
-        connection.halves.iter_mut().for_each(Half::settle_counters);
+        for half in &mut connection.halves {
+            half.settle_counters();
+            if half.takes_fewer() {
+                half.settle_fewer();
+            }
+        }
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
         let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
@@ -164,11 +169,20 @@ fn details(
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
     let without_stalls = without_stalls(live);
-    let trips = recovery_trips.is_some() || without_stalls.is_some();
+    let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
+    let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| half.data_packets > 0);
     let any = trips || bursts.is_some() || acknowledgements.is_some() || lag_ns.is_some() || congestion.is_some();
     any.then(|| {
-        Box::new(DirectionDetails { recovery_trips, without_stalls, bursts, acknowledgements, congestion, lag_ns })
+        Box::new(DirectionDetails {
+            recovery_trips,
+            without_stalls,
+            bursts,
+            acknowledgements,
+            nagle_waits,
+            congestion,
+            lag_ns,
+        })
     })
 }
 

@@ -17,8 +17,10 @@ use super::ledger::{ByteLedger, Together};
 use super::limits::{Limits, Stopwatch};
 use super::loss::{LossCounters, RecentRetransmissions};
 use super::microbursts::PeakRates;
+use super::nagle::NagleWatch;
 use super::ranges::RangeSet;
 use super::rate_series::RateSeries;
+use super::refused::Refusals;
 use super::rtt::RoundTrips;
 use super::segment_size::UnevenFrames;
 use super::segments::{SegmentQueue, wire_segments};
@@ -193,6 +195,10 @@ pub struct Live {
     pub(super) unanswered: Option<Box<Unanswered>>,
     /// Round trips.
     pub round_trips: RoundTrips,
+    /// Acknowledgements that were delayed, and what waited for them.
+    pub(super) nagle: Option<Box<NagleWatch>>,
+    /// Acknowledgements that tell of data which its receiver refused.
+    pub(super) refusals: Refusals,
     /// Packet spacing.
     pub spacing: Spacing,
     /// The last data packet, for gaps that may follow.
@@ -293,6 +299,8 @@ impl Live {
             retransmissions,
             unanswered,
             round_trips,
+            refusals,
+            nagle,
             spacing,
             last_data,
             gaps,
@@ -336,6 +344,8 @@ impl Live {
         *disorder_tsecr = Default::default();
         *retransmissions = Default::default();
         *unanswered = Default::default();
+        *refusals = Default::default();
+        *nagle = Default::default();
         *last_data = Default::default();
         *gaps = Default::default();
         *watch = Default::default();
@@ -439,6 +449,7 @@ impl Half {
         if self.data_packets == 0 {
             return false;
         }
+        self.take_fewer(packet);
         let (segments, segment_size) = self.wire_segments_of(packet);
         let is_short = is_short(packet.payload_length, segment_size);
         if is_short && self.tells_of_size(packet) {

@@ -58,6 +58,12 @@ impl Holes {
         (bytes, exposure)
     }
 
+    /// The first missing position from `position` on.
+    pub fn next(&self, position: u64) -> Option<u64> {
+        let first = self.list.partition_point(|hole| hole.end <= position);
+        self.list.get(first).map(|hole| hole.start.max(position))
+    }
+
     /// Takes `start..end` out of the holes; calls `filled` for each part that was missing.
     pub fn fill(&mut self, start: u64, end: u64, mut filled: impl FnMut(u64, u64)) {
         let mut index = self.list.partition_point(|hole| hole.end <= start);

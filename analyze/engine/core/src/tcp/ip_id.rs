@@ -46,6 +46,38 @@ pub struct Around {
     pub whole: bool,
     /// Bytes of the other direction that it acknowledges and none before it did.
     pub acknowledges: u64,
+    /// Bytes of data in it.
+    pub payload_bytes: u32,
+}
+
+/// The last packet that was not one segment with the next number.
+#[derive(Debug, Default, Clone, Copy)]
+struct Last {
+    start: u64,
+    segments: u32,
+    payload_bytes: u32,
+    contiguous: bool,
+}
+
+/// Frames that stand for fewer segments than they were taken for: what follows directly in the stream has a number that would
+/// have been theirs.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Fewer {
+    /// So many segments too many were counted.
+    pub segments: u32,
+    /// So many frames were taken for more than one segment and are one.
+    pub frames: u32,
+    /// So many seemed to end with less than a full segment, and are made of equal ones.
+    pub full: u32,
+    /// Payload of a full segment, if the last two of these frames, one after the other, say the same.
+    pub full_bytes: Option<u32>,
+    /// What the last of them says, and the number after those that it took.
+    last: Option<(u32, u64)>,
+}
+
+impl Fewer {
+    /// Nothing to tell.
+    pub const NONE: Self = Self { segments: 0, frames: 0, full: 0, full_bytes: None, last: None };
 }
 
 /// Identifications of the packets of one direction.
@@ -75,8 +107,16 @@ pub struct IpIdentifications {
     /// Numbers of acknowledgements of more data that came after a gap, with those of the gap, and what they acknowledged.
     behind_gaps: u64,
     acknowledged_behind_gaps: u64,
+    last: Last,
+    fewer: Fewer,
     /// The next one may go on with the run.
     in_run: bool,
+    /// `fewer` says something.
+    pub are_fewer: bool,
+    /// The most that a segment may hold.
+    pub most_bytes: u32,
+    /// A frame of many segments takes one number.
+    numbers_frames: bool,
 }
 
 impl IpIdentifications {
@@ -133,15 +173,54 @@ impl IpIdentifications {
             self.acknowledged_behind_gaps += around.acknowledges;
         }
         if contiguous {
+            let takes_fewer = start != self.last_next && self.last_takes_fewer(start);
             self.compared += 1;
-            self.consecutive += u32::from(start == self.last_next);
+            self.consecutive += u32::from(start == self.last_next || takes_fewer);
             self.rising += u32::from(start.wrapping_sub(self.last_next) < MOST_BETWEEN);
         }
         for id in start..start + u64::from(segments.min(4096)) {
             self.see(id);
         }
         self.last_next = start + u64::from(segments);
+        self.last = Last { start, segments, payload_bytes: around.payload_bytes, contiguous };
         (self.run_start, self.in_run) = (self.next, self.next == self.last_next);
+    }
+
+    /// What goes on with the stream at `start` has a number that the frame before it was to have taken: two segments never have the
+    /// same. Stacks that number frames, and leave their segments to the card, show it by frames that need more than they take.
+    #[cold]
+    fn last_takes_fewer(&mut self, start: u64) -> bool {
+        let Last { start: last_start, segments, payload_bytes, contiguous } = self.last;
+        let numbers = u32::try_from(start.wrapping_sub(last_start)).unwrap_or(0);
+        let is_last = contiguous && self.last_next == last_start + u64::from(segments);
+        if !is_last || !(1..segments).contains(&numbers) {
+            return false;
+        }
+        self.numbers_frames |= payload_bytes > numbers.saturating_mul(self.most_bytes);
+        if self.numbers_frames {
+            return false;
+        }
+        let fewer = &mut self.fewer;
+        fewer.segments += segments - numbers;
+        fewer.frames += u32::from(numbers == 1);
+        let full_bytes = payload_bytes.is_multiple_of(numbers).then_some(payload_bytes / numbers);
+        fewer.full += u32::from(full_bytes.is_some() && !payload_bytes.is_multiple_of(segments));
+        let is_confirmed = full_bytes.is_some_and(|bytes| fewer.last == Some((bytes, last_start)));
+        fewer.full_bytes = full_bytes.filter(|_| is_confirmed);
+        fewer.last = full_bytes.map(|bytes| (bytes, start));
+        self.are_fewer = true;
+        true
+    }
+
+    /// What has to be counted again since this was asked last; nothing while it is not clear that the sender counts its packets.
+    #[cold]
+    pub fn take_fewer(&mut self) -> Fewer {
+        self.are_fewer = false;
+        if self.numbers_frames || !self.looks_consecutive() {
+            return Fewer::NONE;
+        }
+        let last = self.fewer.last;
+        std::mem::replace(&mut self.fewer, Fewer { last, ..Fewer::NONE })
     }
 
     #[inline]
@@ -377,7 +456,7 @@ mod tests {
     fn missing_of(acknowledgements: impl IntoIterator<Item = (u16, u64)>) -> Option<u64> {
         let (mut tracker, mut acknowledged) = (IpIdentifications::default(), 0);
         for (id, acknowledges) in acknowledgements {
-            tracker.add(id, 1, false, || Around { whole: true, acknowledges });
+            tracker.add(id, 1, false, || Around { whole: true, acknowledges, ..Around::default() });
             acknowledged += acknowledges;
         }
         assert_eq!(tracker.missing(), None);

@@ -107,8 +107,11 @@ impl Half {
         self.loss.capture_reordered += u32::from(recorded_late);
         let acknowledged = end <= self.una && !recorded_late && !self.unheard;
         let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
+        let refused = if reported_received { 0 } else { live.take_refused(start, segments) };
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval);
-        if !reported_received && let Some(sent_ns) = known.previous_time_ns.filter(|&sent_ns| sent_ns < packet.time_ns)
+        if !reported_received
+            && refused == 0
+            && let Some(sent_ns) = known.previous_time_ns.filter(|&sent_ns| sent_ns < packet.time_ns)
         {
             // It was seen here and lost behind: it counts where its acknowledgement would have come.
             let rtt_ns = live.round_trips.srtt_ns().unwrap_or(0.0) as i64;
@@ -135,9 +138,10 @@ impl Half {
         let size = u64::from(segment_size.max(1));
         // More than are kept are not worth making: a forged length can claim millions of segments.
         let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
+        let mut still_refused = refused;
         while position < end {
             let stop = end.min(position + size);
-            let repeat = Retransmission {
+            let mut repeat = Retransmission {
                 start: position,
                 end: stop,
                 time_ns: packet.time_ns,
@@ -152,6 +156,11 @@ impl Half {
             if !around.beside_receiver {
                 live.unanswered.get_or_insert_default().push(Repeat::of(&repeat, exposure.is_some()));
             }
+            if still_refused > 0 {
+                // Nobody reports what was refused, and its repeat is answered as one that was needed.
+                (repeat.spurious, repeat.reported) = (true, true);
+                still_refused -= 1;
+            }
             live.retransmissions.push(repeat);
             position = stop;
         }
@@ -161,8 +170,10 @@ impl Half {
         self.loss.retransmitted = self.loss.retransmitted.saturating_add(segments);
         self.loss.retransmitted_bytes += end - start;
         self.loss.by_trigger[trigger as usize] = self.loss.by_trigger[trigger as usize].saturating_add(segments);
-        if reported_received {
-            self.loss.spurious = self.loss.spurious.saturating_add(segments);
+        let needless = if reported_received { segments } else { refused };
+        self.loss.spurious = self.loss.spurious.saturating_add(needless);
+        if around.beside_sender {
+            self.loss.reordered = self.loss.reordered.saturating_add(refused);
         }
         trigger
     }

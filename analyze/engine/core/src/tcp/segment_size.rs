@@ -9,6 +9,7 @@
 
 use super::arrival::is_short;
 use super::half::{Half, Live};
+use super::ip_id::Fewer;
 use super::loss::Trigger;
 use super::segments::wire_segments;
 use crate::packet::{Packet, tcp_flags};
@@ -168,9 +169,8 @@ impl Half {
     fn take_uneven(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
         // What follows is compared with it.
         self.settle_counters();
-        let usual = self.offered_size(packet);
         // A side may send more than it takes itself.
-        let most = self.accepted_segment_size.saturating_sub(option_bytes(packet)).max(usual);
+        let most = most_payload(self.accepted_segment_size, packet).max(self.offered_size(packet));
         let known = self.sent_segment_size.saturating_sub(option_bytes(packet));
         let uneven = &mut Live::of(&mut self.live).uneven;
         let learned = if ends_a_write(packet) {
@@ -185,6 +185,41 @@ impl Half {
         };
         self.set_segment_size(packet, size);
         true
+    }
+
+    /// Some frames stand for fewer segments than they were taken for, by the numbers of what followed them.
+    #[inline(always)]
+    pub(super) fn takes_fewer(&self) -> bool {
+        self.live.as_deref().is_some_and(|live| live.identifications.are_fewer)
+    }
+
+    /// Counts those anew; and learns from two in a row that the segments have become larger, as those of a sender do that probes
+    /// what the path takes (RFC 4821).
+    #[inline(always)]
+    pub(super) fn take_fewer(&mut self, packet: &Packet) {
+        if self.takes_fewer() {
+            self.learn_from_fewer(packet);
+        }
+    }
+
+    #[cold]
+    fn learn_from_fewer(&mut self, packet: &Packet) {
+        if let Some(size) = self.settle_fewer().filter(|size| *size > self.segment_size(packet)) {
+            self.settle_counters();
+            Live::of(&mut self.live).uneven = UnevenFrames::default();
+            self.send_size(packet, size);
+        }
+    }
+
+    /// Counts them anew; gives the size that they tell.
+    #[cold]
+    pub(super) fn settle_fewer(&mut self) -> Option<u16> {
+        let live = self.live.as_deref_mut()?;
+        let Fewer { segments, frames, full, full_bytes, .. } = live.identifications.take_fewer();
+        live.short_packets = live.short_packets.saturating_sub(full);
+        self.data_segments = self.data_segments.saturating_sub(u64::from(segments));
+        self.superpackets = self.superpackets.saturating_sub(u64::from(frames));
+        full_bytes.and_then(|bytes| u16::try_from(bytes).ok())
     }
 
     /// Learns from a copy between two interfaces: what a frame was cut into is a full segment, as far as more of it follows.
@@ -203,13 +238,20 @@ impl Half {
 
     fn set_segment_size(&mut self, packet: &Packet, size: u16) {
         self.count_anew(self.segment_size(packet), size);
+        self.send_size(packet, size);
+    }
+
+    fn send_size(&mut self, packet: &Packet, size: u16) {
         self.sent_segment_size = if size == self.offered_size(packet) { 0 } else { size + option_bytes(packet) };
     }
 
-    /// Counts by segments of `size` what was counted by segments of another size.
+    /// Counts by segments of `size` what was counted by segments of another size, unless numbers show that it was as many.
     fn count_anew(&mut self, other_size: u16, size: u16) {
         let live = Live::of(&mut self.live);
         let uneven = std::mem::take(&mut live.uneven);
+        if live.identifications.looks_consecutive() {
+            return;
+        }
         for EarlyFrame { payload, repeated } in uneven.early {
             let [was, is] = [other_size, size].map(|size| wire_segments(payload, size));
             self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
@@ -249,6 +291,12 @@ impl Half {
             assumed_segment_size(packet)
         }
     }
+}
+
+/// The most that a segment may hold for a peer that accepts so much; 0 if that is not known.
+#[inline]
+pub(super) fn most_payload(accepted_segment_size: u16, packet: &Packet) -> u16 {
+    accepted_segment_size.saturating_sub(option_bytes(packet))
 }
 
 /// It holds the last of what an application wrote.

@@ -63,8 +63,19 @@ impl Segment {
         from.is_some_and(is_edge) && to.is_some_and(|to| to <= u64::from(self.length) && is_edge(to))
     }
 
+    /// It was sent once, as far as was seen, and has not been reported.
+    pub fn is_hole(&self) -> bool {
+        !self.is(state::RETRANSMITTED | state::SACKED | state::LATE)
+    }
+
+    /// It was sent once, as far as was seen.
+    pub fn was_sent_once(&self) -> bool {
+        !self.is(state::RETRANSMITTED | state::LATE)
+    }
+
+    /// Any of these bits of [`state`] is set.
     #[inline]
-    fn is(&self, bits: u8) -> bool {
+    pub fn is(&self, bits: u8) -> bool {
         self.state & bits != 0
     }
 }
@@ -203,6 +214,16 @@ impl SegmentQueue {
     #[inline]
     fn open(&self) -> &[Segment] {
         self.list.get(self.front..).unwrap_or_default()
+    }
+
+    /// What is not acknowledged and ends at or below `position`.
+    pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
+        self.open().iter().take_while(move |segment| segment.end() <= position)
+    }
+
+    /// The last record.
+    pub fn last(&self) -> Option<&Segment> {
+        self.list.last()
     }
 
     /// Nothing on record is outstanding.

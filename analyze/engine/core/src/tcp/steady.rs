@@ -57,7 +57,8 @@ impl Half {
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             // What goes on leaves nothing out.
-            live.identifications.add(packet.ip_id, segments, true, Around::default);
+            let around = || Around { payload_bytes: packet.payload_length, ..Around::default() };
+            live.identifications.add(packet.ip_id, segments, true, around);
             live.highest_identification = live.identifications.next_position();
         }
         let is_asked = by_server && peer.max > live.peer_max_then;
@@ -92,7 +93,8 @@ impl Half {
         live.recent.remember(packet, bytes);
         if packet.ip_version == 4 {
             let (holes, una) = (&live.holes, self.una);
-            let around = || Around { whole: !holes.reach_beyond(una), acknowledges: position - peer.una };
+            let acknowledges = position - peer.una;
+            let around = || Around { whole: !holes.reach_beyond(una), acknowledges, ..Around::default() };
             live.identifications.add(packet.ip_id, 1, false, around);
         }
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;

@@ -16,6 +16,7 @@ use super::loss::{LossCounters, Trigger};
 use super::loss_bursts::LossBursts;
 use super::microbursts::Peaks;
 use super::moments::{Moments, Statistics};
+use super::nagle::NagleWaits;
 use super::recovery_trips::RecoveryTrips;
 use super::seldom::{Measured, Seldom};
 use super::sketch::DurationSketch;
@@ -127,6 +128,8 @@ pub struct DirectionDetails {
     /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
     /// identifications prove nothing.
     pub acknowledgements: Option<AcknowledgementLoss>,
+    /// Short segments that Nagle's algorithm kept back until late acknowledgements came; none if too few.
+    pub nagle_waits: Option<NagleWaits>,
     /// What the receiver told of marks on the data; none if they had not agreed on that.
     pub congestion: Option<(Feedback, Echoes)>,
     /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
@@ -316,6 +319,11 @@ impl DirectionSummary {
             Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
             None => inferred as f64 / self.data_segments as f64,
         })
+    }
+
+    /// See [`DirectionDetails::nagle_waits`].
+    pub fn nagle_waits(&self) -> Option<&NagleWaits> {
+        self.details.as_ref()?.nagle_waits.as_ref()
     }
 
     /// Reasons for what is none, field by field, as keys of [`REASONS`]. Without data `*` stands for all but the window.

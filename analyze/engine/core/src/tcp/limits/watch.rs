@@ -46,6 +46,10 @@ impl Connection {
         {
             return live.view.begin_round(false);
         }
+        if half.takes_fewer() {
+            // The next packet is counted by what that tells.
+            half.settle_counters();
+        }
         let around = self.around(side);
         self.halves[side].close_round(packet.time_ns, packet.frame, &around);
     }

@@ -13,7 +13,25 @@ const MOST_FRAMES: usize = 10;
 
 /// Evidence for the factor, and for the runner-up.
 pub fn evidence(case: &Case, decision: &Decision) -> Vec<Evidence> {
-    decision.candidates().into_iter().filter_map(|factor| of_factor(case.limits, factor)).collect()
+    let of_factors = decision.candidates().into_iter().filter_map(|factor| of_factor(case.limits, factor));
+    of_factors.chain(of_nagle(case, decision)).collect()
+}
+
+/// What was in flight, its late acknowledgement, and the short segment that had waited for that.
+fn of_nagle(case: &Case, decision: &Decision) -> Option<Evidence> {
+    let waits = case.direction.nagle_waits().filter(|_| decision.candidates().contains(&Factor::Application))?;
+    let text = format!(
+        "{} short segments right behind acknowledgements that took {:.3} s longer in all than the fastest: a segment, its \
+         acknowledgement, what was kept back",
+        waits.count,
+        waits.time_ns as f64 / 1e9
+    );
+    Some(Evidence { text, frames: waits.places.clone(), display_filter: display_filter(&waits.places) })
+}
+
+fn display_filter(frames: &[Place]) -> String {
+    let list = frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
+    format!("frame.number in {{{list}}}")
 }
 
 fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
@@ -40,8 +58,7 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
         },
         if frames.len() < FEWEST_FRAMES { "; the connection has no more packets that show it" } else { "" },
     );
-    let list = frames.iter().map(|place| place.frame.to_string()).collect::<Vec<_>>().join(", ");
-    let display_filter = format!("frame.number in {{{list}}}");
+    let display_filter = display_filter(&frames);
     Some(Evidence { text, frames, display_filter })
 }
 

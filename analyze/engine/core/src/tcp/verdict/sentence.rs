@@ -99,7 +99,8 @@ fn because(case: &Case, factor: Factor) -> String {
             }
         }
         Factor::Application => {
-            format!("The sending application gave too little to send: the connection waited {time} for it")
+            let nagle = waits_for_acknowledgements(case);
+            format!("The sending application gave too little to send: the connection waited {time} for it{nagle}")
         }
         Factor::SlowStart => {
             format!("The transfer was over before slow start had found the path's rate ({time} of growing)")
@@ -127,6 +128,17 @@ fn because(case: &Case, factor: Factor) -> String {
         Factor::Idle => format!("The direction waited {time} for the other side"),
         Factor::Unknown => "What limited the transfer cannot be told".to_owned(),
     }
+}
+
+/// What kept an application's small writes back.
+fn waits_for_acknowledgements(case: &Case) -> String {
+    case.direction.nagle_waits().map_or_else(String::new, |waits| {
+        let (count, time) = (waits.count, seconds(waits.time_ns));
+        format!(
+            "; {count} of its small writes were kept back (Nagle's algorithm) until acknowledgements came, which took {time} \
+             longer in all than the fastest: one write for what belongs together, or TCP_NODELAY, avoids that"
+        )
+    })
 }
 
 /// What the stalls did to round trips, if that shows.
