@@ -164,6 +164,24 @@ fn whole_segments_at_the_pace_of_an_application_are_its_limit_though_the_flight_
 }
 
 #[test]
+fn bursts_that_begin_a_little_after_all_was_acknowledged_are_the_application() {
+    assert_eq!(bursts(0.1).summary().verdict().map(|verdict| verdict.factor), Some(Factor::SendBuffer));
+    assert_eq!(bursts(3.0).summary().verdict().map(|verdict| verdict.factor), Some(Factor::Application));
+}
+
+/// Beside the client: twenty full segments at once, acknowledged one by one from 40 ms on for 6 ms, and so long after the last of these
+/// the next.
+fn bursts(after_ms: f64) -> Talk {
+    let full = i64::from(FULL);
+    (0..100).fold(Talk::seen_at_client(ROUND_TRIP_MS), |talk, burst| {
+        let begins_ms = FIRST_MS + burst as f64 * (ROUND_TRIP_MS + 6.0 + after_ms);
+        let start = burst * 20 * full;
+        let talk = talk.each(0..20, |talk, n| talk.client(begins_ms + 0.01 * n as f64, data(start + n * full, FULL)));
+        talk.each(1..=20, |talk, n| talk.server(begins_ms + ROUND_TRIP_MS + 0.3 * n as f64, ack(start + n * full)))
+    })
+}
+
+#[test]
 fn they_are_its_limit_after_a_loss_too() {
     let summary = at_pace(Some(1000)).summary();
     assert_eq!(summary.verdict().map(|verdict| verdict.factor), Some(Factor::Application));

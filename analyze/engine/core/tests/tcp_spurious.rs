@@ -67,6 +67,41 @@ fn a_report_of_what_was_sent_once_is_a_copy_by_the_network() {
     assert_eq!(counts(talk), (0, 0, 1));
 }
 
+/// Beside the client: four segments and its FIN, of which the first was lost. What is behind it is reported.
+fn held_behind_the_first() -> Talk {
+    Talk::seen_at_client(40.0)
+        .each(0..3, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .client(50.1, data(3000, 1000).and_fin())
+        .server(90.0, ack(0).sack(1000, 2000))
+        .server(90.1, ack(0).sack(1000, 3000))
+        .client(90.2, data(0, 1000))
+}
+
+#[test]
+fn what_was_held_behind_the_last_hole_and_is_reported_with_the_answer_to_the_fin_came_once() {
+    let talk = held_behind_the_first().server(130.2, ack(4001).sack(1000, 4001));
+    assert_eq!(counts(talk), (1, 0, 0));
+}
+
+#[test]
+fn the_end_that_is_reported_after_the_answer_to_the_fin_came_twice() {
+    let talk = held_behind_the_first()
+        .server(130.2, ack(4001))
+        .client(140.0, data(3000, 1000).and_fin())
+        .server(180.0, ack(4001).sack(3000, 4001));
+    assert_eq!(counts(talk), (2, 1, 0));
+}
+
+#[test]
+fn the_end_that_is_reported_with_the_first_answer_to_the_fin_came_twice_if_nothing_was_held() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .client(50.1, data(1000, 1000).and_fin())
+        .client(300.0, data(1000, 1000).and_fin())
+        .server(340.0, ack(2001).sack(1000, 2001));
+    assert_eq!(counts(talk), (1, 1, 0));
+}
+
 #[test]
 fn an_unneeded_retransmission_on_loss_signs_means_reordering_beyond_the_sender() {
     let talk = Talk::seen_at_client(40.0)

@@ -17,7 +17,8 @@ const ANSWER_SHARE: i64 = 8;
 /// share of the pause: a large frame is cut, passes, and is put together again.
 const WAY_NS: i64 = 500_000;
 const WAY_SHARE: i64 = 16;
-/// What comes so much later than the last acknowledgement, and after such a share of the pause, answers none.
+/// What comes so much later than the last acknowledgement, and after such a share of the pause, answers none. The share is not asked
+/// for where all was acknowledged: the send buffer was empty then, and whoever writes was awake.
 const NO_ANSWER_NS: i64 = 1_000_000;
 const NO_ANSWER_SHARE: i64 = 4;
 /// Pauses from here on: of a shorter one much would be time for an answer.
@@ -71,6 +72,8 @@ pub(super) struct Sends {
     pub segment_size: u64,
     /// What pacing hands down at once, or a receiving host puts together.
     pub least_burst: u64,
+    /// Beside the sender, and all that it has sent was acknowledged before the pause ended.
+    pub nothing_in_flight: bool,
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
@@ -80,6 +83,8 @@ struct Ended {
     /// Since the newest acknowledgement.
     behind_ns: i64,
     start: u64,
+    /// From here on it answers none.
+    no_answer_ns: i64,
 }
 
 /// See the module.
@@ -139,14 +144,16 @@ impl Restarts {
         if pause_ns.saturating_mul(2) >= longest_ns && self.heard_ns != NEVER {
             let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_SHARE) } else { 0 };
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
-            self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent });
+            let share_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_SHARE };
+            let no_answer_ns = NO_ANSWER_NS.max(share_ns);
+            self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent, no_answer_ns });
         }
     }
 
     /// A lone short segment is what Nagle's algorithm has kept back (RFC 9293 section 3.7.4): it answers an acknowledgement
     /// whatever limits, and tells nothing.
     fn count(&mut self, last: Ended, sends: Sends) {
-        let Ended { pause_ns, behind_ns, start } = last;
+        let Ended { pause_ns, behind_ns, start, no_answer_ns } = last;
         let bytes = sends.sent.saturating_sub(start);
         if bytes < sends.segment_size {
             return;
@@ -156,9 +163,7 @@ impl Restarts {
         add(&mut self.pauses.paused_ns);
         if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_SHARE) {
             add(&mut self.pauses.answered_ns);
-        } else if behind_ns > NO_ANSWER_NS.max(pause_ns / NO_ANSWER_SHARE)
-            && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size)
-        {
+        } else if behind_ns > no_answer_ns && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size) {
             add(&mut self.pauses.unanswered_ns);
         }
     }
@@ -191,7 +196,8 @@ mod tests {
         for at in 1..=101 {
             restarts.passed(at * 10 * MS);
             restarts.heard_all();
-            let sends = Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500 };
+            let sends =
+                Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500, nothing_in_flight: false };
             restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
             restarts.begin_round();
         }
@@ -233,7 +239,7 @@ mod tests {
         let mut sent = 0;
         let mut next = || {
             sent += 2000;
-            Sends { sent, segment_size: 1000, least_burst: 1500 }
+            Sends { sent, segment_size: 1000, least_burst: 1500, nothing_in_flight: false }
         };
         for round in 0..10 {
             let begins_ns = round * 100 * MS;
@@ -253,7 +259,12 @@ mod tests {
         restarts.passed(0);
         restarts.heard_all();
         for at in 1..10 {
-            restarts.paused(0, i64::MAX, 0, Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0 });
+            restarts.paused(
+                0,
+                i64::MAX,
+                0,
+                Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0, nothing_in_flight: false },
+            );
         }
         let mut pauses = restarts.pauses();
         pauses.add(&restarts.pauses());
@@ -261,9 +272,22 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_a_while_after_everything_was_acknowledged_answers_none_however_long_the_pause() {
+        for (nothing_in_flight, unanswered_ns) in [(true, 40 * MS as u64), (false, 0)] {
+            let mut restarts = Restarts::default();
+            let sends = Sends { sent: 0, segment_size: 1000, least_burst: 1500, nothing_in_flight };
+            restarts.passed(0);
+            restarts.heard_all();
+            restarts.paused(3 * MS, 40 * MS, 0, sends);
+            restarts.paused(43 * MS, 40 * MS, 0, Sends { sent: 9000, ..sends });
+            assert_eq!(restarts.pauses().unanswered_ns, unanswered_ns);
+        }
+    }
+
+    #[test]
     fn without_an_acknowledgement_nothing_is_an_answer() {
         let mut restarts = Restarts::default();
-        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0 };
+        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, nothing_in_flight: false };
         restarts.paused(20 * MS, 10 * MS, 0, sends);
         restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
         assert_eq!(restarts.pauses(), Pauses::default());

@@ -246,8 +246,12 @@ impl SenderView {
         if !self.sender_loop.is_known() {
             self.restarts.heard_all();
         }
-        let sends =
-            Sends { sent: self.sent, segment_size: self.segment_size, least_burst: self.paced_send.max(joined) };
+        let sends = Sends {
+            sent: self.sent,
+            segment_size: self.segment_size,
+            least_burst: self.paced_send.max(joined),
+            nothing_in_flight: !self.sender_loop.is_known() && self.acknowledged >= self.sent,
+        };
         self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);
     }
 
