@@ -18,7 +18,8 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
     } else {
         format!("{} of the data", percent(decision.share))
     };
-    format!("{} ({weight}).", because(case, decision.factor))
+    let waits = if decision.factor == Factor::Application { waits_for_acknowledgements(case) } else { String::new() };
+    format!("{} ({weight}){waits}.", because(case, decision.factor))
 }
 
 fn undetermined(case: &Case, decision: &Decision) -> String {
@@ -99,8 +100,7 @@ fn because(case: &Case, factor: Factor) -> String {
             }
         }
         Factor::Application => {
-            let nagle = waits_for_acknowledgements(case);
-            format!("The sending application gave too little to send: the connection waited {time} for it{nagle}")
+            format!("The sending application gave too little to send: the connection waited {time} for it")
         }
         Factor::SlowStart => {
             format!("The transfer was over before slow start had found the path's rate ({time} of growing)")
