@@ -217,7 +217,7 @@ class Trace:
         `KeyboardInterrupt` on Ctrl-C: a part of the packets is nothing.
         """
         wanted = tuple(connections)
-        known = set(self.values("id"))
+        known = range(1, len(self) + 1)
         for number in wanted:
             if number not in known:
                 raise KeyError(number)
