@@ -297,16 +297,13 @@ impl Half {
             if start >= end || end > max || start < base.saturating_sub(1) {
                 continue;
             }
-            if una < start
-                && end == position
-                && fin.is_some_and(|fin| fin < end)
-                && live.scoreboard.contains(start, start + 1)
-            {
-                // What was held behind the last hole, reported once more: a kernel that has sent its own FIN answers the other
-                // one before it forgets what it held (Linux, `tcp_fin`). Nothing came twice.
-                continue;
-            }
-            if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) {
+            // What was held behind the last hole, reported once more: a kernel that has sent its own FIN answers the other one
+            // before it forgets what it held (Linux, `tcp_fin`). Nothing came twice.
+            let was_held = || {
+                let with_fin = una < start && end == position && fin.is_some_and(|fin| fin < end);
+                with_fin && live.scoreboard.contains(start, start + 1)
+            };
+            if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) && !was_held() {
                 // A FIN takes a position and is no data.
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.

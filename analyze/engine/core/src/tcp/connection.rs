@@ -415,8 +415,7 @@ impl Connection {
         let live = Live::of(&mut half.live);
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
-            let acknowledges = || peer.newly_acknowledged_by(packet);
-            let around = || Around { whole, acknowledges: acknowledges(), ..Around::default() };
+            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
             live.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {

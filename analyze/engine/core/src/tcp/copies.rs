@@ -11,7 +11,6 @@ use super::connection::Connection;
 use super::duplicates::{FLAGS_OF_ONE, LONGEST_DISTANCE_NS, LONGEST_NUMBERED_NS, LONGEST_WITHOUT_NUMBERS_NS};
 use super::half::{Half, Live, half_and_peer};
 use super::rtt::SMALLEST_TIMEOUT_NS;
-use super::segments::{Segment, state};
 use super::sequence::{serial_difference, unwrap};
 use super::two_points::LONGEST_WAY_NS;
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -209,9 +208,9 @@ impl Again<'_> {
     /// It is a part of what was seen, or has that as a part.
     fn is_copy_of_parts(&self, age_ns: i64) -> bool {
         // Also what was acknowledged since: beside the receiver that is at once.
-        let sent_once = self.live.segments.recent(self.start).is_some_and(|record| {
-            record.time_ns == self.packet.time_ns - age_ns && !record.is(state::RETRANSMITTED | state::LATE)
-        });
+        let then_ns = self.packet.time_ns - age_ns;
+        let recent = self.live.segments.recent(self.start);
+        let sent_once = recent.is_some_and(|record| record.time_ns == then_ns && record.was_sent_once());
         self.packet.ip_id != 0
             || (sent_once && self.no_loss_shown_since(age_ns))
             || ((sent_once || self.is_like_last_repeat()) && self.comes_before_answers(age_ns))
@@ -237,8 +236,8 @@ impl Again<'_> {
         let unexplained = is_number_known || no_loss_shown || beside.receiver || self.two_points;
         // Beside its sender nothing but the capture makes copies. What filled a hole may itself be on its way again.
         let in_order = || {
-            let repeated = |record: &&Segment| record.is(state::RETRANSMITTED | state::LATE);
-            let record = self.live.segments.recent(self.start).filter(|record| !repeated(record) && !beside.sender);
+            let record =
+                self.live.segments.recent(self.start).filter(|record| record.was_sent_once() && !beside.sender);
             record.is_some_and(|record| record.has_segments_at(self.start, packet.payload_length))
         };
         let comes_of_nothing = || packet.ip_id == 0 && in_order() && no_loss_shown && comes_before_answers && !is_last;

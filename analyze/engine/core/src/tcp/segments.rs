@@ -65,7 +65,7 @@ impl Segment {
 
     /// It was sent once, as far as was seen, and has not been reported.
     pub fn is_hole(&self) -> bool {
-        !self.is(state::RETRANSMITTED | state::SACKED | state::LATE)
+        self.was_sent_once() && !self.is(state::SACKED)
     }
 
     /// It was sent once, as far as was seen.
@@ -73,9 +73,8 @@ impl Segment {
         !self.is(state::RETRANSMITTED | state::LATE)
     }
 
-    /// Any of these bits of [`state`] is set.
     #[inline]
-    pub fn is(&self, bits: u8) -> bool {
+    fn is(&self, bits: u8) -> bool {
         self.state & bits != 0
     }
 }
@@ -413,7 +412,7 @@ impl SegmentQueue {
             if segment.is(state::RESENT) {
                 resent += u64::from(segment.length);
             }
-            if segment.start < highest_before && !segment.is(state::RETRANSMITTED | state::LATE) {
+            if segment.start < highest_before && segment.was_sent_once() {
                 reported.late_originals += segment.wire_segments();
             }
             reported.latest_time_ns = reported.latest_time_ns.max(segment.time_ns);
@@ -427,7 +426,7 @@ impl SegmentQueue {
     /// The segment of the byte at `position`, if that is on record and was sent once.
     pub fn sent_once(&self, position: u64) -> Option<Sampled> {
         let segment = self.list.get(self.index_above(position))?;
-        (segment.start <= position && !segment.is(state::RETRANSMITTED | state::LATE)).then(|| Sampled::of(segment))
+        (segment.start <= position && segment.was_sent_once()).then(|| Sampled::of(segment))
     }
 
     /// When that segment was sent.

@@ -11,7 +11,6 @@ use super::acknowledgement::Terms;
 use super::arrival::FASTEST_ANSWER;
 use super::half::Live;
 use super::loss::{LossCounters, Retransmission};
-use super::segments::state;
 use super::sequence::serial_difference;
 use crate::packet::{Packet, option_bits};
 
@@ -291,6 +290,6 @@ impl Live {
     /// When the byte before `position` was sent, if that was once.
     fn sent_once_before(&self, position: u64) -> Option<i64> {
         let record = self.segments.recent(position.checked_sub(1)?)?;
-        (record.state & (state::RETRANSMITTED | state::LATE) == 0).then_some(record.time_ns)
+        record.was_sent_once().then_some(record.time_ns)
     }
 }
