@@ -17,6 +17,7 @@
 pub mod captures;
 pub mod gaps;
 pub mod hostile;
+pub mod modelled;
 pub mod segment;
 
 pub use segment::*;
