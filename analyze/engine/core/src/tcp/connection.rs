@@ -191,7 +191,7 @@ impl Connection {
     }
 
     /// Takes a packet without [`Self::telling_bits`] while the connection [`Self::is_steady`]. The two kinds that bulk transfers
-    /// are made of, next data and acknowledgements of more data, go a short way to the same result.
+    /// are made of, next data and pure acknowledgements, go a short way to the same result.
     ///
     /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
     #[inline(always)]
@@ -245,7 +245,7 @@ impl Connection {
         true
     }
 
-    /// A pure acknowledgement of more data. False if it is something else; then nothing has changed.
+    /// A pure acknowledgement. False if it is something else; then nothing has changed.
     #[inline(never)]
     fn steady_acknowledgement<const SIDE: usize>(
         &mut self,
@@ -257,15 +257,15 @@ impl Connection {
             return false;
         }
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let Some((ahead_ns, position)) = half.news_for(packet, bytes, peer) else { return false };
+        let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
+        let is_more = position > peer.una;
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
         }
         let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE], beside_receiver: self.beside[SIDE] };
         let window_shift = self.shifts[SIDE];
-        let answer = packet
-            .has(tcp_flags::ACK)
+        let answer = (is_more && packet.has(tcp_flags::ACK))
             .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, terms))
             .flatten();
         if let Some(answer) = answer {
@@ -273,6 +273,9 @@ impl Connection {
             self.pass_tls_holes(packet, 1 - SIDE);
         } else {
             self.take_acknowledgement(packet, bytes, SIDE);
+            if !is_more {
+                self.count_answer(packet, SIDE);
+            }
         }
         self.check_round(packet, SIDE);
         true

@@ -143,6 +143,18 @@ impl RecentPackets {
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
+    /// Remembers a packet that is none of those remembered. False if it is one of them; then nothing has changed.
+    #[inline(never)]
+    pub fn remember_another(&mut self, packet: &Packet, bytes: &[u8]) -> bool {
+        let passing = Passed::of(packet, bytes);
+        if self.entries.iter().any(|entry| entry.is_same_packet(&passing)) {
+            return false;
+        }
+        self.entries[usize::from(self.next) % REMEMBERED] = passing;
+        self.next = (self.next + 1) % REMEMBERED as u8;
+        true
+    }
+
     /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.
     pub fn age_ns(&self, packet: &Packet, bytes: &[u8], longest_ns: i64) -> Option<i64> {
         self.youngest(packet, bytes, longest_ns, Passed::is_same_packet)
@@ -234,6 +246,16 @@ mod tests {
         recent.remember(&reporting(1_000_000), &[0, 1, 2]);
         assert_eq!(recent.age_ns(&reporting(1_000_000), &[0, 1, 3], LONGEST_DISTANCE_NS), None);
         assert_eq!(recent.age_ns(&reporting(1_000_000), &[9, 1, 2], LONGEST_DISTANCE_NS), Some(0));
+    }
+
+    #[test]
+    fn only_another_packet_is_remembered() {
+        let mut recent = RecentPackets::default();
+        assert!(recent.remember_another(&packet(7, 1_000_000), &[]));
+        assert!(!recent.remember_another(&packet(7, 3_000_000), &[]));
+        assert!(recent.remember_another(&packet(8, 3_000_000), &[]));
+        let age_ns = |id| recent.age_ns(&packet(id, 4_000_000), &[], LONGEST_DISTANCE_NS);
+        assert_eq!([7, 8, 9].map(age_ns), [Some(3_000_000), Some(1_000_000), None]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The two packets that bulk transfers are made of, taken by a short way: the next data in order, and acknowledgements of
-//! more data. Both prove nothing but that, so the rules for what is late, repeated or doubtful need not be asked.
+//! The two packets that bulk transfers are made of, taken by a short way: the next data in order, and pure acknowledgements, also
+//! those that acknowledge nothing more and report what came behind a loss. Neither proves more of its own direction than that, so the
+//! rules for what is late, repeated or doubtful need not be asked.
 //!
 //! The result must be that of the general rules; `tests/short_ways.rs` compares them.
 
@@ -78,22 +79,27 @@ impl Half {
         Some(ahead_ns.unwrap_or(0))
     }
 
-    /// A pure acknowledgement that acknowledges more of what `peer` sends; as [`Self::next_data`], with the position up to
-    /// which it does.
+    /// A pure acknowledgement of what `peer` sends, which is no copy; as [`Self::next_data`], with the position up to which it
+    /// acknowledges.
     #[inline(always)]
-    pub fn news_for(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<(i64, u64)> {
+    pub fn pure_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<(i64, u64)> {
         let live = self.live.as_deref_mut()?;
         let position = unwrap(peer.una, packet.acknowledgement);
-        if packet.sequence != self.max as u32 || self.packets == 0 || !peer.begun || position <= peer.una {
+        if packet.sequence != self.max as u32 || self.packets == 0 || !peer.begun {
+            return None;
+        }
+        // What acknowledges more has not been seen before.
+        if position > peer.una {
+            live.recent.remember(packet, bytes);
+        } else if !live.recent.remember_another(packet, bytes) {
             return None;
         }
         self.packets += 1;
         self.wire_bytes += u64::from(packet.wire_length);
         self.ledger.add_acknowledgement(packet);
-        live.recent.remember(packet, bytes);
         if packet.ip_version == 4 {
             let (holes, una) = (&live.holes, self.una);
-            let acknowledges = position - peer.una;
+            let acknowledges = position.saturating_sub(peer.una);
             let around = || Around { whole: !holes.reach_beyond(una), acknowledges, ..Around::default() };
             live.identifications.add(packet.ip_id, 1, false, around);
         }
