@@ -118,6 +118,8 @@ def iperf3(place: Place, size: int, control: str, more: Sequence[str]) -> float:
     with serving([*place.far, "iperf3", "-s", "-1", "-p", "5811", "--forceflush"], r"listening on (\d+)"):
         words = [*place.near, "iperf3", "-c", place.address, "-p", "5811", "-n", str(size), "-C", control, "-J", *more]
         answer = json.loads(_run(words))
+    if "error" in answer:  # iperf3 tells of some with status 0
+        raise ProgramError(f"iperf3: {answer['error']}")
     return float(answer["end"]["sum_received"]["bits_per_second"])
 
 

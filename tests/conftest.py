@@ -106,6 +106,15 @@ def _is_capture(path: Path) -> bool:
     return bool({".pcap", ".pcapng", ".dmp", ".dump", ".snoop"} & set(path.suffixes))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test marked `root` is skipped for others, before anything is made for it. Not one that asks for the right to
+    capture, which others may have."""
+    names = getattr(item, "fixturenames", ())
+    if item.get_closest_marker("root") is not None and "may_capture" not in names and os.geteuid() != 0:
+        pytest.skip("needs root, for network namespaces or to record packets (try sudo)")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """With VMTRACE_NO_SKIP=1, a skip is a failure but where the test may be skipped or others use the machine."""

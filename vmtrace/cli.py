@@ -3,10 +3,14 @@
 Loading typer takes far longer than analysing a small capture, so it is loaded only where it is needed.
 """
 
+import atexit
 import os
 import sys
+import threading
+from contextlib import suppress
 from io import TextIOWrapper
 from itertools import pairwise
+from typing import NoReturn
 
 from vmtrace.commands import plain
 from vmtrace.commands.outputs import answer
@@ -27,7 +31,20 @@ def main() -> None:
         if status != Exit.FAILED:  # else it has been told of
             complain(str(error))
         status = Exit.FAILED
-    sys.exit(status)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process. Before it ends by itself, Python takes apart all that it has loaded: a tenth of what a small
+    capture takes. What waits for the end is done first; other threads are waited for; the memory goes back at once.
+    """
+    if threading.active_count() > 1:
+        sys.exit(status)
+    atexit._run_exitfuncs()  # noqa: SLF001 - it has no public name, and some of them remove files
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+    os._exit(status)
 
 
 def _prepare_standard_output() -> None:
