@@ -1,4 +1,4 @@
-//! Frames that were captured twice: the same packet again, within milliseconds (methods, section 6.0 rule 3).
+//! Frames that were captured twice: the same packet again, within milliseconds (docs/methods.md, section 2 rule 3).
 //!
 //! A retransmission is a new IP packet: it has a new identification, or at least a new timestamp. What repeats all of
 //! identification, sequence, acknowledgement, length, flags, timestamp and checksum is the same packet, copied by the

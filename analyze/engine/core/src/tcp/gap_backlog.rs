@@ -23,7 +23,7 @@ const MORE_THAN_USUAL: f64 = 1.25;
 /// And so much time ahead of the path. Aggregation of common links holds packets for less (802.11: 5.5 ms, DOCSIS: 6 ms).
 const HEAD_START_NS: i64 = 10_000_000;
 /// A queue stands when even the shortest round trip of a stretch is so many times the shortest of all, and longer by so much
-/// (methods, section 6.6 rule 9; RFC 8289 section 3).
+/// (docs/verdict.md, `bottleneck_bandwidth`; RFC 8289 section 3).
 const QUEUE_RATIO: f64 = 1.25;
 const LEAST_QUEUE_US: f64 = 500.0;
 /// What counts as the fastest.

@@ -184,7 +184,7 @@ const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
 const STALE_ECHO_NS: i64 = 5_000_000;
 /// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
 const FLOW_SEGMENTS: u64 = 10;
-/// Packets that make a backlog (methods, section 6.7).
+/// Packets that make a backlog (docs/methods.md, section 7).
 pub(super) const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
 const BACKLOG_SPREAD: i64 = 5;

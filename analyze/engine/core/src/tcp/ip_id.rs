@@ -1,4 +1,5 @@
-//! Losses upstream of the capture point, counted by missing IPv4 identifications (methods, section 6.4 `lost_ipid`).
+//! Losses upstream of the capture point, counted by missing IPv4 identifications (docs/methods.md, section 5:
+//! `lost_segments_ipid`).
 //!
 //! A connected Linux TCP socket numbers its packets one after another; each wire segment of a superpacket takes one
 //! number. The count is offered only if the sender proves to number that way: at least 95 % of the packets that follow

@@ -1,5 +1,5 @@
-//! Data of which something was seen before, or passed over: a retransmission, or the original come late (methods, section
-//! 6.3).
+//! Data of which something was seen before, or passed over: a retransmission, or the original come late (docs/methods.md,
+//! section 5).
 //!
 //! A byte seen before is a retransmission, wherever the capture stands, unless the packet proves older than the one
 //! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one

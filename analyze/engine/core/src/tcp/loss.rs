@@ -7,7 +7,7 @@ use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
 use super::sequence::serial_difference;
 
-/// What made a sender retransmit (methods, section 6.3).
+/// What made a sender retransmit (docs/methods.md, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// Duplicate acknowledgements or SACK (RFC 5681, RFC 6675), or within the recovery they began.

@@ -1,5 +1,5 @@
 //! What one direction delivered, lost and measured in each short stretch of time: the series that [`super::token_bucket`]
-//! reads (methods, section 6.8).
+//! reads (docs/methods.md, section 8).
 //!
 //! Nothing is added up for each packet: the counters that a direction keeps anyway are read when a bin ends. Bins begin at
 //! 5 ms, so that the burst of a small bucket shows; when there are 1,024 of them, neighbours are merged and the bin

@@ -284,7 +284,7 @@ impl DirectionSummary {
         beside_receiver: false,
     };
 
-    /// Segments that were lost: retransmissions that were needed (methods 6.4 `lost_inferred`).
+    /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
     pub fn lost_inferred(&self) -> u64 {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
     }

@@ -1,11 +1,11 @@
 //! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then on
-//! (methods, section 6.8).
+//! (docs/methods.md, section 8).
 //!
 //! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the round
 //! trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost the bucket
-//! is empty, which is the test of Flach et al. (SIGCOMM 2016, constants in methods 2.1). What fits neither is no token
-//! bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends less
-//! makes no queue.
+//! is empty, which is the test of Flach et al. (SIGCOMM 2016, with the constants of their program). What fits neither is no
+//! token bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends
+//! less makes no queue.
 //!
 //! A pure function of a series; rates count IP bytes.
 
@@ -18,7 +18,7 @@ mod shaper;
 use super::rate_series::Series;
 use fit::{Stretch, busy_periods, episodes};
 
-/// Faster before than after by this much, at least (ShaperProbe's level shift; methods 6.8).
+/// Faster before than after by this much, at least (ShaperProbe's level shift; docs/methods.md, section 8).
 const LEAST_RATIO: f64 = 1.3;
 /// Round trips that either rate must have lasted.
 const LEAST_ROUND_TRIPS: f64 = 10.0;

@@ -1,4 +1,4 @@
-//! Why a segment was sent again: the rules of methods section 6.3, in one place.
+//! Why a segment was sent again: the rules of docs/methods.md, section 5 ("What triggered them"), in one place.
 //!
 //! Beside the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
 //! acknowledgement reaches the sender later and the retransmission passes later still, together one *sender loop*.

@@ -1,4 +1,4 @@
-//! Where the capture stands: at the client, at the server, or between them (methods, section 6.1).
+//! Where the capture stands: at the client, at the server, or between them (docs/methods.md, section 3).
 //!
 //! The share of the round trip that lies on the client's side decides; without a handshake, the shortest answers of
 //! either side do. Addresses never do. Superpackets say that the capture is on an end host, an initial TTL that it is at

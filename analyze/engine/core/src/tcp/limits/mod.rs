@@ -1,14 +1,15 @@
-//! What limited a direction at every moment (methods, section 6.6).
+//! What limited a direction at every moment (docs/verdict.md, "What limits").
 //!
 //! ```text
 //! watch   a round is over ──> round   what happened in it
 //!         a gap has a cause ─┐          │  known   what the rules ask of it
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it (bottleneck,
-//!                                          │      send_buffer, slow_start)
+//!                                          │      send_buffer; before them slow_start)
 //!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
+//! moves    what a time was counted for is told better later: it goes to another factor (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! allowed  what is known to be the most it may carry
 //! bucket  what a token bucket had to do with it, known at the end

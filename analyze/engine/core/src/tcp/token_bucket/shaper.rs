@@ -9,7 +9,7 @@ pub(super) const MOST_VARIATION: f64 = 0.05;
 const MOST_STEPS: f64 = 3.0;
 /// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
 const LEAST_EVIDENCE: f64 = 10.0;
-/// The round trip grows by this factor (methods 6.8).
+/// The round trip grows by this factor (docs/methods.md, section 8).
 const LEAST_GROWTH: f64 = 1.25;
 /// Windows on either side.
 pub(super) const FEWEST_WINDOWS: usize = 4;
