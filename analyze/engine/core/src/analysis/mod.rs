@@ -125,9 +125,9 @@ pub struct InputSummary {
     pub reordered: u64,
     /// Steps of the capture clock.
     pub clock_steps: u64,
-    /// Some hosts were recorded so much later than others, nanoseconds, and whether that was taken away.
+    /// So much later than others some hosts were recorded, nanoseconds.
     pub lag_ns: Option<i64>,
-    /// See above.
+    /// That was taken away before the analysis.
     pub lag_removed: bool,
 }
 

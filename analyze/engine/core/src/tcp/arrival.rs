@@ -80,9 +80,9 @@ pub struct Surroundings {
 pub(super) struct Placed<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// Position of its first byte, and the one after its last.
+    /// Position of its first byte.
     pub start: u64,
-    /// See above.
+    /// Position after its last byte.
     pub end: u64,
     /// Payload of a full wire segment.
     pub segment_size: u16,
@@ -213,8 +213,8 @@ impl Half {
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
             let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
             live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
-            let around = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
-            live.identifications.add(packet.ip_id, segments, contiguous, || around);
+            let numbered = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
+            live.identifications.add(packet.ip_id, segments, contiguous, || numbered);
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
             }

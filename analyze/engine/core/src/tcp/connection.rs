@@ -27,9 +27,9 @@ pub struct Connection {
     pub id: u32,
     /// Number of the first packet among all.
     pub order: u64,
-    /// Input of the first packet, and its frame.
+    /// Input of the first packet.
     pub input: u16,
-    /// See above.
+    /// Its frame number in that input.
     pub first_frame: u32,
     /// 4 or 6.
     pub ip_version: u8,
@@ -37,9 +37,9 @@ pub struct Connection {
     pub addresses: [u8; 32],
     /// Client's port and server's port.
     pub ports: [u16; 2],
-    /// Time of the first and the last packet.
+    /// Time of the first packet.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the last packet.
     pub end_ns: i64,
     /// Data of the client, data of the server.
     pub halves: [Half; 2],

@@ -112,18 +112,18 @@ pub struct GapEvidence {
     pub recovering: bool,
     /// Away from the sender: it had not heard of that before the gap's end, so that its timer was a probe.
     pub unaware: bool,
-    /// The last packet before the gap was as full as they get, and so was the last segment in it; it had PSH.
+    /// The last packet before the gap was as full as they get, and so was the last segment in it.
     pub last_full: bool,
-    /// See above.
+    /// That packet had PSH.
     pub last_push: bool,
     /// A segment that was sent short is not acknowledged: the next short one waits for that (Nagle; RFC 9293 section 3.7.4, in
     /// Minshall's form, Linux `tcp_minshall_check`).
     pub short_outstanding: bool,
     /// Time in the gap for which the receiver's window left no room.
     pub window_full_ns: i64,
-    /// The sender's round trip and its deviation, as well as they are known from here.
+    /// The sender's smoothed round trip, as well as it is known from here.
     pub round_trip_ns: Option<i64>,
-    /// See above.
+    /// Its mean deviation (RFC 6298 `RTTVAR`).
     pub deviation_ns: i64,
     /// Away from the sender: by so much longer it was lately. What the sender knows of it lags a round trip behind.
     pub queue_before_ns: i64,

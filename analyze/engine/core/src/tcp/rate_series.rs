@@ -27,9 +27,9 @@ pub struct Bin {
     pub receiver_loop_us: u32,
     /// Shortest round trip between the capture point and the sender; likewise.
     pub sender_loop_us: u32,
-    /// Clean round-trip samples, and their sum in microseconds.
+    /// Clean round-trip samples.
     pub samples: u32,
-    /// See above.
+    /// Their sum, microseconds.
     pub samples_sum_us: u32,
 }
 
@@ -67,9 +67,9 @@ pub struct Totals {
     pub acknowledged_bytes: u64,
     /// Payload bytes sent again.
     pub retransmitted_bytes: u64,
-    /// Clean round-trip samples and their sum.
+    /// Clean round-trip samples.
     pub samples: u64,
-    /// See above.
+    /// Their sum, nanoseconds.
     pub samples_sum_ns: u64,
 }
 

@@ -39,11 +39,11 @@ pub struct RecoveryTrip {
 pub struct RecoveryTrips {
     /// Samples, by [`Answered`].
     pub samples: [u32; 2],
-    /// Sum and extremes, nanoseconds.
+    /// Sum of all samples, nanoseconds.
     pub sum_ns: u64,
-    /// See above; `u64::MAX` without samples.
+    /// The shortest, nanoseconds; `u64::MAX` without samples.
     pub min_ns: u64,
-    /// See above.
+    /// The longest, nanoseconds.
     pub max_ns: u64,
     latest: OfPacket<RecoveryTrip>,
 }

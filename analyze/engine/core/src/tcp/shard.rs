@@ -21,8 +21,9 @@ use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
-/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered, is kept
-/// in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
+/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
+/// is kept in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so
+/// that it is the same whatever the threads and chunks, and memory is bounded.
 const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// A step of the capture clock against the hosts' clocks.
@@ -177,7 +178,8 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since that was asked last.
+    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since
+    /// that was asked last.
     pub fn is_overfull(&mut self, room: &Room) -> bool {
         // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
         let Weighed { slots, packets_since, too_much, .. } = self.weighed;
@@ -371,7 +373,8 @@ impl Shard {
         (index, from_client)
     }
 
-    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins with `packet`.
+    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins
+    /// with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;

@@ -37,9 +37,9 @@ pub struct Evidence {
     pub start: u64,
     /// Position after the last.
     pub end: u64,
-    /// Lowest position not acknowledged, and highest sent.
+    /// Lowest position not acknowledged.
     pub una: u64,
-    /// See above.
+    /// Position after the highest byte sent.
     pub max: u64,
     /// When the range was last sent before, as far as it is known.
     pub previous_ns: Option<i64>,

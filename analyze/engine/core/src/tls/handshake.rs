@@ -1,8 +1,9 @@
 //! Handshake messages of one direction out of the bodies of its records.
 //!
 //! Only hellos and the beginning of a Certificate message are kept, and only until they are read; of every other message
-//! nothing but type and length is of use, so that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed, record bodies are ciphertext (TLS 1.2) or
-//! may still be plaintext (the second hello after a HelloRetryRequest in TLS 1.3): only a hello is recognised there.
+//! nothing but type and length is of use, so that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed,
+//! record bodies are ciphertext (TLS 1.2) or may still be plaintext (the second hello after a HelloRetryRequest in TLS
+//! 1.3): only a hello is recognised there.
 
 use super::certificate::{CertificateNames, certificate_names};
 use super::hello::{self, ClientHello, ServerHello};

@@ -1,5 +1,5 @@
-//! The walk over pcapng blocks (draft-ietf-opsawg-pcapng). Owns sections and the order of blocks; `packets` takes what holds
-//! frames, `search` finds the way back after damage, the rarer blocks hold is `blocks`'.
+//! The walk over pcapng blocks (draft-ietf-opsawg-pcapng). Owns sections and the order of blocks. `packets` reads the blocks
+//! that hold frames, `blocks` the others, and `search` finds the next good block after damage.
 //!
 //! A block repeats its length at its end, so that a false length shows at once: the search for the next good block
 //! starts within the damaged one and nothing is ever taken back. Section lengths are not needed and not looked at.
@@ -22,6 +22,8 @@ const MAX_BLOCK_BYTES: u32 = MAX_FRAME_BYTES + (1 << 16);
 /// Type and length in front, the length again at the end.
 const FRAMING_BYTES: usize = 12;
 const SECTION_HEADER_BYTES: usize = 28;
+/// What is said of a block whose two lengths differ.
+const WRONG_TRAILER: &str = "a block whose lengths at its two ends differ";
 /// Interfaces of one section that are believed.
 const MAX_INTERFACES: usize = 1 << 16;
 
@@ -226,8 +228,6 @@ impl PcapngWalk {
     }
 }
 
-/// What is said of a block whose two lengths differ.
-const WRONG_TRAILER: &str = "a block whose lengths at its two ends differ";
 /// Keeps the key log of a decryption secrets block.
 fn secrets<E: Endian>(window: Window<'_>, at: usize, body: &[u8], ledger: &mut Ledger) {
     let (kind, length) = (u32_at::<E>(body, 8), u32_at::<E>(body, 12));

@@ -63,17 +63,17 @@ const MOST_GAPS: usize = 4096;
 /// A gap that has a factor of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CutGap {
-    /// From, to.
+    /// Time of the packet before it.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the packet that ended it.
     pub end_ns: i64,
     /// What it was.
     pub factor: Factor,
     /// Frames before and after.
     pub frames: [u32; 2],
-    /// The window was full in it, or nothing was in flight.
+    /// The window was full in it.
     pub limited: bool,
-    /// See above.
+    /// Nothing was in flight in it.
     pub idle: bool,
 }
 
@@ -383,9 +383,9 @@ impl Limits {
 pub struct Limit {
     /// What limited the transfer.
     pub factor: Factor,
-    /// For how long, and which share of the whole that is.
+    /// For how long.
     pub time_ns: u64,
-    /// See above.
+    /// Share of the whole time that this is, 0 to 1.
     pub fraction: f64,
     /// What the reference rate would have delivered more in that time; none without a reference.
     pub lost_bytes: Option<u64>,

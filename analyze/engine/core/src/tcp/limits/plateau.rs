@@ -23,9 +23,9 @@ pub struct Counted {
     pub share: Share,
     /// The same beneath recovery.
     pub underlying: Share,
-    /// Rounds, and those of them that nothing but the window limited.
+    /// Rounds.
     pub rounds: u64,
-    /// See above.
+    /// Those that nothing but the congestion window limited.
     pub window_rounds: u64,
     /// Those in which a queue stood.
     pub queued: u64,
