@@ -128,6 +128,9 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
 }
 
+/// A network that copies packets copies fewer than one in so many.
+const PACKETS_TO_A_COPY: u64 = 5;
+
 /// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
 /// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
 /// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
@@ -137,7 +140,7 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
 fn settle_copies(halves: &mut [Half; 2]) {
     let proven =
         |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
-    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * 5 < half.packets;
+    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * PACKETS_TO_A_COPY < half.packets;
     let late = |half: &Half| match half.live.as_deref() {
         Some(live) if few(half) => live.late_copies.min(half.loss.capture_duplicates),
         _ => 0,

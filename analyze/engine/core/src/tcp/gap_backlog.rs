@@ -12,10 +12,12 @@
 use super::half::Live;
 use super::rate_series::Bin;
 
+/// Windows in which the rate is measured that a path has kept up.
 const LONG_NS: i64 = 100_000_000;
+/// Windows in which it is measured what a burst may have.
 const SHORT_NS: i64 = 10_000_000;
-/// A stretch without bytes that is a silence.
-const SILENCE_NS: i64 = 30_000_000;
+/// A stretch without bytes that is a silence: what follows it is left out.
+const EMPTY_STRETCH_NS: i64 = 30_000_000;
 /// Most windows of 10 ms carry no more than this rank: shorter stalls and what follows them are among the others.
 const USUAL_RANK: f64 = 0.8;
 /// Interrupt coalescing and link aggregation bring packets together: so much more than that in 10 ms is beyond the path.
@@ -134,7 +136,7 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
         if bytes(bin) == 0 {
             silent += 1;
         } else {
-            if silent * bin_ns >= SILENCE_NS || index == 0 {
+            if silent * bin_ns >= EMPTY_STRETCH_NS || index == 0 {
                 // This bin and the next are the burst; a window begins after them.
                 (sum, begin) = (0, index + 2);
             }

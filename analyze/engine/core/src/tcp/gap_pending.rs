@@ -9,6 +9,8 @@ use crate::packet::Packet;
 
 /// A gap is judged so long after its end.
 pub(super) const LOOK_AHEAD_NS: i64 = 5_000_000;
+/// What waited less than this on its way came on time: nothing held it up that a gap's cause could be.
+const ON_TIME_NS: i64 = 10_000_000;
 
 /// A gap that is over and not judged.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +106,7 @@ impl Pending {
 /// Nothing that comes later can change what is said of it.
 pub(super) fn is_plain(evidence: &GapEvidence) -> bool {
     let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
-    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < PAUSE_NS * 5);
+    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < ON_TIME_NS);
     match evidence.place {
         Place::Sender => {
             usual

@@ -22,7 +22,7 @@ use super::connection::Connection;
 use super::gap_answer::{Heard, TOGETHER_NS};
 use super::gap_backlog::{Path, rate_at_receiver};
 use super::gap_cause::{BULK_BYTES, cause};
-use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
+use super::gap_evidence::{Burst, EARLIEST_TIMER, Ending, GapEvidence, Place};
 use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
 use super::gap_unsettled::{Settled, Told, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
@@ -41,8 +41,6 @@ const LONGEST_ROUND_TRIP_NS: i64 = 1 << 53;
 pub(super) const SILENCE_NS: i64 = 8_000_000;
 /// Gaps of one direction that wait to be judged.
 const MOST_PENDING: usize = 8;
-/// A timer cannot have fired sooner than this share of its time.
-const EARLIEST_TIMER: f64 = 0.8;
 /// Gaps are about as long as one another within this share.
 const SIMILAR: f64 = 0.25;
 
@@ -378,7 +376,7 @@ impl Connection {
         };
         let may_be_probe = evidence.ending == Ending::NewData
             && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
-            && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
+            && evidence.timer_may_have_fired();
         let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
         let heard_tsval = self.newest_of_receiver(side);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };

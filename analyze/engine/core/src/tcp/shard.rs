@@ -19,6 +19,7 @@ use super::room::Room;
 use super::row_recorder::RowRecorder;
 use super::spares::Spares;
 use super::summary::ConnectionSummary;
+use crate::decode::hash::GOLDEN;
 use crate::packet::{Packet, tcp_flags};
 
 /// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
@@ -168,7 +169,7 @@ struct Weighed {
 /// The hash table wants its entropy in the high bits too.
 #[inline]
 fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    u64::from(hash).wrapping_mul(GOLDEN)
 }
 
 impl Shard {

@@ -53,6 +53,10 @@ pub struct Clues {
 
 /// Share of the round trip up to which the capture is taken to be beside a host.
 pub const BESIDE_SHARE: f64 = 0.15;
+/// In a shorter round trip the hosts' own delays are a large part: the borders are less sharp.
+pub const SHORT_TRIP_NS: i64 = 2_000_000;
+/// [`BESIDE_SHARE`] of a short round trip.
+const BESIDE_SHARE_OF_SHORT: f64 = 0.35;
 /// A host beside the capture answers some packet sooner than this. Without a handshake, a queue on the other side may make an answer
 /// seem near that comes from farther.
 pub const LONGEST_BESIDE_NS: i64 = 1_000_000;
@@ -76,8 +80,7 @@ impl Clues {
         }
         let share = client as f64 / total as f64;
         let base = if self.from_handshake { 0.95 } else { 0.7 };
-        // In a short round trip the hosts' own delays are a large part: the borders are less sharp.
-        let border = if total < 2_000_000 { 0.35 } else { BESIDE_SHARE };
+        let border = if total < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT } else { BESIDE_SHARE };
         let side = match share {
             share if share <= border => Side::Client,
             share if share >= 1.0 - border => Side::Server,
