@@ -13,8 +13,8 @@
 //!                                                            undone_timeout, unanswered, refused, window, nagle)
 //!   sender_view what its sender knew, and when               (sender_loop, echo_loop, silences, restarts, turns)
 //!   limits      what limited it, round by round
-//!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence, gap_backlog, trains,
-//!                                                            gap_cause, gap_unsettled, gaps, gap_period)
+//!   gap_watch   why no data passed for a while               (gap_known, gap_evidence, gap_answer, gap_backlog, trains,
+//!                                                            gap_pending, gap_cause, gap_unsettled, gaps, gap_period)
 //!   half_steps  what is measured in steps of time            (rate_series, microbursts)
 //!   row_recorder  a row for each packet, where wanted        (detail, rows, packed)
 //! ending ─── the state of a connection that is over becomes its summary (vantage, token_bucket)
@@ -40,6 +40,7 @@ mod gap_answer;
 mod gap_backlog;
 pub mod gap_cause;
 mod gap_evidence;
+mod gap_known;
 mod gap_pending;
 pub mod gap_period;
 mod gap_unsettled;
