@@ -79,6 +79,15 @@ impl LossCounters {
             ..Self::default()
         } == *self
     }
+
+    /// Segments of data were sent again, `needless` of them for nothing.
+    pub fn count_retransmission(&mut self, segments: u32, bytes: u64, trigger: Trigger, needless: u32) {
+        self.retransmitted = self.retransmitted.saturating_add(segments);
+        self.retransmitted_bytes += bytes;
+        let by_trigger = &mut self.by_trigger[trigger as usize];
+        *by_trigger = by_trigger.saturating_add(segments);
+        self.spurious = self.spurious.saturating_add(needless);
+    }
 }
 
 /// One retransmitted wire segment.

@@ -320,16 +320,9 @@ impl Shard {
                 }
             }
             State::Done(summary) => {
-                if from_client && summary.is_tried_again_by(packet) {
-                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
-                    connection.go_on_from(summary);
-                    connection.detailed = self.detail.wants(connection.id);
-                    slot.state = State::Live(connection);
-                    return self.take(index, packet, bytes, from_client, order);
-                }
-                if let Some(refused) = summary.answered_by(packet).filter(|_| !from_client) {
-                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
-                    connection.go_on_answered(summary, refused);
+                if let Some(mut connection) =
+                    summary.resumed_by(packet, bytes, from_client, &mut self.environment.spares)
+                {
                     connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
