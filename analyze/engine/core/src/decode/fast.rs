@@ -10,7 +10,8 @@
 
 use super::ethernet::ether_type;
 use super::ip::protocol;
-use super::{fixed, hash, link_type, options};
+use super::{fixed, hash, options};
+use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;
 

@@ -9,7 +9,8 @@ use std::collections::{HashMap, VecDeque};
 use super::ip::{Addresses, Datagram, protocol};
 use super::view::View;
 use super::walk::{self, Found};
-use super::{CountsByInput, Undecoded, link_type, tunnel};
+use super::{CountsByInput, Undecoded, tunnel};
+use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;
 
