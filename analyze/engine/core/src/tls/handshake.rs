@@ -49,12 +49,7 @@ pub(super) struct Messages {
     pub(super) incomplete: bool,
 }
 
-impl Messages {
-    /// True once a hello of either side was read.
-    pub(super) fn has_hello(&self) -> bool {
-        self.client_hello.is_some() || self.server_hello.is_some()
-    }
-}
+impl Messages {}
 
 /// Cuts the handshake stream into messages.
 pub(super) struct Assembler {

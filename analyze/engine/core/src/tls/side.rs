@@ -68,8 +68,6 @@ pub(super) struct Side {
     pub(super) start_ns: i64,
     /// When the first ServerHello that is no retry had passed.
     pub(super) server_hello_ns: Option<i64>,
-    /// Frame that completed the first hello (no retry) of this direction.
-    pub(super) hello_frame: Option<u32>,
     headers: u64,
     /// Records that have passed completely.
     pub(super) records: u64,
@@ -98,7 +96,6 @@ impl Side {
             start_offset,
             start_ns,
             server_hello_ns: None,
-            hello_frame: None,
             headers: 0,
             records: 0,
             alerts: Vec::new(),
@@ -285,9 +282,6 @@ impl Side {
         if self.assembler.messages.server_hello.is_some() {
             self.server_hello_ns.get_or_insert(sealed.end_ns);
         }
-        if self.assembler.messages.has_hello() {
-            self.hello_frame.get_or_insert(sealed.frame);
-        }
         if self.cipher_changed && self.assembler.unreadable() {
             self.finished_ns.get_or_insert(sealed.end_ns);
         }
@@ -325,5 +319,4 @@ fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
     sealed.tail_fresh = piece.origin == Origin::Fresh;
     sealed.body_fresh += if sealed.tail_fresh { count } else { 0 };
     sealed.end_ns = piece.time_ns;
-    sealed.frame = piece.frame;
 }
