@@ -5,7 +5,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use vmtrace_core::decode::{Batch, decode_into, link_type};
+use vmtrace_core::decode::{Batch, decode_into};
+use vmtrace_core::link_type;
 use vmtrace_core::packet::Packet;
 use vmtrace_core::read::{Chunk, Record};
 

@@ -12,6 +12,8 @@
 //! output/   connections     -> JSON, columns
 //! ```
 //!
+//! `packet` and `link_type` are what several stages speak of: a TCP segment, and what frames begin with.
+//!
 //! [`analysis::analyze`] runs them all, on as many threads as it is given.
 //!
 //! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
@@ -20,6 +22,7 @@ pub mod analysis;
 pub mod decode;
 pub mod dns;
 pub mod filter;
+pub mod link_type;
 pub mod output;
 pub mod packet;
 pub mod read;

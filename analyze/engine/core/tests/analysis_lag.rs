@@ -1,4 +1,4 @@
-//! A host that was recorded late is told, and analysed without that (methods, section 6.0).
+//! A host that was recorded late is told, and analysed without that (docs/methods.md, section 2 rule 4).
 
 mod playbook;
 

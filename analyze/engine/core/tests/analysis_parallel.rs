@@ -126,6 +126,22 @@ fn several_inputs_are_merged_first() {
     assert_same(&files, threads);
 }
 
+#[test]
+fn fragments_of_merged_inputs_count_for_the_input_they_are_of() {
+    let every_second = |from: u32| {
+        let transfers: Vec<_> = (from..30).step_by(2).map(|number| transfer(number, f64::from(number) * 3.0)).collect();
+        plain_pcap(&fragmented(&merged(&transfers), 504))
+    };
+    let files = [every_second(0), every_second(1)];
+    let together = analysis(&files, threads(1));
+    for (file, input) in files.iter().zip(&together.inputs) {
+        let alone = analysis(std::slice::from_ref(file), threads(1));
+        assert_eq!(input.undecoded, alone.inputs[0].undecoded);
+        assert_eq!(input.tcp_packets, alone.inputs[0].tcp_packets);
+    }
+    assert_same(&files, threads);
+}
+
 /// Takes frames of at least so many bytes: `ld len; jge; ret`.
 struct AtLeast(u32);
 

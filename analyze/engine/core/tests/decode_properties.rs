@@ -7,7 +7,7 @@ use frames::*;
 use proptest::prelude::*;
 use vmtrace_core::decode::fragments::Reassembler;
 use vmtrace_core::decode::options::{Options, OptionsEnd};
-use vmtrace_core::decode::{Batch, Counts, Decoded, decode};
+use vmtrace_core::decode::{Batch, CountsByInput, Decoded, decode};
 use vmtrace_core::packet::Packet;
 use vmtrace_core::read::{Chunk, Record};
 
@@ -51,10 +51,10 @@ fn check(link_type: u16, frame: &[u8], record: Record) {
             let _ = Options::of_packet(&packet, &bytes);
         }
         Decoded::Fragment => {
-            let (mut reassembler, mut counts) = (Reassembler::new(), Counts::default());
+            let (mut reassembler, mut counts) = (Reassembler::new(), CountsByInput::default());
             let packet = reassembler.push(&mut bytes, &record, &mut counts);
             reassembler.finish(&mut counts);
-            assert_eq!(counts.total() + u64::from(packet.is_some()), 1);
+            assert_eq!(counts.together().total() + u64::from(packet.is_some()), 1);
         }
         Decoded::None(_) => {}
     }
@@ -152,6 +152,6 @@ proptest! {
         batch.decode(&chunk);
         batch.join_fragments(&mut chunk, &mut reassembler);
         reassembler.finish(&mut batch.counts);
-        prop_assert_eq!(batch.packets().len() as u64 + batch.counts.total(), chunk.records.len() as u64);
+        prop_assert_eq!(batch.packets().len() as u64 + batch.counts.together().total(), chunk.records.len() as u64);
     }
 }

@@ -173,14 +173,14 @@ fn real_captures_give_tsharks_segments() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(chunk) = walk(contents(&path)) else { continue };
         let (batch, frames) = decode(chunk);
-        assert_eq!(batch.packets().len() as u64 + batch.counts.total(), frames, "{name}");
-        let counts: Vec<_> = batch.counts.iter().map(|(reason, frames)| (reason.name(), frames)).collect();
+        assert_eq!(batch.packets().len() as u64 + batch.counts.together().total(), frames, "{name}");
+        let counts: Vec<_> = batch.counts.together().iter().map(|(reason, frames)| (reason.name(), frames)).collect();
         eprintln!("{name}: {} segments of {frames} frames, {counts:?}", batch.packets().len());
         if DAMAGED.contains(&name.as_str()) {
             continue;
         }
         assert!(!counts.iter().any(|(name, _)| name.starts_with("unknown_link_type")), "{name}");
-        assert_eq!(batch.counts.of(Undecoded::TunnelTooDeep), 0, "{name}");
+        assert_eq!(batch.counts.together().of(Undecoded::TunnelTooDeep), 0, "{name}");
         match compare(&name, &path, &batch) {
             Some(segments) => compared += segments,
             None => eprintln!("{name}: not compared, no tshark"),

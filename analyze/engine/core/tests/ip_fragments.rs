@@ -6,7 +6,7 @@ mod frames;
 use frames::*;
 use proptest::prelude::*;
 use vmtrace_core::decode::fragments::Reassembler;
-use vmtrace_core::decode::{Batch, Counts, Decoded, Undecoded, decode};
+use vmtrace_core::decode::{Batch, Counts, CountsByInput, Decoded, Undecoded, decode};
 use vmtrace_core::packet::Packet;
 use vmtrace_core::read::{Chunk, Record};
 
@@ -42,7 +42,7 @@ struct Feed {
     frames: u32,
     time_ns: i64,
     reassembler: Reassembler,
-    counts: Counts,
+    counts: CountsByInput,
 }
 
 impl Feed {
@@ -91,9 +91,9 @@ fn fragments_in_any_order_give_the_segment_once() {
             assert_eq!(packet.wire_length as usize, frames.iter().map(Vec::len).sum::<usize>());
             assert_eq!(packet.ip_id, if packet.ip_version == 4 { 0x1234 } else { 0xbeef });
             assert_eq!((packet.ports, packet.ttl), (40000 << 16 | 443, 61));
-            assert_eq!(feed.counts.of(Undecoded::FragmentJoined), 2);
+            assert_eq!(feed.counts.together().of(Undecoded::FragmentJoined), 2);
             feed.reassembler.finish(&mut feed.counts);
-            assert_eq!(feed.counts.total(), 2);
+            assert_eq!(feed.counts.together().total(), 2);
             assert_eq!((feed.reassembler.joined(), feed.reassembler.overlaps()), (1, 0));
         }
     }
@@ -131,9 +131,9 @@ fn a_missing_fragment_is_counted_at_the_end() {
     let mut feed = Feed::default();
     assert_eq!(feed.push(&frames[0]), None);
     assert_eq!(feed.push(&frames[2]), None);
-    assert_eq!(feed.counts.total(), 0);
+    assert_eq!(feed.counts.together().total(), 0);
     feed.reassembler.finish(&mut feed.counts);
-    assert_eq!(feed.counts.of(Undecoded::FragmentIncomplete), 2);
+    assert_eq!(feed.counts.together().of(Undecoded::FragmentIncomplete), 2);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_datagram_is_given_up_after_30_seconds() {
         assert_eq!(feed.push(&frames[0]), None);
         feed.time_ns += pause_s * SECOND_NS;
         assert_eq!(feed.push(&frames[1]).is_some(), complete, "{pause_s}");
-        assert_eq!(feed.counts.of(Undecoded::FragmentIncomplete), u64::from(!complete));
+        assert_eq!(feed.counts.together().of(Undecoded::FragmentIncomplete), u64::from(!complete));
     }
 }
 
@@ -167,7 +167,7 @@ fn a_fragment_seen_twice_is_no_overlap() {
     assert_eq!(feed.push(&frames[0]), None);
     assert_eq!(feed.push(&frames[0]), None);
     assert!(feed.push(&frames[1]).is_some());
-    assert_eq!((feed.reassembler.overlaps(), feed.counts.of(Undecoded::FragmentJoined)), (0, 2));
+    assert_eq!((feed.reassembler.overlaps(), feed.counts.together().of(Undecoded::FragmentJoined)), (0, 2));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn tunnels_are_joined_before_what_they_carry() {
     }
     assert_eq!(packets.len(), 1);
     assert_eq!((feed.payload(&packets[0]), packets[0].frame), (&long_payload()[..], 6));
-    assert_eq!(feed.counts.of(Undecoded::FragmentJoined), 5);
+    assert_eq!(feed.counts.together().of(Undecoded::FragmentJoined), 5);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn joined_datagrams_that_are_no_tcp_count_with_all_their_frames() {
     let frames = split4(17, &udp(53, &[0; 200]), &[64, 128]);
     let mut feed = Feed::default();
     assert!(frames.iter().all(|frame| feed.push(frame).is_none()));
-    assert_eq!((feed.counts.of(Undecoded::NotTcp), feed.counts.total()), (3, 3));
+    assert_eq!((feed.counts.together().of(Undecoded::NotTcp), feed.counts.together().total()), (3, 3));
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn memory_is_bounded_whatever_comes() {
         feed.bytes.clear();
     }
     // 4096 datagrams are kept.
-    assert_eq!(feed.counts.of(Undecoded::FragmentIncomplete), 20_000 - 4096);
+    assert_eq!(feed.counts.together().of(Undecoded::FragmentIncomplete), 20_000 - 4096);
     feed.reassembler.finish(&mut feed.counts);
-    assert_eq!(feed.counts.of(Undecoded::FragmentIncomplete), 20_000);
+    assert_eq!(feed.counts.together().of(Undecoded::FragmentIncomplete), 20_000);
 
     let mut feed = Feed::default();
     for number in 0..1000_u32 {
@@ -242,7 +242,7 @@ fn memory_is_bounded_whatever_comes() {
         feed.bytes.clear();
     }
     // 16 MiB are kept, with 64 bytes for the book-keeping of each piece.
-    assert_eq!(feed.counts.of(Undecoded::FragmentIncomplete), 1000 - (16 << 20) / (65_000 + 64));
+    assert_eq!(feed.counts.together().of(Undecoded::FragmentIncomplete), 1000 - (16 << 20) / (65_000 + 64));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn pieces_of_which_nothing_was_captured_take_from_the_bound_too() {
         feed.time_ns -= SECOND_NS;
         feed.bytes.clear();
     }
-    let kept = 300_000 - feed.counts.of(Undecoded::FragmentIncomplete);
+    let kept = 300_000 - feed.counts.together().of(Undecoded::FragmentIncomplete);
     assert!(kept <= (16 << 20) / 64, "{kept}");
 }
 
@@ -282,7 +282,7 @@ fn a_batch_puts_the_segment_where_its_last_fragment_was() {
             batch.decode(&chunk);
             batch.join_fragments(&mut chunk, &mut reassembler);
             seen.extend(batch.packets().iter().map(|packet| (packet.frame, payload_of(packet, &chunk.bytes).to_vec())));
-            counts.merge(&batch.counts);
+            counts.merge(&batch.counts.together());
         }
         let hello = b"hello".to_vec();
         assert_eq!(seen, [(1, hello.clone()), (3, hello.clone()), (4, long_payload()), (5, hello)]);

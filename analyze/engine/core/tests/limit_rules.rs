@@ -1,4 +1,4 @@
-//! The rules for a round that look at the rounds around it (methods, section 6.6), on rounds written down.
+//! The rules for a round that look at the rounds around it (docs/verdict.md, "What limits"), on rounds written down.
 
 use vmtrace_core::tcp::limits::bottleneck::is_bottleneck_limited;
 use vmtrace_core::tcp::limits::known::KnownRound;

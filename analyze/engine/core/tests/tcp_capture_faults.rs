@@ -1,4 +1,5 @@
-//! What the capture did wrong: packets it missed, order it changed, clocks that step; and lengths that lie (methods 6.0).
+//! What the capture did wrong: packets it missed, order it changed, clocks that step; and lengths that lie (docs/methods.md,
+//! section 2).
 
 mod playbook;
 

@@ -1,4 +1,5 @@
-//! Packets captured twice, copies made by the network, keep-alives and probes: what is no retransmission (methods 6.0, 6.3).
+//! Packets captured twice, copies made by the network, keep-alives and probes: what is no retransmission (docs/methods.md,
+//! sections 2 and 5).
 
 mod playbook;
 

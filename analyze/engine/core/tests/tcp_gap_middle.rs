@@ -1,5 +1,5 @@
 //! Why no data passed for a while, seen between the hosts: a receiver that stands still leaves unanswered what passed there,
-//! and then answers all of it at once (methods, section 6.7).
+//! and then answers all of it at once (docs/methods.md, section 7).
 
 mod playbook;
 

@@ -1,4 +1,4 @@
-//! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (methods, section 6.7).
+//! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (docs/methods.md, section 7).
 
 mod playbook;
 

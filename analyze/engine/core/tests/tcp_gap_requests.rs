@@ -1,4 +1,5 @@
-//! Why no data passed for a while where both sides take turns: what a request and its answer tell (methods, section 6.7).
+//! Why no data passed for a while where both sides take turns: what a request and its answer tell (docs/methods.md, section
+//! 7).
 
 mod playbook;
 

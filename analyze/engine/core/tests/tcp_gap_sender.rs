@@ -1,5 +1,5 @@
 //! Why no data passed for a while, beside the sender: each cause with its decisive evidence, and with what tells it from its
-//! neighbours (methods, section 6.7).
+//! neighbours (docs/methods.md, section 7).
 
 mod playbook;
 

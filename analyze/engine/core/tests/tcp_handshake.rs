@@ -1,4 +1,5 @@
-//! Opening: its round trip, repeated SYNs, Fast Open, simultaneous open; and where the capture stands (methods 6.1).
+//! Opening: its round trip, repeated SYNs, Fast Open, simultaneous open; and where the capture stands (docs/methods.md,
+//! section 3).
 
 mod playbook;
 

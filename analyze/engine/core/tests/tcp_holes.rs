@@ -1,4 +1,4 @@
-//! Late data away from the sender: retransmission, or the original come late? (methods, section 6.3)
+//! Late data away from the sender: retransmission, or the original come late? (docs/methods.md, section 5)
 
 mod playbook;
 

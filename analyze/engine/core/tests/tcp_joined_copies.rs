@@ -1,5 +1,5 @@
 //! Copies that a host with receive offload joined to what came directly behind them: the head of such a frame has passed before,
-//! the rest is new (methods 6.0 rule 3).
+//! the rest is new (docs/methods.md, section 2 rule 3).
 
 mod playbook;
 

@@ -1,4 +1,5 @@
-//! Copies that the network delivers long after the packet, behind many others: they are no retransmissions (methods 6.0 rule 3).
+//! Copies that the network delivers long after the packet, behind many others: they are no retransmissions (docs/methods.md,
+//! section 2 rule 3).
 
 mod playbook;
 

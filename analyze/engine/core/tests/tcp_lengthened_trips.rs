@@ -1,4 +1,5 @@
-//! Round trips that a host lengthened and not the path: by delayed acknowledgements, and over stalls (methods, section 6.2).
+//! Round trips that a host lengthened and not the path: by delayed acknowledgements, and over stalls (docs/methods.md,
+//! section 4).
 
 mod playbook;
 

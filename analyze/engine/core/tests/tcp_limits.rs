@@ -1,4 +1,4 @@
-//! What limited a transfer (methods, section 6.6), on transfers of a sender that is modelled in the open.
+//! What limited a transfer (docs/verdict.md, "What limits"), on transfers of a sender that is modelled in the open.
 
 mod playbook;
 

@@ -1,5 +1,6 @@
-//! A path that becomes longer in the middle of a connection, and a queue that looks like one (methods, section 6.6, labels 9 and
-//! 11): rounds written down, most of a window that grows by a segment in two rounds.
+//! A path that becomes longer in the middle of a connection, and a queue that looks like one (docs/verdict.md,
+//! `bottleneck_bandwidth` and `congestion_window`): rounds written down, most of a window that grows by a segment in two
+//! rounds.
 
 mod playbook;
 

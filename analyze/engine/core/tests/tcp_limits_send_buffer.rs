@@ -1,5 +1,5 @@
-//! A send buffer, or a congestion window, before and after a loss (methods, section 6.6, label 10): rounds of so many segments
-//! each, written down, of which the first of some is lost once.
+//! A send buffer, or a congestion window, before and after a loss (docs/verdict.md, `send_buffer`): rounds of so many
+//! segments each, written down, of which the first of some is lost once.
 
 mod playbook;
 

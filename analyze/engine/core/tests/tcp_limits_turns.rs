@@ -1,5 +1,5 @@
 //! Whose turn it was while nothing was in flight: a server that thinks before it answers keeps its client waiting, one that
-//! has not been asked does not (methods, section 6.6).
+//! has not been asked does not (docs/verdict.md, `idle`).
 
 mod playbook;
 

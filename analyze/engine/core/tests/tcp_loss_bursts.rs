@@ -1,4 +1,4 @@
-//! Losses together or alone, and acknowledgements that were lost (methods, section 6.4).
+//! Losses together or alone, and acknowledgements that were lost (docs/methods.md, section 5).
 
 mod playbook;
 

@@ -1,4 +1,4 @@
-//! Captures that begin in mid-stream: what had been sent before (methods, section 6.3).
+//! Captures that begin in mid-stream: what had been sent before (docs/methods.md, section 2 rule 7).
 
 mod playbook;
 

@@ -1,4 +1,4 @@
-//! Round trips while losses are repaired: what SACK and timestamps answer (methods, section 6.2).
+//! Round trips while losses are repaired: what SACK and timestamps answer (docs/methods.md, section 4).
 
 mod playbook;
 

@@ -1,4 +1,4 @@
-//! Which acknowledgements give a round trip, and why the others give none (methods, section 6.2).
+//! Which acknowledgements give a round trip, and why the others give none (docs/methods.md, section 4).
 
 mod playbook;
 

@@ -1,5 +1,5 @@
 //! Segments that become larger while a connection lasts, as those of a sender do that probes what the path takes (RFC 4821): the
-//! numbers of its packets tell (methods 2).
+//! numbers of its packets tell (docs/methods.md, section 2).
 
 mod playbook;
 

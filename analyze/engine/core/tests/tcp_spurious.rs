@@ -1,4 +1,4 @@
-//! Retransmissions that were not needed, and copies that are none (methods, section 6.3; RFC 2883, 3522, 3708).
+//! Retransmissions that were not needed, and copies that are none (docs/methods.md, section 5; RFC 2883, 3522, 3708).
 
 mod playbook;
 

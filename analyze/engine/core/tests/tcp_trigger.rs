@@ -1,4 +1,4 @@
-//! What made the sender retransmit: fast recovery, timeout, tail loss probe, RACK's timer (methods, section 6.3).
+//! What made the sender retransmit: fast recovery, timeout, tail loss probe, RACK's timer (docs/methods.md, section 5).
 
 mod playbook;
 

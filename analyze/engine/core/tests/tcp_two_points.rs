@@ -1,4 +1,5 @@
-//! What two capture points half a round trip apart saw, in one file: each packet twice, and yet sent once (methods 6.0 rule 3).
+//! What two capture points half a round trip apart saw, in one file: each packet twice, and yet sent once (docs/methods.md,
+//! section 2 rule 3).
 
 mod playbook;
 

@@ -1,4 +1,4 @@
-//! Advertised windows, data in flight, time limited by the window, spacing (methods, sections 6.5 to 6.7).
+//! Advertised windows, data in flight, time limited by the window, spacing (docs/methods.md, sections 6 and 7).
 
 mod playbook;
 

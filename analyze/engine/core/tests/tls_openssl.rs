@@ -131,8 +131,7 @@ fn pump(
         while let Ok(count @ 1..) = from.read(&mut buffer) {
             let captured = buffer[..count].to_vec();
             let time_ns = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
-            let segment =
-                Segment { direction, offset, captured, length: count as u32, time_ns, frame: 1, retransmitted: false };
+            let segment = Segment { direction, offset, captured, length: count as u32, time_ns, retransmitted: false };
             sender.send(segment).unwrap();
             offset += count as u64;
             if to.write_all(&buffer[..count]).is_err() {

@@ -100,7 +100,6 @@ fn segments(flights: &[Flight]) -> Vec<Segment> {
             captured: bytes.clone(),
             length: bytes.len() as u32,
             time_ns: 1_000_000 * index as i64,
-            frame: index as u32 + 1,
             retransmitted: false,
         });
         *offset += bytes.len() as u64;
@@ -141,7 +140,6 @@ fn tls13_bytes_are_sorted_by_position() {
     assert_eq!(facts.alerts, ["client: encrypted alert"]);
     assert_eq!(bytes[0], StreamBytes { tls_handshake: hello + 64, tls_record: 22 + 24, application: 100 });
     assert_eq!(bytes[1].application, 40000);
-    assert_eq!((facts.client_hello_frame, facts.server_hello_frame), (Some(1), Some(2)));
 }
 
 /// TLS 1.3 up to the two tickets, then answers no longer than tickets can be.
@@ -219,7 +217,7 @@ fn plaintext_is_not_taken_for_tls_and_is_given_up() {
     let text = b"GET / HTTP/1.1\r\nUser-Agent: \x16\x03\x01\x02\x00 curl\r\n".repeat(40);
     let mut offset = 0;
     while offset < 200_000 {
-        tracker.segment(ServerToClient, offset, &text, text.len() as u32, 0, 1, false);
+        tracker.segment(ServerToClient, offset, &text, text.len() as u32, 0, false);
         offset += text.len() as u64;
     }
     assert!(!tracker.is_watching());
@@ -310,7 +308,7 @@ proptest! {
         for (index, (server, offset, bytes, more, again)) in calls.iter().enumerate() {
             let direction = DIRECTIONS[usize::from(*server)];
             let length = bytes.len() as u32 + more % 3 * more;
-            tracker.segment(direction, *offset, bytes, length, index as i64, index as u32, *again);
+            tracker.segment(direction, *offset, bytes, length, index as i64, *again);
             passed[usize::from(*server)] += if *again { 0 } else { u64::from(length) };
             if index % 7 == 6 {
                 tracker.skip_hole(direction, holes % 4000);
@@ -358,8 +356,8 @@ proptest! {
         let hello = client_hello(1200);
         let cut = &hello[..length.min(hello.len())];
         let mut tracker = TlsTracker::new();
-        tracker.segment(ClientToServer, 0, cut, hello.len() as u32, 0, 1, false);
-        tracker.segment(ServerToClient, 0, &server_hello13(), server_hello13().len() as u32, 1, 2, false);
+        tracker.segment(ClientToServer, 0, cut, hello.len() as u32, 0, false);
+        tracker.segment(ServerToClient, 0, &server_hello13(), server_hello13().len() as u32, 1, false);
         let facts = tracker.facts().unwrap();
         prop_assert_eq!(facts.version.as_deref(), Some("1.3"));
         let told = facts.sni.as_deref() == Some("a.example");

@@ -1,5 +1,5 @@
-//! What is a token bucket and what only looks like one (methods, section 6.8): series of bins written down, or made by a
-//! model of the path.
+//! What is a token bucket and what only looks like one (docs/methods.md, section 8): series of bins written down, or made by
+//! a model of the path.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

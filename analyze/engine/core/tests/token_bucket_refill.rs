@@ -1,5 +1,5 @@
-//! A token bucket that an idle time fills again (methods, section 6.8): what limited the transfer when (section 6.6), on
-//! conversations written down.
+//! A token bucket that an idle time fills again (docs/methods.md, section 8): what limited the transfer when
+//! (docs/verdict.md), on conversations written down.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

@@ -1,5 +1,5 @@
-//! A token bucket whose burst is used up within slow start, and plain bottlenecks in the same place (methods, section 8): series
-//! made by a model of a window behind a queue.
+//! A token bucket whose burst is used up within slow start, and plain bottlenecks in the same place (docs/methods.md,
+//! section 8): series made by a model of a window behind a queue.
 #![allow(clippy::panic)]
 
 use vmtrace_core::tcp::rate_series::{Bin, Series};

@@ -1,5 +1,6 @@
-//! A direction that was recorded later than the other by a constant: two taps whose clocks differ, or a card that stamps what it
-//! receives when it is fetched (methods, section 6.0). Connections show it ([`crate::tcp::lag`]); reading once more takes it away.
+//! A direction that was recorded later than the other by a constant: two taps whose clocks differ, or a card that stamps
+//! what it receives when it is fetched (docs/methods.md, section 2 rule 4). Connections show it ([`crate::tcp::lag`]);
+//! reading once more takes it away.
 //!
 //! Stands between reading and [`super::stage::Intake`]: records of lagging hosts get their true time and their place in it.
 

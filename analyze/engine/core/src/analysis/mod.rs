@@ -1,7 +1,16 @@
 //! The whole way from readers to results: reading, decoding and TCP analysis, on one thread or several.
 //!
 //! Reading is serial, decoding goes chunk by chunk on any thread, and connections are shared out over shards, each of
-//! which sees its packets in order. [`serial`] does it all in one loop, [`parallel`] on several threads.
+//! which sees its packets in order.
+//!
+//! ```text
+//! parts      the readings that it takes: one, or more where memory or a lag asks for it
+//!   lag      a host that was recorded late, put right in another reading
+//!   serial   one reading in one loop
+//!   parallel the same on several threads
+//!     stage  what both share: chunks taken in, filtered, counted by input
+//! reading    what a reading leaves, and how several become one result
+//! ```
 
 mod lag;
 mod parallel;
@@ -116,9 +125,9 @@ pub struct InputSummary {
     pub reordered: u64,
     /// Steps of the capture clock.
     pub clock_steps: u64,
-    /// Some hosts were recorded so much later than others, nanoseconds, and whether that was taken away.
+    /// So much later than others some hosts were recorded, nanoseconds.
     pub lag_ns: Option<i64>,
-    /// See above.
+    /// That was taken away before the analysis.
     pub lag_removed: bool,
 }
 

@@ -18,7 +18,7 @@ use super::Options;
 use super::parts::Part;
 use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
-use crate::decode::{Batch, Counts};
+use crate::decode::{Batch, CountsByInput};
 use crate::dns::Lookups;
 use crate::read::Chunk;
 use crate::tcp::lines::Lines;
@@ -155,7 +155,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
         hall.work(0);
     });
     let mut board = hall.board.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut counts = Counts::default();
+    let mut counts = CountsByInput::default();
     board.reassembler.finish(&mut counts);
     board.tallies.add_counts(&counts);
     let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));

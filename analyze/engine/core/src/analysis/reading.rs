@@ -155,7 +155,10 @@ fn input_summary(
     }
 }
 
-/// One step shows in every connection that is open: those within a second are the same.
+/// Steps within this time are the same.
+const SAME_STEP_NS: i64 = 1_000_000_000;
+
+/// One step shows in every connection that is open, in each when its next packet passes.
 fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
     let mut times: Vec<i64> =
         steps.iter().filter(|step| usize::from(step.input) == index).map(|step| step.time_ns).collect();
@@ -163,7 +166,7 @@ fn distinct_steps(steps: &[ClockStep], index: usize) -> u64 {
     let mut last = None;
     let mut count = 0;
     for time_ns in times {
-        if last.is_none_or(|last: i64| time_ns.saturating_sub(last) > 1_000_000_000) {
+        if last.is_none_or(|last: i64| time_ns.saturating_sub(last) > SAME_STEP_NS) {
             count += 1;
         }
         last = Some(time_ns);

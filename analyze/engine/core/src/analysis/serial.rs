@@ -4,7 +4,7 @@ use super::Options;
 use super::parts::Part;
 use super::stage::{Collected, Intake, Tallies};
 use crate::decode::fragments::Reassembler;
-use crate::decode::{Batch, Counts};
+use crate::decode::{Batch, CountsByInput};
 use crate::dns::Lookups;
 use crate::read::Chunk;
 use crate::tcp::lines::Lines;
@@ -33,7 +33,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
         order += batch.packets().len() as u64;
         is_overfull = shard.is_overfull(&part.room);
     }
-    let mut counts = Counts::default();
+    let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
     Collected { shards: vec![shard], tallies: tallies.into_list(), lookups, is_overfull }

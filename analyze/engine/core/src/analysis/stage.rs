@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{FilterCompiler, Observer};
-use crate::decode::{Batch, Counts, Decoded, decode};
+use crate::decode::{Batch, Counts, CountsByInput};
 use crate::dns::Lookups;
 use crate::filter::Program;
 use crate::read::{Chunk, ChunkSource, ReadError, Record};
@@ -180,17 +180,11 @@ impl Tallies {
     pub fn add(&mut self, chunk: &Chunk, batch: &Batch) {
         let Some(first) = chunk.records.first() else { return };
         if chunk.records.iter().fold(true, |same, record| same & (record.input == first.input)) {
-            let tally = self.at(first.input);
-            tally.tcp_packets += batch.packets().len() as u64;
-            tally.counts.merge(&batch.counts);
-            return;
+            self.at(first.input).tcp_packets += batch.packets().len() as u64;
+        } else {
+            batch.packets().iter().for_each(|packet| self.at(packet.input).tcp_packets += 1);
         }
-        batch.packets().iter().for_each(|packet| self.at(packet.input).tcp_packets += 1);
-        for record in &chunk.records {
-            if let Decoded::None(reason) = decode(&chunk.bytes, record) {
-                self.at(record.input).counts.count(reason);
-            }
-        }
+        self.add_counts(&batch.counts);
     }
 
     /// Counts frames the filter left out.
@@ -198,11 +192,9 @@ impl Tallies {
         filtered.iter().for_each(|&input| self.at(input).filtered += 1);
     }
 
-    /// Adds what the end of the capture showed (fragments that never were completed), to the first input.
-    pub fn add_counts(&mut self, counts: &Counts) {
-        if counts.total() > 0 {
-            self.at(0).counts.merge(counts);
-        }
+    /// Adds frames that gave no packet.
+    pub fn add_counts(&mut self, counts: &CountsByInput) {
+        counts.iter().for_each(|(input, counts)| self.at(input).counts.merge(counts));
     }
 
     /// One entry for each input seen.

@@ -1,7 +1,7 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
 use super::fragments::Reassembler;
-use super::{Counts, Outcome, Undecoded, decode_into};
+use super::{CountsByInput, Outcome, Undecoded, decode_into};
 use crate::packet::Packet;
 use crate::read::Chunk;
 
@@ -22,8 +22,9 @@ pub struct Batch {
     length: usize,
     /// Fragments not yet joined, in file order.
     pub fragments: Vec<FragmentAt>,
-    /// Frames that gave no packet, by reason.
-    pub counts: Counts,
+    /// Frames that gave no packet, by input and reason; with those of earlier chunks whose fragments were joined or given up in
+    /// this one.
+    pub counts: CountsByInput,
     /// Indices in [`Chunk::records`] of datagrams of port 53.
     pub dns: Vec<u32>,
 }
@@ -40,7 +41,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.length = 0;
         self.fragments.clear();
-        self.counts = Counts::default();
+        self.counts.clear();
         self.dns.clear();
     }
 
@@ -56,9 +57,9 @@ impl Batch {
             let Some(packet) = self.room.get_mut(end) else { break };
             match decode_into(&chunk.bytes, record, packet) {
                 Outcome::Tcp => end += 1,
-                Outcome::None(reason) => self.counts.count(reason),
+                Outcome::None(reason) => self.counts.add(record.input, reason, 1),
                 Outcome::Dns => {
-                    self.counts.count(Undecoded::NotTcp);
+                    self.counts.add(record.input, Undecoded::NotTcp, 1);
                     self.dns.push(index as u32);
                 }
                 // A chunk's offsets are u32, so its records can be counted in one, too.

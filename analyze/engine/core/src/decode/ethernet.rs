@@ -25,8 +25,10 @@ pub(super) mod ether_type {
     pub const PORT_EXTENSION: u16 = 0x893f;
     /// Network service header (RFC 8300).
     pub const NSH: u16 = 0x894f;
-    /// Outer tag of QinQ before IEEE 802.1ad.
+    /// Outer tags of QinQ before IEEE 802.1ad: each maker of switches had its own.
     pub const OLD_QINQ: u16 = 0x9100;
+    pub const OLD_QINQ_2: u16 = 0x9200;
+    pub const OLD_QINQ_3: u16 = 0x9300;
 }
 
 /// Greatest value of the type field that is a length (IEEE 802.3 section 3.2.6).
@@ -38,14 +40,18 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
     Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
 }
 
+/// A VLAN tag: its control information, and the EtherType of what it is put before.
+fn tagged(view: &mut View<'_>) -> Result<Layer, Undecoded> {
+    let &[_, _, t0, t1] = view.take::<4>(Part::Link)?;
+    Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
+}
+
 /// What follows an EtherType (or IEEE 802.3 length) field.
 pub(super) fn payload(view: &mut View<'_>, kind: u16) -> Result<Layer, Undecoded> {
     match kind {
         ether_type::IPV4 | ether_type::IPV6 => Ok(Layer::Ip),
-        ether_type::VLAN | ether_type::SERVICE_VLAN | ether_type::OLD_QINQ | 0x9200 | 0x9300 => {
-            let &[_, _, t0, t1] = view.take::<4>(Part::Link)?;
-            Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
-        }
+        ether_type::VLAN | ether_type::SERVICE_VLAN => tagged(view),
+        ether_type::OLD_QINQ | ether_type::OLD_QINQ_2 | ether_type::OLD_QINQ_3 => tagged(view),
         ether_type::MPLS | ether_type::MPLS_MULTICAST => Ok(Layer::Mpls),
         ether_type::PPPOE_SESSION => super::ppp::session(view),
         ether_type::BRIDGED => Ok(Layer::Ethernet),

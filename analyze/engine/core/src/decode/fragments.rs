@@ -9,7 +9,8 @@ use std::collections::{HashMap, VecDeque};
 use super::ip::{Addresses, Datagram, protocol};
 use super::view::View;
 use super::walk::{self, Found};
-use super::{Counts, Undecoded, link_type, tunnel};
+use super::{CountsByInput, Undecoded, tunnel};
+use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;
 
@@ -216,7 +217,7 @@ enum Insertion {
     Complete(Partial),
 }
 
-/// Collects fragments over all chunks of an input, in file order.
+/// Collects fragments over all chunks, in the order of reading. Each input has datagrams of its own.
 #[derive(Debug, Default)]
 pub struct Reassembler {
     partials: HashMap<Key, Partial>,
@@ -251,7 +252,7 @@ impl Reassembler {
     /// Takes the frame of a record that decoding called a fragment. The packet, once its datagram is complete, has the
     /// time and frame number of this record and the wire length of all fragment frames together; `bytes` then have the
     /// datagram at their end. All other frames go into `counts`, where it is known what became of them.
-    pub fn push(&mut self, bytes: &mut Vec<u8>, record: &Record, counts: &mut Counts) -> Option<Packet> {
+    pub fn push(&mut self, bytes: &mut Vec<u8>, record: &Record, counts: &mut CountsByInput) -> Option<Packet> {
         let mut record = *record;
         let mut frames = Frames { count: 1, wire_length: record.original_length.max(record.captured_length) };
         // Where the latest datagram's IPv6 source address stands, and the identification its fragments had.
@@ -261,7 +262,7 @@ impl Reassembler {
             let fragment = match walk::frame(bytes, &record) {
                 Ok(Found::Fragment(fragment)) => fragment,
                 Ok(Found::Tcp(mut packet)) => {
-                    counts.add(Undecoded::FragmentJoined, frames.count - 1);
+                    counts.add(record.input, Undecoded::FragmentJoined, frames.count - 1);
                     packet.wire_length = frames.wire_length;
                     if let Some((address_offset, identification)) = joined_v6
                         && address_offset == packet.address_offset
@@ -272,11 +273,11 @@ impl Reassembler {
                 }
                 // A name is looked up in one packet, unless somebody means harm.
                 Ok(Found::Dns(_)) => {
-                    counts.add(Undecoded::NotTcp, frames.count);
+                    counts.add(record.input, Undecoded::NotTcp, frames.count);
                     return None;
                 }
                 Err(reason) => {
-                    counts.add(reason, frames.count);
+                    counts.add(record.input, reason, frames.count);
                     return None;
                 }
             };
@@ -286,7 +287,7 @@ impl Reassembler {
             let at = bytes.len();
             let Some(total) = whole.append(bytes) else {
                 bytes.truncate(at);
-                counts.add(Undecoded::BadIpHeader, frames.count);
+                counts.add(record.input, Undecoded::BadIpHeader, frames.count);
                 return None;
             };
             record.offset = at as u32;
@@ -297,20 +298,26 @@ impl Reassembler {
             self.joined += 1;
             joined_v6 = (whole.version == 6).then(|| (record.offset.wrapping_add(8), identification as u16));
         }
-        counts.add(Undecoded::TunnelTooDeep, frames.count);
+        counts.add(record.input, Undecoded::TunnelTooDeep, frames.count);
         None
     }
 
-    /// Gives up what is still incomplete, at the end of the input.
-    pub fn finish(&mut self, counts: &mut Counts) {
-        for (_, partial) in self.partials.drain() {
-            counts.add(Undecoded::FragmentIncomplete, partial.frames.count);
+    /// Gives up what is still incomplete, at the end of all inputs.
+    pub fn finish(&mut self, counts: &mut CountsByInput) {
+        for (key, partial) in self.partials.drain() {
+            counts.add(key.input, Undecoded::FragmentIncomplete, partial.frames.count);
         }
         self.queue.clear();
         self.held_bytes = 0;
     }
 
-    fn insert(&mut self, fragment: &Fragment<'_>, record: &Record, frames: Frames, counts: &mut Counts) -> Insertion {
+    fn insert(
+        &mut self,
+        fragment: &Fragment<'_>,
+        record: &Record,
+        frames: Frames,
+        counts: &mut CountsByInput,
+    ) -> Insertion {
         self.expire(record.time_ns, counts);
         let key = fragment.key(record.input);
         if !self.partials.contains_key(&key) {
@@ -333,7 +340,7 @@ impl Reassembler {
         Insertion::Waiting
     }
 
-    fn start(&mut self, key: Key, fragment: &Fragment<'_>, time_ns: i64, counts: &mut Counts) {
+    fn start(&mut self, key: Key, fragment: &Fragment<'_>, time_ns: i64, counts: &mut CountsByInput) {
         while self.partials.len() >= MAXIMUM_DATAGRAMS && self.give_up_oldest(counts) {}
         self.serial += 1;
         self.queue.push_back((key, self.serial, time_ns));
@@ -351,7 +358,7 @@ impl Reassembler {
         self.partials.insert(key, partial);
     }
 
-    fn expire(&mut self, now_ns: i64, counts: &mut Counts) {
+    fn expire(&mut self, now_ns: i64, counts: &mut CountsByInput) {
         while let Some(&(key, serial, time_ns)) = self.queue.front() {
             let current = self.partials.get(&key).is_some_and(|partial| partial.serial == serial);
             if current && now_ns.saturating_sub(time_ns) <= MAXIMUM_AGE_NS {
@@ -365,7 +372,7 @@ impl Reassembler {
     }
 
     /// Makes room; `false` if there is nothing left to give up.
-    fn give_up_oldest(&mut self, counts: &mut Counts) -> bool {
+    fn give_up_oldest(&mut self, counts: &mut CountsByInput) -> bool {
         let Some((key, serial, _)) = self.queue.pop_front() else { return false };
         if self.partials.get(&key).is_some_and(|partial| partial.serial == serial) {
             self.give_up(&key, counts);
@@ -373,9 +380,9 @@ impl Reassembler {
         true
     }
 
-    fn give_up(&mut self, key: &Key, counts: &mut Counts) {
+    fn give_up(&mut self, key: &Key, counts: &mut CountsByInput) {
         if let Some(partial) = self.remove(key) {
-            counts.add(Undecoded::FragmentIncomplete, partial.frames.count);
+            counts.add(key.input, Undecoded::FragmentIncomplete, partial.frames.count);
         }
     }
 

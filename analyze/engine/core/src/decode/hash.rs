@@ -8,6 +8,9 @@
 const K1: u64 = 0x6a09_e667_f3bc_c909;
 const K2: u64 = 0xbb67_ae85_84ca_a73b;
 
+/// For multiplicative hashing (Knuth, "The Art of Computer Programming", volume 3, section 6.4): 2^64 over the golden ratio.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// 64 x 64 -> 128 bit multiplication, folded: every input bit reaches all output bits.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {

@@ -36,8 +36,7 @@ mod tests;
 
 pub use batch::{Batch, FragmentAt};
 pub use dns::{DnsDatagram, dns_datagram};
-pub use link::link_type;
-pub use reason::{Counts, Undecoded};
+pub use reason::{Counts, CountsByInput, Undecoded};
 
 use crate::packet::Packet;
 use crate::read::Record;

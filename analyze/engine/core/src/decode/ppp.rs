@@ -3,6 +3,7 @@
 use super::Undecoded;
 use super::view::{Part, View};
 use super::walk::Layer;
+use crate::link_type;
 
 /// Reads the protocol field, after address and control if they are there.
 pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
@@ -10,7 +11,7 @@ pub(super) fn read(view: &mut View<'_>) -> Result<Layer, Undecoded> {
         // All-stations address; a direction flag in its place (pppd); each with the control "unnumbered information".
         [0xff | 0 | 1, 3] => view.skip(2, Part::Link)?,
         // Cisco's framing carries an EtherType instead (RFC 1547 section 4.3.1).
-        [0x0f | 0x8f, 0] => return Ok(Layer::Link(super::link::link_type::C_HDLC)),
+        [0x0f | 0x8f, 0] => return Ok(Layer::Link(link_type::C_HDLC)),
         _ => {}
     }
     // A first byte that is odd is the whole field (protocol field compression, RFC 1661 section 6.5).

@@ -173,3 +173,42 @@ impl Counts {
         fixed.chain(links)
     }
 }
+
+/// Frames per reason, told apart by the input that they are of: the records of a chunk may be of several.
+#[derive(Debug, Clone, Default)]
+pub struct CountsByInput {
+    /// Those inputs that have any. A chunk's records are of few.
+    inputs: Vec<(u16, Counts)>,
+}
+
+impl CountsByInput {
+    /// Counts `frames` of `input`.
+    pub fn add(&mut self, input: u16, reason: Undecoded, frames: u64) {
+        match self.inputs.iter_mut().find(|(known, _)| *known == input) {
+            Some((_, counts)) => counts.add(reason, frames),
+            None => {
+                let mut counts = Counts::default();
+                counts.add(reason, frames);
+                self.inputs.push((input, counts));
+            }
+        }
+    }
+
+    /// Forgets all, keeping its allocation.
+    pub fn clear(&mut self) {
+        self.inputs.clear();
+    }
+
+    /// Each input that has any, with its counts.
+    pub fn iter(&self) -> impl Iterator<Item = (u16, &Counts)> {
+        self.inputs.iter().map(|(input, counts)| (*input, counts))
+    }
+
+    /// Those of all inputs together.
+    #[must_use]
+    pub fn together(&self) -> Counts {
+        let mut all = Counts::default();
+        self.inputs.iter().for_each(|(_, counts)| all.merge(counts));
+        all
+    }
+}

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
-use super::link_type;
 use super::{fast, walk};
+use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;
 

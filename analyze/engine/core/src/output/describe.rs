@@ -539,7 +539,7 @@ fn tls(facts: Option<&TlsFacts>, visitor: &mut impl Visitor) {
         .reasons(key!("not_measured", IfKnown), facts.into_iter().flat_map(|facts| facts.not_measured.iter().copied()));
 }
 
-/// Every wire byte is in exactly one part (methods, section 6.10).
+/// Every wire byte is in exactly one part (docs/methods.md, section 9).
 fn ledger(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
     let sum = |field: fn(&DirectionSummary) -> u64| summary.directions.iter().map(field).sum::<u64>();
     let wire = sum(|direction| direction.ledger.total());

@@ -2,31 +2,33 @@
 
 use std::borrow::Cow;
 
+use crate::link_type;
+
 /// The name of a link type, or its number.
-pub fn link_type_name(link_type: u16) -> Cow<'static, str> {
-    Cow::Borrowed(match link_type {
-        0 => "NULL",
-        1 => "EN10MB",
-        6 => "IEEE802",
-        7 => "ARCNET",
-        8 => "SLIP",
-        9 => "PPP",
-        10 => "FDDI",
-        12 | 14 | 101 => "RAW",
-        50 => "PPP_SERIAL",
-        51 => "PPP_ETHER",
-        104 => "C_HDLC",
-        105 => "IEEE802_11",
-        107 => "FRELAY",
-        108 => "LOOP",
-        113 => "LINUX_SLL",
-        119 => "PRISM_HEADER",
-        127 => "IEEE802_11_RADIO",
-        163 => "IEEE802_11_RADIO_AVS",
-        219 => "MPLS",
-        228 => "IPV4",
-        229 => "IPV6",
-        276 => "LINUX_SLL2",
+pub fn link_type_name(number: u16) -> Cow<'static, str> {
+    Cow::Borrowed(match number {
+        link_type::NULL => "NULL",
+        link_type::ETHERNET => "EN10MB",
+        link_type::TOKEN_RING => "IEEE802",
+        link_type::ARCNET_BSD => "ARCNET",
+        link_type::SLIP => "SLIP",
+        link_type::PPP => "PPP",
+        link_type::FDDI => "FDDI",
+        link_type::RAW_BSD | link_type::RAW_OPENBSD | link_type::RAW => "RAW",
+        link_type::PPP_HDLC => "PPP_SERIAL",
+        link_type::PPP_ETHER => "PPP_ETHER",
+        link_type::C_HDLC => "C_HDLC",
+        link_type::IEEE802_11 => "IEEE802_11",
+        link_type::FRELAY => "FRELAY",
+        link_type::LOOP => "LOOP",
+        link_type::LINUX_SLL => "LINUX_SLL",
+        link_type::IEEE802_11_PRISM => "PRISM_HEADER",
+        link_type::IEEE802_11_RADIOTAP => "IEEE802_11_RADIO",
+        link_type::IEEE802_11_AVS => "IEEE802_11_RADIO_AVS",
+        link_type::MPLS => "MPLS",
+        link_type::IPV4 => "IPV4",
+        link_type::IPV6 => "IPV6",
+        link_type::LINUX_SLL2 => "LINUX_SLL2",
         other => return Cow::Owned(format!("LINKTYPE_{other}")),
     })
 }

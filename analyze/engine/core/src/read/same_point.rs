@@ -7,6 +7,7 @@
 
 use super::endian::{Big, u16_at};
 use super::{Chunk, ChunkSource, FileSource, Input, ReadError, Record};
+use crate::link_type;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -136,14 +137,15 @@ fn frame_key(frame: &[u8], link_type: u16) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Where the IP packet starts, for the common link types (LINKTYPE_ numbers of the tcpdump registry).
-fn ip_packet(frame: &[u8], link_type: u16) -> Option<&[u8]> {
-    match link_type {
-        1 => behind_ethertype(frame, 12),
-        113 => behind_ethertype(frame, 14),
-        276 => frame.get(20..),
-        0 | 108 => frame.get(4..),
-        12 | 14 | 101 | 228 | 229 => Some(frame),
+/// Where the IP packet starts, for the common link types.
+fn ip_packet(frame: &[u8], number: u16) -> Option<&[u8]> {
+    match number {
+        link_type::ETHERNET => behind_ethertype(frame, 12),
+        link_type::LINUX_SLL => behind_ethertype(frame, 14),
+        link_type::LINUX_SLL2 => frame.get(20..),
+        link_type::NULL | link_type::LOOP => frame.get(4..),
+        link_type::RAW | link_type::RAW_BSD | link_type::RAW_OPENBSD => Some(frame),
+        link_type::IPV4 | link_type::IPV6 => Some(frame),
         _ => None,
     }
 }

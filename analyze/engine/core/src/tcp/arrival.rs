@@ -1,5 +1,6 @@
-//! Data passing the capture point (methods, section 6.3): new data here, late data in [`super::late`], data that is seen
-//! for the first time and was yet sent before in [`super::unseen`]. What nearly all packets are goes by [`super::steady`].
+//! Data passing the capture point (docs/methods.md, section 5): new data here, late data in [`super::late`], data that is
+//! seen for the first time and was yet sent before in [`super::unseen`]. What nearly all packets are goes by
+//! [`super::steady`].
 
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
@@ -15,7 +16,7 @@ pub const FARTHEST_JUMP: u64 = 1 << 30;
 /// A capture that has the opening of a connection does not miss so many bytes before its first data.
 const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
 /// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of
-/// order (methods, section 6.0 rule 4).
+/// order (docs/methods.md, section 2 rule 4).
 pub(super) const RECORDING_DISORDER_NS: i64 = 2_000_000;
 /// A retransmission cannot answer a hole sooner than this share of the round trip.
 pub(super) const FASTEST_ANSWER: f64 = 0.8;
@@ -79,9 +80,9 @@ pub struct Surroundings {
 pub(super) struct Placed<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// Position of its first byte, and the one after its last.
+    /// Position of its first byte.
     pub start: u64,
-    /// See above.
+    /// Position after its last byte.
     pub end: u64,
     /// Payload of a full wire segment.
     pub segment_size: u16,
@@ -212,8 +213,8 @@ impl Half {
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
             let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
             live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
-            let around = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
-            live.identifications.add(packet.ip_id, segments, contiguous, || around);
+            let numbered = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
+            live.identifications.add(packet.ip_id, segments, contiguous, || numbered);
             if end == self.max {
                 live.highest_identification = live.identifications.next_position();
             }

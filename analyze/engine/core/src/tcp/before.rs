@@ -1,4 +1,4 @@
-//! What a side had sent before the capture began, in mid-stream (methods, section 6.3).
+//! What a side had sent before the capture began, in mid-stream (docs/methods.md, section 2 rule 7).
 //!
 //! Data below the first position that was seen has not been seen: it is a repeat, or an original that was overtaken, by the rules for
 //! what fills a hole, which the first packet exposed. What had been sent and was not acknowledged yet when the capture began, the

@@ -15,11 +15,20 @@ use super::ip_id::Around;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::two_points::TwoPoints;
-use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS};
+use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS};
 use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tls::TlsTracker;
+
+/// Share of the round trip's far part that the near part may be where the far one is short.
+const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
+/// The steps that both directions show are one if they differ by no more than this and a fifth: the timestamps by which they
+/// are measured have ticks of milliseconds.
+const STEPS_DIFFER_NS: i64 = 20_000_000;
+const STEPS_DIFFER_DIVISOR: i64 = 5;
+/// And if they stand no further apart than this and the step itself, by which one of the times was set.
+const STEPS_APART_NS: i64 = 1_000_000_000;
 
 /// A connection in progress.
 pub struct Connection {
@@ -27,9 +36,9 @@ pub struct Connection {
     pub id: u32,
     /// Number of the first packet among all.
     pub order: u64,
-    /// Input of the first packet, and its frame.
+    /// Input of the first packet.
     pub input: u16,
-    /// See above.
+    /// Its frame number in that input.
     pub first_frame: u32,
     /// 4 or 6.
     pub ip_version: u8,
@@ -37,9 +46,9 @@ pub struct Connection {
     pub addresses: [u8; 32],
     /// Client's port and server's port.
     pub ports: [u16; 2],
-    /// Time of the first and the last packet.
+    /// Time of the first packet.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the last packet.
     pub end_ns: i64,
     /// Data of the client, data of the server.
     pub halves: [Half; 2],
@@ -540,13 +549,15 @@ impl Connection {
         }
     }
 
-    /// The capture point is beside this side.
+    /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
+    /// [`super::vantage`] says where it was.
     fn is_beside(&self, side: usize) -> bool {
         match (self.loops_ns[side], self.loops_ns[1 - side]) {
             (Some(near), Some(far)) => {
+                let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
                 (near <= LONGEST_BESIDE_NS || self.handshake.complete)
                     && near < far
-                    && near as f64 <= BESIDE_SHARE.max(if far < 2_000_000 { 0.5 } else { 0.0 }) * far as f64
+                    && near as f64 <= share * far as f64
             }
             _ => false,
         }
@@ -559,8 +570,8 @@ impl Connection {
         let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
         if let Some((other_side, other)) = self.suspected_step
             && usize::from(other_side) != side
-            && (other.ahead_ns - ahead_ns).abs() <= 20_000_000 + ahead_ns.abs() / 5
-            && packet.time_ns.saturating_sub(other.time_ns).abs() <= 1_000_000_000 + ahead_ns.abs()
+            && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
+            && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
         {
             environment.clock_steps.push(step);
             self.suspected_step = None;

@@ -1,5 +1,5 @@
-//! Packets that the capture shows twice: which of those that look alike are one, and not sent again (methods, section 6.0
-//! rule 3).
+//! Packets that the capture shows twice: which of those that look alike are one, and not sent again (docs/methods.md,
+//! section 2 rule 3).
 //!
 //! [`super::duplicates`] finds what was seen with the same headers; here is decided whether the sender can have sent it again.
 //!

@@ -1,4 +1,4 @@
-//! Frames that were captured twice: the same packet again, within milliseconds (methods, section 6.0 rule 3).
+//! Frames that were captured twice: the same packet again, within milliseconds (docs/methods.md, section 2 rule 3).
 //!
 //! A retransmission is a new IP packet: it has a new identification, or at least a new timestamp. What repeats all of
 //! identification, sequence, acknowledgement, length, flags, timestamp and checksum is the same packet, copied by the
@@ -10,6 +10,7 @@
 //! identification that the sender counts for it, and everything else of the frame.
 
 use super::segment_size::{ETHERNET_PAYLOAD, FullSegments};
+use crate::decode::hash::GOLDEN;
 use crate::packet::{Packet, option_bits, tcp_flags};
 
 /// A copy comes within this time.
@@ -125,7 +126,7 @@ pub struct RecentPackets {
 fn options_digest(packet: &Packet, bytes: &[u8]) -> u32 {
     let options = bytes.get(packet.options_offset as usize..).unwrap_or_default();
     let options = options.get(..usize::from(packet.options_captured)).unwrap_or_default();
-    let mix = |digest: u32, word: u32| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9);
+    let mix = |digest: u32, word: u32| (digest.rotate_left(5) ^ word).wrapping_mul((GOLDEN >> 32) as u32);
     // The area is a multiple of four bytes long, if it was captured whole.
     let (words, rest) = options.as_chunks::<4>();
     let digest = words.iter().fold(0, |digest, word| mix(digest, u32::from_le_bytes(*word)));
@@ -216,7 +217,7 @@ pub fn identity(packet: &Packet, bytes: &[u8]) -> u64 {
         u64::from(passed.payload_length) << 32 | u64::from(passed.window) << 16 | u64::from(passed.flags),
         u64::from(passed.ip_id) << 16 | u64::from(if tells_itself { 0 } else { passed.checksum }),
     ];
-    words.into_iter().fold(0, |mixed: u64, word| (mixed.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    words.into_iter().fold(0, |mixed: u64, word| (mixed.rotate_left(23) ^ word).wrapping_mul(GOLDEN))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! meanwhile, or if it is so short that the capture is beside the sender in any case.
 
 use super::connection::Connection;
+use super::sender_loop::BREAK_DIVISOR;
 use super::sequence::serial_difference;
 use super::vantage::BESIDE_SHARE;
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -14,8 +15,6 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 const ENOUGH: u32 = 8;
 /// A connection that has not shown them by then is given up: its packets take the long way meanwhile.
 const MOST_PACKETS: u32 = 4096;
-/// Share of the time that may pass without data.
-const LONGEST_BREAK: i64 = 4;
 
 /// What is sought of one side's data.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +40,7 @@ impl EchoLoop {
         self.longest_pause_ns = self.longest_pause_ns.max(pause_ns);
         let (_, passed_ns) = self.marker.take_if(|(tsval, _)| serial_difference(tsecr, *tsval) >= 0)?;
         let taken_ns = time_ns.saturating_sub(passed_ns);
-        (taken_ns >= 0).then_some((taken_ns, self.longest_pause_ns <= taken_ns / LONGEST_BREAK))
+        (taken_ns >= 0).then_some((taken_ns, self.longest_pause_ns <= taken_ns / BREAK_DIVISOR))
     }
 }
 

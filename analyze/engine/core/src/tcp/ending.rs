@@ -13,31 +13,17 @@ use super::summary::{
     SpacingSummary, WindowSummary,
 };
 use super::token_bucket::{self, Delivered, TokenBucket};
-use super::vantage::{Clues, Side};
+use super::vantage::{Clues, Side, Vantage};
 use crate::packet::Packet;
 use crate::tls::Direction;
 
 impl ConnectionSummary {
     /// Ends a connection.
     pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Box<Self> {
-        let vantage = Clues {
-            loops_ns: connection.loops_ns,
-            from_handshake: connection.handshake.client_loop_ns.is_some()
-                && connection.handshake.server_loop_ns.is_some(),
-            ttl: [connection.halves[0].ttl, connection.halves[1].ttl],
-            superpackets: connection.halves.iter().any(|half| half.superpackets > 0),
-        }
-        .vantage();
-        let shifts = [0, 1].map(|side| connection.advertised_shift(1 - side));
+        let vantage = vantage(connection);
+        let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
         let tls = connection.tls.take();
-        let end_ns = connection.end_ns;
-        let min_rtt_ns = connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok());
-        let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
-            let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
-            Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
-        });
-        let refused = connection.refused_offer();
-        let kept = (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }));
+        let kept = kept(connection);
         connection.judge_all(fixed_limit_ns);
         for half in &mut connection.halves {
             half.settle_counters();
@@ -48,13 +34,6 @@ impl ConnectionSummary {
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
         let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
-        let closed = connection.halves.each_ref().map(|half| half.fin.is_some());
-        let last_fin_ns = connection.halves.iter().filter_map(|half| half.fin_acknowledged_ns).max();
-        let teardown_end = if connection.halves.iter().all(|half| half.fin_acknowledged_ns.is_some()) {
-            last_fin_ns
-        } else {
-            connection.reset.map(|(_, time)| time)
-        };
         // Its place comes first, and nothing of it is moved once it stands: it is large.
         let place = Box::new_uninit();
         let mut summary = Box::write(
@@ -68,19 +47,14 @@ impl ConnectionSummary {
                 addresses: connection.addresses,
                 ports: connection.ports,
                 start_ns: connection.start_ns,
-                end_ns,
+                end_ns: connection.end_ns,
                 openings_seen: [connection.handshake.syn.count > 0, connection.handshake.syn_ack.count > 0],
                 client_isn: (connection.halves[0].base as u32).wrapping_sub(1),
                 handshake_complete: connection.handshake.complete,
                 handshake_loops_ns: [connection.handshake.client_loop_ns, connection.handshake.server_loop_ns],
                 close: connection.close(),
                 reset_by: connection.last_word().map(|(side, _)| side),
-                // A reset before the first FIN ends no teardown.
-                teardown_ns: connection
-                    .first_fin_ns
-                    .zip(teardown_end)
-                    .map(|(first, last)| last - first)
-                    .filter(|ns| *ns >= 0),
+                teardown_ns: teardown_ns(connection),
                 vantage,
                 directions: [DirectionSummary::EMPTY; 2],
                 judgement,
@@ -92,23 +66,12 @@ impl ConnectionSummary {
             },
         );
         let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
-        for (side, direction) in summary.directions.iter_mut().enumerate() {
+        for (side, (direction, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
             let [half, peer] = half_and_peer(&mut connection.halves, side);
-            let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
-            let context = Context {
-                beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
-                end_ns,
-                shift: shifts[side],
-                min_rtt_ns,
-                fixed_limit_ns,
-                beside_sender: beside,
-                vantage_known: vantage.side != Side::Unknown,
-                peer_closed: closed[1 - side],
-            };
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
-            summarise(half, &peer.offer, &context, limits, direction);
-            direction.details = details(half, peer, &context, congestion[side]);
+            summarise(half, &peer.offer, context, limits, direction);
+            direction.details = details(half, peer, context, congestion[side]);
         }
         if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
             for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
@@ -117,6 +80,39 @@ impl ConnectionSummary {
         }
         summary
     }
+}
+
+/// Where the connection was captured.
+fn vantage(connection: &Connection) -> Vantage {
+    let Connection { handshake, halves, loops_ns, .. } = connection;
+    let clues = Clues {
+        loops_ns: *loops_ns,
+        from_handshake: handshake.client_loop_ns.is_some() && handshake.server_loop_ns.is_some(),
+        ttl: [halves[0].ttl, halves[1].ttl],
+        superpackets: halves.iter().any(|half| half.superpackets > 0),
+    };
+    clues.vantage()
+}
+
+/// What is needed of the connection if packets still come that belong to it.
+fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
+    let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
+        let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
+        Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
+    });
+    let refused = connection.refused_offer();
+    (recent.is_some() || refused.is_some()).then(|| Box::new(Kept { recent, refused }))
+}
+
+/// From the first FIN to the acknowledgement of the last one, or to a reset behind it.
+fn teardown_ns(connection: &Connection) -> Option<i64> {
+    let acknowledged_ns = connection.halves.each_ref().map(|half| half.fin_acknowledged_ns);
+    let end_ns = match acknowledged_ns {
+        [Some(one_ns), Some(other_ns)] => Some(one_ns.max(other_ns)),
+        _ => connection.reset.map(|(_, time_ns)| time_ns),
+    };
+    // A reset before the first FIN ends no teardown.
+    connection.first_fin_ns.zip(end_ns).map(|(first, last)| last - first).filter(|ns| *ns >= 0)
 }
 
 /// What limited either direction.
@@ -128,6 +124,9 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
     limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
 }
 
+/// A network that copies packets copies fewer than one in so many.
+const PACKETS_TO_A_COPY: u64 = 5;
+
 /// A receiver does not report every copy of data, and copies of acknowledgements leave no trace at all. Where reports prove
 /// the network to copy, the rest are taken for its work too. Where data was seen twice and no report says that it arrived
 /// twice, the capture made the copies of both directions. Without any of this: a capture point that sees packets twice
@@ -137,7 +136,7 @@ fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Bo
 fn settle_copies(halves: &mut [Half; 2]) {
     let proven =
         |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
-    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * 5 < half.packets;
+    let few = |half: &Half| u64::from(half.loss.capture_duplicates) * PACKETS_TO_A_COPY < half.packets;
     let late = |half: &Half| match half.live.as_deref() {
         Some(live) if few(half) => live.late_copies.min(half.loss.capture_duplicates),
         _ => 0,
@@ -206,15 +205,34 @@ fn acknowledgement_loss(peer: &Half, acknowledged_bytes: u64) -> Option<Acknowle
     (peer.unseen_acknowledged_bytes(true) == 0).then_some(AcknowledgementLoss { lost, passed })
 }
 
+/// What the summary of a direction needs of its connection.
 struct Context {
     end_ns: i64,
+    /// Of the windows that limit the direction; none if it is not known.
     shift: Option<u8>,
+    /// Of the handshake.
     min_rtt_ns: Option<u64>,
     fixed_limit_ns: Option<u64>,
     beside_sender: bool,
     beside_receiver: bool,
     vantage_known: bool,
     peer_closed: bool,
+}
+
+impl Context {
+    fn of(connection: &Connection, side: usize, captured_at: Side, fixed_limit_ns: Option<u64>) -> Self {
+        let [sender, receiver] = if side == 0 { [Side::Client, Side::Server] } else { [Side::Server, Side::Client] };
+        Self {
+            end_ns: connection.end_ns,
+            shift: connection.advertised_shift(1 - side),
+            min_rtt_ns: connection.handshake.rtt_ns().and_then(|rtt| u64::try_from(rtt).ok()),
+            fixed_limit_ns,
+            beside_sender: captured_at == sender,
+            beside_receiver: captured_at == receiver,
+            vantage_known: captured_at != Side::Unknown,
+            peer_closed: connection.halves[1 - side].fin.is_some(),
+        }
+    }
 }
 
 /// Fills `summary`, which is as it is by default.
@@ -264,24 +282,29 @@ fn summarise(
             limits.take_token_bucket(&empty_ns);
         }
     }
-    if let Some(live) = half.live.as_deref_mut() {
-        live.round_trips.sketch.settle();
-        let trips = &live.round_trips;
-        let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
-        summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
-        summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-        summary.delayed_trips = trips.delayed;
-        summarise_spacing(live, min_rtt_ns, context.fixed_limit_ns, &mut summary.spacing);
-        if half.data_packets > 0 {
-            summary.flight = live.view.flight_statistics();
-            summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
-        }
-        if context.vantage_known && !context.beside_sender && half.data_packets > 0 {
-            let missing = live.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
-            let captured_none_of = summary.unseen_acknowledged_bytes / u64::from(summary.segment_size.max(1));
-            let not_lost = live.identifications.elsewhere() + captured_none_of;
-            summary.lost_by_identification = missing.map(|missing| missing.saturating_sub(not_lost)).into();
-        }
+    summarise_conversation(half, context, summary);
+}
+
+/// What a direction shows beyond its counters, if its connection was more than an opening.
+fn summarise_conversation(half: &mut Half, context: &Context, summary: &mut DirectionSummary) {
+    let Some(live) = half.live.as_deref_mut() else { return };
+    live.round_trips.sketch.settle();
+    let trips = &live.round_trips;
+    let min_rtt_ns = context.min_rtt_ns.or(trips.moments.min());
+    summary.round_trips = Durations::of(&trips.moments, &trips.sketch, [0.5, 0.95, 0.99]);
+    summary.rejected = trips.rejected.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    summary.delayed_trips = trips.delayed;
+    summarise_spacing(live, min_rtt_ns, context.fixed_limit_ns, &mut summary.spacing);
+    if half.data_packets == 0 {
+        return;
+    }
+    summary.flight = live.view.flight_statistics();
+    summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
+    if context.vantage_known && !context.beside_sender {
+        let missing = live.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
+        let captured_none_of = summary.unseen_acknowledged_bytes / u64::from(summary.segment_size.max(1));
+        let not_lost = live.identifications.elsewhere() + captured_none_of;
+        summary.lost_by_identification = missing.map(|missing| missing.saturating_sub(not_lost)).into();
     }
 }
 

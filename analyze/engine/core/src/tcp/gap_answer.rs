@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::gap_backlog::{LEAST_BYTES, Path, rate_at_sender, rate_in_between};
 use super::gap_evidence::{Burst, Place, Return};
 use super::gap_watch::{GapWatch, Inside, SILENCE_NS, oldest_age_ns};
-use super::half::half_and_peer;
+use super::half::{Live, half_and_peer};
 use super::sequence::{serial_difference, unwrap};
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
@@ -45,6 +45,28 @@ pub(super) struct Heard {
     pub(super) path: Path,
 }
 
+impl Inside {
+    /// The receiver is heard while `una..max` of `live`'s data is outstanding. The last data passed at the first time, the last packet
+    /// of any kind at the second.
+    fn hear(&mut self, packet: &Packet, [last_data_ns, before_ns]: [i64; 2], [una, max]: [u64; 2], live: &Live) {
+        if self.since_ns != last_data_ns {
+            let pause_ns = packet.time_ns.saturating_sub(last_data_ns);
+            let limited_ns = if live.view.is_limited_now() { pause_ns } else { 0 };
+            let limited_base_ns = live.view.limited_until_ns(packet.time_ns) - limited_ns;
+            *self = Self { since_ns: last_data_ns, limited_base_ns, ..Self::default() };
+        }
+        self.answers = (self.answers + 1).min(MOST_ANSWERS);
+        self.unseen |= unwrap(una, packet.acknowledgement) > max;
+        let silence_start_ns = before_ns.max(last_data_ns);
+        let silence_ns = packet.time_ns.saturating_sub(silence_start_ns);
+        if silence_ns > self.silence_ns {
+            (self.silence_ns, self.silence_start_ns) = (silence_ns, silence_start_ns);
+            self.outstanding_bytes = max - una;
+            self.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
+        }
+    }
+}
+
 impl Connection {
     /// The packet is one of the receiver's for the data of the other side.
     pub(super) fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
@@ -62,21 +84,7 @@ impl Connection {
         }
         let mut watch = live.watch.take().unwrap_or_default();
         if pause_ns > SILENCE_NS && una < max {
-            let inside = &mut watch.inside;
-            if inside.since_ns != last_ns {
-                let limited = if live.view.is_limited_now() { pause_ns } else { 0 };
-                let limited_base_ns = live.view.limited_until_ns(packet.time_ns) - limited;
-                *inside = Inside { since_ns: last_ns, limited_base_ns, ..Inside::default() };
-            }
-            inside.answers = (inside.answers + 1).min(MOST_ANSWERS);
-            inside.unseen |= unwrap(una, packet.acknowledgement) > max;
-            let silence_start_ns = before_ns.max(last_ns);
-            let silence_ns = packet.time_ns.saturating_sub(silence_start_ns);
-            if silence_ns > inside.silence_ns {
-                (inside.silence_ns, inside.silence_start_ns) = (silence_ns, silence_start_ns);
-                inside.outstanding_bytes = max - una;
-                inside.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
-            }
+            watch.inside.hear(packet, [last_ns, before_ns], [una, max], live);
         }
         let tsval = packet.timestamp();
         let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());

@@ -12,10 +12,12 @@
 use super::half::Live;
 use super::rate_series::Bin;
 
+/// Windows in which the rate is measured that a path has kept up.
 const LONG_NS: i64 = 100_000_000;
+/// Windows in which it is measured what a burst may have.
 const SHORT_NS: i64 = 10_000_000;
-/// A stretch without bytes that is a silence.
-const SILENCE_NS: i64 = 30_000_000;
+/// A stretch without bytes that is a silence: what follows it is left out.
+const EMPTY_STRETCH_NS: i64 = 30_000_000;
 /// Most windows of 10 ms carry no more than this rank: shorter stalls and what follows them are among the others.
 const USUAL_RANK: f64 = 0.8;
 /// Interrupt coalescing and link aggregation bring packets together: so much more than that in 10 ms is beyond the path.
@@ -23,7 +25,7 @@ const MORE_THAN_USUAL: f64 = 1.25;
 /// And so much time ahead of the path. Aggregation of common links holds packets for less (802.11: 5.5 ms, DOCSIS: 6 ms).
 const HEAD_START_NS: i64 = 10_000_000;
 /// A queue stands when even the shortest round trip of a stretch is so many times the shortest of all, and longer by so much
-/// (methods, section 6.6 rule 9; RFC 8289 section 3).
+/// (docs/verdict.md, `bottleneck_bandwidth`; RFC 8289 section 3).
 const QUEUE_RATIO: f64 = 1.25;
 const LEAST_QUEUE_US: f64 = 500.0;
 /// What counts as the fastest.
@@ -134,7 +136,7 @@ fn windows(bins: &[Bin], bin_ns: i64, window: usize, bytes: impl Fn(&Bin) -> u32
         if bytes(bin) == 0 {
             silent += 1;
         } else {
-            if silent * bin_ns >= SILENCE_NS || index == 0 {
+            if silent * bin_ns >= EMPTY_STRETCH_NS || index == 0 {
                 // This bin and the next are the burst; a window begins after them.
                 (sum, begin) = (0, index + 2);
             }

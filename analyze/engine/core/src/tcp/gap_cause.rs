@@ -1,6 +1,6 @@
-//! Why no data passed for a while: the rules of methods section 6.7, in one place. Pure: what is known of a gap in, a cause
-//! and a confidence out. [`super::gap_evidence`] says what is known and what follows from the numbers alone;
-//! [`super::gap_watch`] gathers it.
+//! Why no data passed for a while: the rules of docs/methods.md, section 7 ("Why no data passed"), in one place. Pure: what
+//! is known of a gap in, a cause and a confidence out. [`super::gap_evidence`] says what is known and what follows from the
+//! numbers alone; [`super::gap_watch`] gathers it.
 //!
 //! Where the rules cannot tell a host that stands still from a path that holds packets, they say so ([`Cause::HostOrPath`]);
 //! a host stall is only told where nothing else explains the gap.

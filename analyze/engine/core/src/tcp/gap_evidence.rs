@@ -5,6 +5,7 @@
 //! *Overdue* are acknowledgements that should have come by now. And a sender whose timer was due and sent nothing did not
 //! run.
 
+use super::arrival::FASTEST_ANSWER;
 use super::rtt::SMALLEST_TIMEOUT_NS;
 
 /// Where the capture stands, seen from the direction whose data paused.
@@ -112,18 +113,18 @@ pub struct GapEvidence {
     pub recovering: bool,
     /// Away from the sender: it had not heard of that before the gap's end, so that its timer was a probe.
     pub unaware: bool,
-    /// The last packet before the gap was as full as they get, and so was the last segment in it; it had PSH.
+    /// The last packet before the gap was as full as they get, and so was the last segment in it.
     pub last_full: bool,
-    /// See above.
+    /// That packet had PSH.
     pub last_push: bool,
     /// A segment that was sent short is not acknowledged: the next short one waits for that (Nagle; RFC 9293 section 3.7.4, in
     /// Minshall's form, Linux `tcp_minshall_check`).
     pub short_outstanding: bool,
     /// Time in the gap for which the receiver's window left no room.
     pub window_full_ns: i64,
-    /// The sender's round trip and its deviation, as well as they are known from here.
+    /// The sender's smoothed round trip, as well as it is known from here.
     pub round_trip_ns: Option<i64>,
-    /// See above.
+    /// Its mean deviation (RFC 6298 `RTTVAR`).
     pub deviation_ns: i64,
     /// Away from the sender: by so much longer it was lately. What the sender knows of it lags a round trip behind.
     pub queue_before_ns: i64,
@@ -174,6 +175,10 @@ const WHEEL_LEVELS: u32 = 8;
 const TIMER_TICKS_NS: i64 = 12_000_000;
 /// Linux waits two ticks more for its probe (`TCP_TIMEOUT_MIN`).
 pub(super) const PROBE_TICKS_NS: i64 = 8_000_000;
+/// A timer cannot have fired sooner than this share of its time, as well as that is known.
+pub(super) const EARLIEST_TIMER: f64 = 0.8;
+/// Share of what was outstanding that is nearly all of it.
+const NEARLY_ALL: f64 = 0.8;
 /// A slower sender than one with this time for a segment measures its round trip some other way.
 const LONGEST_SEGMENT_NS: i64 = 25_000_000;
 /// Longest delayed acknowledgement of two full segments in common stacks.
@@ -184,7 +189,7 @@ const LONGEST_DELAYED_ACKNOWLEDGEMENT_NS: i64 = 200_000_000;
 const STALE_ECHO_NS: i64 = 5_000_000;
 /// Who sent so many segments without a pause has more than one outstanding: an initial window (RFC 6928).
 const FLOW_SEGMENTS: u64 = 10;
-/// Packets that make a backlog (methods, section 6.7).
+/// Packets that make a backlog (docs/methods.md, section 7).
 pub(super) const BACKLOG_PACKETS: u32 = 5;
 /// A backlog was made over so many times the span in which it passed.
 const BACKLOG_SPREAD: i64 = 5;
@@ -278,6 +283,11 @@ impl GapEvidence {
         let left = self.oldest_age_ns.filter(|_| is_probe).map(|age| timeout.saturating_sub(age));
         // If that has passed already, the kernel knows another timeout.
         Some(left.filter(|&left| left > PROBE_TICKS_NS).map_or(due, |left| due.min(left)))
+    }
+
+    /// The silence lasted long enough for that timer.
+    pub(super) fn timer_may_have_fired(&self) -> bool {
+        self.silence_ns as f64 >= EARLIEST_TIMER * self.timer_earliest_ns().unwrap_or(i64::MAX) as f64
     }
 
     /// How long the timeout is at that round trip (RFC 6298 section 2.3, with Linux' least variance term).
@@ -406,14 +416,13 @@ impl GapEvidence {
 
     /// The same wherever it is seen: away from the sender the time alone does not make it one.
     pub(super) fn looks_like_probe_with_new_data(&self) -> bool {
-        let is_due = || self.silence_ns as f64 >= 0.8 * self.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
         self.ending == Ending::NewData
             && self.sack
             && self.timers_before == 0
             && self.outstanding_bytes > 0
             && self.since_answer_ns.is_none_or(|since| since > 2 * JITTER_NS)
             && self.data_burst.packets <= 1
-            && is_due()
+            && self.timer_may_have_fired()
             && !self.timer_is_overdue()
     }
 
@@ -431,7 +440,7 @@ impl Return {
 
     /// Nearly all that was outstanding has been acknowledged.
     pub fn acknowledges_most(&self) -> bool {
-        self.acknowledged_bytes as f64 >= 0.8 * self.outstanding_bytes as f64
+        self.acknowledged_bytes as f64 >= NEARLY_ALL * self.outstanding_bytes as f64
     }
 
     /// It was made earlier, and held back.
@@ -444,7 +453,7 @@ impl Return {
         match (self.older_than_probe, self.after_probe_ns) {
             _ if self.reports_disorder => true,
             (Some(older), _) => !older,
-            (None, Some(after)) => after as f64 >= 0.8 * round_trip_ns as f64,
+            (None, Some(after)) => after as f64 >= FASTEST_ANSWER * round_trip_ns as f64,
             (None, None) => true,
         }
     }

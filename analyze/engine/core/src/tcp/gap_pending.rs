@@ -3,12 +3,19 @@
 use super::gap_answer::{ANSWER_NS, BURST_PAUSE_NS, Heard, TOGETHER_NS};
 use super::gap_backlog::Path;
 use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
+use super::gap_known::echo_behind_ns;
 use super::gap_watch::PAUSE_NS;
 use super::gaps::Gap;
+use super::half::Half;
+use super::sender_view::SenderView;
+use super::sequence::serial_difference;
+use super::ticks::TimestampClock;
 use crate::packet::Packet;
 
 /// A gap is judged so long after its end.
 pub(super) const LOOK_AHEAD_NS: i64 = 5_000_000;
+/// What waited less than this on its way came on time: nothing held it up that a gap's cause could be.
+const ON_TIME_NS: i64 = 10_000_000;
 
 /// A gap that is over and not judged.
 #[derive(Debug, Clone, Copy)]
@@ -42,8 +49,49 @@ impl Pending {
         if matches!(self.path, Path::Carries(_)) && !self.evidence.data_beyond_path { ANSWER_NS } else { LOOK_AHEAD_NS }
     }
 
+    /// The sender's data goes on after the gap's end. `clock` and `view` are the sender's. True if the packet belongs to the burst
+    /// that ended the gap.
+    pub(super) fn see_data(
+        &mut self,
+        packet: &Packet,
+        receiver: &Half,
+        clock: &TimestampClock,
+        view: &SenderView,
+    ) -> bool {
+        let within_ns = packet.time_ns.saturating_sub(self.end_ns);
+        if within_ns > self.look_ahead_ns() {
+            return false;
+        }
+        self.count_data(packet.time_ns, u64::from(packet.payload_length));
+        if within_ns > LOOK_AHEAD_NS {
+            return false;
+        }
+        let since_end_ns = packet.timestamp().and_then(|tsval| clock.between_ns(self.end_tsval, tsval));
+        let woken = self.made_on_waking_ns(since_end_ns).map(|clock_ns| GapEvidence {
+            sender_clock_ns: Some(clock_ns),
+            echo_behind_ns: self.heard_tsval.and_then(|heard| echo_behind_ns(receiver, packet, heard)),
+            outstanding_to_sender_bytes: Some(view.outstanding_having_heard(packet.tsecr)),
+            ..self.evidence
+        });
+        if woken.is_some_and(|woken| self.leave_out_held(woken, packet)) {
+            return false;
+        }
+        let burst = &mut self.evidence.data_burst;
+        burst.timestamps_ns = since_end_ns;
+        let at_once = within_ns.max(burst.timestamps_ns.unwrap_or(i64::MAX)) <= TOGETHER_NS;
+        self.evidence.echoes_move_on |= at_once
+            && serial_difference(packet.tsecr, self.end_tsecr) > 0
+            && self.heard_tsval.is_some_and(|heard| serial_difference(packet.tsecr, heard) <= 0);
+        if self.awaits_answer && self.evidence.answer.is_some() {
+            return false; // The answer brought it.
+        }
+        burst.packets = burst.packets.saturating_add(1);
+        burst.span_ns = within_ns;
+        true
+    }
+
     /// Data came together with the gap's end, or soon after.
-    pub(super) fn count_data(&mut self, time_ns: i64, bytes: u64) {
+    fn count_data(&mut self, time_ns: i64, bytes: u64) {
         if time_ns.saturating_sub(self.last_data_ns) >= BURST_PAUSE_NS {
             (self.burst_start_ns, self.bytes_before_burst) = (time_ns, self.data_bytes);
         }
@@ -104,7 +152,7 @@ impl Pending {
 /// Nothing that comes later can change what is said of it.
 pub(super) fn is_plain(evidence: &GapEvidence) -> bool {
     let usual = !evidence.answer_is_overdue() && matches!(evidence.ending, Ending::NewData | Ending::LossSigns);
-    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < PAUSE_NS * 5);
+    let data_on_time = evidence.sender_clock_ns.is_some_and(|clock| evidence.gap_ns - clock < ON_TIME_NS);
     match evidence.place {
         Place::Sender => {
             usual

@@ -1,4 +1,5 @@
-//! Do stalls come at regular intervals? A processor quota and credit scheduling make them do so (methods, section 6.7).
+//! Do stalls come at regular intervals? A processor quota and credit scheduling make them do so (docs/methods.md, section
+//! 7).
 //!
 //! The autocorrelation of a list of instants: for each interval, the share of stalls after which another one begins that
 //! much later. Where most are followed so, and far more than chance would bring about, that is the period.

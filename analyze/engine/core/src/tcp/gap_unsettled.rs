@@ -64,9 +64,9 @@ pub struct Told {
 /// Time that another factor limited than was thought at first.
 #[derive(Debug, Clone, Copy)]
 pub struct Settled {
-    /// From, to.
+    /// When it began.
     pub start_ns: i64,
-    /// See above.
+    /// When it was over.
     pub end_ns: i64,
     /// Whose time it was taken for; none for any.
     pub from: Option<Factor>,

@@ -1,4 +1,5 @@
-//! Gathers what is known of the gaps in a direction's data, for [`super::gap_cause`].
+//! Watches a direction's data for gaps, and has each judged ([`super::gap_cause`]) by what is known of it when it ends
+//! ([`super::gap_known`]) and by what follows.
 //!
 //! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares, and true only when the packet comes
 //! 8 ms or more after data that is still outstanding, ends a gap, or follows one within the look-ahead. Such packets go the
@@ -17,34 +18,27 @@
 //! Packets of other connections could show that the capture's host ran. They are not asked: a connection sees its own packets
 //! alone, so that the result does not hang on the number of threads.
 
-use super::arrival::{Arrived, FARTHEST_JUMP, Kind, is_short};
+use super::arrival::{Arrived, Kind};
 use super::connection::Connection;
-use super::gap_answer::{Heard, TOGETHER_NS};
+use super::gap_answer::Heard;
 use super::gap_backlog::{Path, rate_at_receiver};
-use super::gap_cause::{BULK_BYTES, cause};
-use super::gap_evidence::{Burst, Ending, GapEvidence, Place};
-use super::gap_pending::{LOOK_AHEAD_NS, Pending, is_plain};
+use super::gap_cause::cause;
+use super::gap_evidence::{EARLIEST_TIMER, Ending, GapEvidence, Place};
+use super::gap_pending::{Pending, is_plain};
 use super::gap_unsettled::{Settled, Told, Unsettled};
 use super::gaps::{ClassifiedGap, Gap};
-use super::half::{Half, Live, half_and_peer};
+use super::half::{Live, half_and_peer};
 use super::lengthened_trips::CoveringTrips;
 use super::loss::Trigger;
-use super::sequence::{serial_difference, unwrap};
 use super::spacing::SHORTEST_ANOMALY_NS;
-use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::packet::{Packet, tcp_flags};
 
 /// Data this long after other data, with nothing in between, may be a timer's.
 pub(super) const PAUSE_NS: i64 = 2_000_000;
-/// A hundred days.
-const LONGEST_ROUND_TRIP_NS: i64 = 1 << 53;
 /// So long without any packet of the connection is a silence of its own.
 pub(super) const SILENCE_NS: i64 = 8_000_000;
 /// Gaps of one direction that wait to be judged.
 const MOST_PENDING: usize = 8;
-/// A timer cannot have fired sooner than this share of its time.
-const EARLIEST_TIMER: f64 = 0.8;
-/// Gaps are about as long as one another within this share.
-const SIMILAR: f64 = 0.25;
 
 /// The last data packet of a direction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,9 +46,9 @@ pub struct LastData {
     pub(super) length: u32,
     flags: u16,
     /// Position after the highest data seen.
-    max: u64,
+    pub(super) max: u64,
     /// Position after the last segment that was sent short (Linux `snd_sml`).
-    short_end: u64,
+    pub(super) short_end: u64,
 }
 
 impl LastData {
@@ -63,6 +57,11 @@ impl LastData {
     pub fn set(&mut self, packet: &Packet, max: u64, short_end: Option<u64>) {
         let short_end = short_end.unwrap_or(self.short_end);
         *self = Self { length: packet.payload_length, flags: packet.flags, max, short_end };
+    }
+
+    /// It had PSH.
+    pub(super) fn has_push(&self) -> bool {
+        self.flags & tcp_flags::PSH != 0
     }
 }
 
@@ -96,11 +95,11 @@ pub struct GapWatch {
     pub(super) timer_passed: bool,
     /// First sequence number that it sent.
     pub(super) timer_sequence: u32,
-    last_gap_ns: i64,
-    last_gap_end_ns: i64,
+    pub(super) last_gap_ns: i64,
+    pub(super) last_gap_end_ns: i64,
     /// Highest position sent by then.
-    last_gap_max: u64,
-    similar: u32,
+    pub(super) last_gap_max: u64,
+    pub(super) similar: u32,
     /// Gaps to which the rest of the connection may give another cause.
     pub(super) unsettled: Vec<Unsettled>,
     /// The time that it moved from one factor to another.
@@ -170,39 +169,10 @@ impl Connection {
         let last_ns = half.last_sent.0;
         let Some(live) = half.live.as_deref_mut() else { return };
         let Some(watch) = live.watch.as_deref_mut() else { return };
-        let tsval = packet.timestamp();
         for pending in &mut watch.pending {
-            let within_ns = packet.time_ns.saturating_sub(pending.end_ns);
-            if within_ns > pending.look_ahead_ns() {
-                continue;
-            }
-            pending.count_data(packet.time_ns, u64::from(packet.payload_length));
-            if within_ns > LOOK_AHEAD_NS {
-                continue;
-            }
-            let since_end_ns = tsval.and_then(|tsval| live.clock.between_ns(pending.end_tsval, tsval));
-            let woken = pending.made_on_waking_ns(since_end_ns).map(|clock_ns| GapEvidence {
-                sender_clock_ns: Some(clock_ns),
-                echo_behind_ns: pending.heard_tsval.and_then(|heard| echo_behind_ns(receiver, packet, heard)),
-                outstanding_to_sender_bytes: Some(live.view.outstanding_having_heard(packet.tsecr)),
-                ..pending.evidence
-            });
-            if woken.is_some_and(|woken| pending.leave_out_held(woken, packet)) {
-                continue;
-            }
-            let burst = &mut pending.evidence.data_burst;
-            burst.timestamps_ns = since_end_ns;
-            let at_once = within_ns.max(burst.timestamps_ns.unwrap_or(i64::MAX)) <= TOGETHER_NS;
-            pending.evidence.echoes_move_on |= at_once
-                && serial_difference(packet.tsecr, pending.end_tsecr) > 0
-                && pending.heard_tsval.is_some_and(|heard| serial_difference(packet.tsecr, heard) <= 0);
-            if pending.awaits_answer && pending.evidence.answer.is_some() {
-                continue; // The answer brought it.
-            }
-            burst.packets = burst.packets.saturating_add(1);
-            burst.span_ns = packet.time_ns.saturating_sub(pending.end_ns);
+            let belongs = pending.see_data(packet, receiver, &live.clock, &live.view);
             // Several at once are no probe.
-            if pending.evidence.ending == Ending::NewData {
+            if belongs && pending.evidence.ending == Ending::NewData {
                 (watch.timers, watch.timer_passed) = (0, false);
             }
         }
@@ -221,7 +191,7 @@ impl Connection {
     }
 
     /// The last timestamp of the receiver of a side's data.
-    fn newest_of_receiver(&self, side: usize) -> Option<u32> {
+    pub(super) fn newest_of_receiver(&self, side: usize) -> Option<u32> {
         self.halves[1 - side].live.as_deref().and_then(|live| live.clock.newest())
     }
 
@@ -231,131 +201,6 @@ impl Connection {
             (_, true) => Place::Receiver,
             _ => Place::Elsewhere,
         }
-    }
-
-    /// What is known of the gap that `packet` ends.
-    fn evidence(&mut self, packet: &Packet, side: usize, before_ns: i64, gap_ns: i64) -> GapEvidence {
-        let place = self.place(side);
-        let round_trip = self.senders_round_trip(side);
-        let sack = self.sack;
-        let echo_behind_ns = self
-            .newest_of_receiver(side)
-            .filter(|_| place != Place::Sender)
-            .and_then(|newest| echo_behind_ns(&self.halves[1 - side], packet, newest));
-        let receivers_data_ns = self.halves[1 - side].last_sent.0;
-        let half = &mut self.halves[side];
-        let (start_ns, outstanding_now) = (half.last_sent.0, half.max.saturating_sub(half.una));
-        let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
-        let request_ns = is_asked.then_some(receivers_data_ns);
-        let segment_size = half.segment_size(packet);
-        let full = u64::from(half.largest_payload.min(u32::from(segment_size)));
-        let never_full = half.largest_payload < u32::from(segment_size);
-        let data_packets = half.data_packets_so_far();
-        let usual = (half.max - half.base) as f64 * TOGETHER_NS as f64
-            / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
-        let (una, max, base) = (half.una, half.max, half.base);
-        let Some(live) = half.live.as_deref_mut() else { return GapEvidence { gap_ns, place, ..Default::default() } };
-        let repairing = live.recovery.is_some_and(|recovery| una < recovery.point);
-        let recovering = repairing || !live.scoreboard.is_empty();
-        let unaware = !repairing && place != Place::Sender && has_not_heard_of_disorder(live, packet);
-        let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
-        let limited_until = live.view.limited_until_ns(packet.time_ns);
-        let limited_now = live.view.is_limited_now();
-        let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
-        let last = live.last_data;
-        let ends_short = is_short(last.length, segment_size);
-        let last_push = last.flags & tcp_flags::PSH != 0;
-        // On a path that takes less than both sides do, what was joined is no multiple of what they do.
-        let segments_are_known = 2 * u64::from(live.short_packets) < data_packets;
-        let silence_start = before_ns.max(start_ns);
-        let oldest_now_ns = oldest_age_ns(live, una, silence_start);
-        let watch = live.watch.get_or_insert_default();
-        let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
-        let silence_ns = packet.time_ns.saturating_sub(silence_start);
-        let in_the_middle = inside.filter(|inside| inside.silence_ns > silence_ns);
-        let (silence_ns, silence_start, outstanding_bytes, oldest_age_ns) = match in_the_middle {
-            Some(inside) => {
-                (inside.silence_ns, inside.silence_start_ns, inside.outstanding_bytes, inside.oldest_age_ns)
-            }
-            None => (silence_ns, silence_start, outstanding_now, oldest_now_ns),
-        };
-        // The answers that came before the end of the gap have changed what the sender knows.
-        let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
-        let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
-        let start = unwrap(max, packet.sequence);
-        let window_full_ns = match inside {
-            Some(inside) => limited_until - inside.limited_base_ns,
-            None if limited_now => gap_ns,
-            None => 0,
-        };
-        let similar = (gap_ns - watch.last_gap_ns).abs() as f64 <= SIMILAR * watch.last_gap_ns as f64;
-        watch.similar = if similar { watch.similar.saturating_add(1) } else { 0 };
-        watch.last_gap_ns = gap_ns;
-        // Away from the sender: a single packet between two gaps may have been a timer's.
-        let alone = place != Place::Sender && watch.last_gap_end_ns == start_ns;
-        watch.timers = match place {
-            Place::Sender => watch.timers,
-            _ if alone => watch.timers.saturating_add(1),
-            _ => 0,
-        };
-        watch.last_gap_end_ns = packet.time_ns;
-        let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
-        let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
-        let bytes_since_gap = max.saturating_sub(std::mem::replace(&mut watch.last_gap_max, max).max(base));
-        // Requests of one length are no full segments, however alike they are: offload, which ends each frame with PSH, would
-        // have shown larger ones.
-        let is_request = never_full && last_push && bytes_since_gap < BULK_BYTES;
-        GapEvidence {
-            gap_ns,
-            place,
-            ending: Ending::NewData,
-            silence_ns,
-            before_silence_ns: silence_start.saturating_sub(start_ns),
-            answers_inside: inside.map_or(0, |inside| inside.answers),
-            since_answer_ns: (before_ns > start_ns).then(|| packet.time_ns.saturating_sub(before_ns)),
-            since_request_ns: request_ns.map(|at_ns| packet.time_ns.saturating_sub(at_ns)),
-            outstanding_bytes,
-            oldest_age_ns,
-            segment_bytes: full,
-            recovering,
-            unaware,
-            last_full: u64::from(last.length) >= full.max(1) && !(ends_short && segments_are_known) && !is_request,
-            last_push,
-            short_outstanding: segments_are_known && last.short_end > una,
-            window_full_ns: window_full_ns.clamp(0, gap_ns),
-            round_trip_ns,
-            deviation_ns,
-            queue_before_ns: queue_before_ns.min(LONGEST_ROUND_TRIP_NS),
-            sack,
-            timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
-            sender_clock_ns,
-            answer: heard.map(|heard| heard.answer),
-            data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
-            usual_bytes_in_2_ms: usual as u64,
-            capture_missed: inside.is_some_and(|inside| inside.unseen)
-                || una > last.max + 1
-                || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
-            bytes_since_gap,
-            similar_before: watch.similar,
-            outstanding_to_sender_bytes,
-            echo_behind_ns,
-            data_beyond_path: false,
-            echoes_move_on: false,
-        }
-    }
-
-    /// Round trip and deviation as the sender of a side's data measures them, as well as they are known here.
-    pub(super) fn senders_round_trip(&self, side: usize) -> (Option<i64>, i64) {
-        let live = self.halves[side].live.as_deref();
-        let trips = live.map(|live| &live.round_trips);
-        let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
-        let deviation = trips.map_or(0, |trips| trips.deviation_ns() as i64);
-        if self.beside[side] {
-            return bounded(smoothed.or(self.handshake_rtt_ns), deviation);
-        }
-        let loop_ns = live.map_or(0, |live| live.view.recent_loop_ns()).max(self.loops_ns[side].unwrap_or(0));
-        let both = (loop_ns > 0).then(|| loop_ns.saturating_add(smoothed.or(self.loops_ns[1 - side]).unwrap_or(0)));
-        bounded(both.max(self.handshake_rtt_ns), deviation)
     }
 
     /// The data packet of which [`Self::watch`] gave the evidence has been taken: the gap is over.
@@ -378,7 +223,7 @@ impl Connection {
         };
         let may_be_probe = evidence.ending == Ending::NewData
             && evidence.since_answer_ns.is_none_or(|since| since > PAUSE_NS)
-            && evidence.silence_ns as f64 >= EARLIEST_TIMER * evidence.timer_earliest_ns().unwrap_or(i64::MAX) as f64;
+            && evidence.timer_may_have_fired();
         let by_timer = evidence.is_timer() || (may_be_probe && evidence.outstanding_bytes > 0);
         let heard_tsval = self.newest_of_receiver(side);
         let Some(live) = self.halves[side].live.as_deref_mut() else { return };
@@ -494,38 +339,9 @@ impl GapWatch {
     }
 }
 
-/// What the sender echoes is older than the first report of what is missing.
-fn has_not_heard_of_disorder(live: &Live, packet: &Packet) -> bool {
-    let told = live.disorder_tsval.filter(|_| packet.options & option_bits::TIMESTAMPS != 0);
-    told.is_some_and(|tsval| serial_difference(packet.tsecr, tsval) < 0)
-}
-
-/// By how much older than the timestamp `heard` of the receiver the one is that this packet of the sender echoes. None without,
-/// and while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
-fn echo_behind_ns(receiver: &Half, packet: &Packet, heard: u32) -> Option<i64> {
-    let clock = &receiver.live.as_deref()?.clock;
-    let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
-    let misses_nothing = receiver.una >= receiver.max;
-    if echoes && misses_nothing { clock.between_ns(packet.tsecr, heard) } else { None }
-}
-
-/// Times that a file makes up may be centuries apart: round trips are kept small enough to be added and multiplied.
-fn bounded(round_trip_ns: Option<i64>, deviation_ns: i64) -> (Option<i64>, i64) {
-    (round_trip_ns.map(|time_ns| time_ns.min(LONGEST_ROUND_TRIP_NS)), deviation_ns.min(LONGEST_ROUND_TRIP_NS))
-}
-
 /// How long before `time_ns` the oldest outstanding segment was sent; none if that happened more than once.
 pub(super) fn oldest_age_ns(live: &Live, una: u64, time_ns: i64) -> Option<i64> {
     live.segments.sent_once_ns(una).map(|sent_ns| time_ns.saturating_sub(sent_ns).max(0))
-}
-
-/// The gap by the timestamps of the data's sender.
-fn sender_clock_ns(live: &Live, packet: &Packet, gap_ns: i64) -> Option<i64> {
-    if packet.options & option_bits::TIMESTAMPS == 0 {
-        return None;
-    }
-    let elapsed = packet.time_ns.saturating_sub(live.clock.newest_ns()?);
-    Some(gap_ns - (elapsed - live.clock.since_newest_ns(packet.tsval)?))
 }
 
 fn ending(arrived: &Arrived) -> Ending {

@@ -162,7 +162,7 @@ pub struct Half {
 pub struct LastSent(pub i64);
 
 impl LastSent {
-    /// See above.
+    /// As long as nothing was sent: later than any packet.
     pub const NEVER: Self = Self(1 << 62);
 }
 
@@ -227,9 +227,9 @@ pub struct Live {
     pub probe_outstanding: bool,
     /// Duplicate acknowledgements since the last that advanced.
     pub duplicate_acknowledgements: u32,
-    /// Time of the last acknowledgement, and of the last that advanced.
+    /// Time of the last acknowledgement.
     pub last_acknowledgement_ns: Option<i64>,
-    /// See above.
+    /// Time of the last one that advanced.
     pub last_advance_ns: Option<i64>,
     /// Time of the last acknowledgement that was a duplicate or brought SACK news.
     pub last_loss_sign_ns: Option<i64>,
@@ -245,17 +245,17 @@ pub struct Live {
     pub probed_at: Option<u64>,
     /// Payload of a full segment with the header of the last data packet.
     pub segment_size: u16,
-    /// Identification after that of the packet that set `Half::max` (unwrapped), and what the peer had sent by then.
+    /// Identification after that of the packet that set `Half::max` (unwrapped).
     pub highest_identification: u64,
-    /// See above.
+    /// Position after the highest byte that the peer had sent by then.
     pub peer_max_then: u64,
     /// Most bytes in short windows.
     pub peaks: PeakRates,
     /// What was delivered when.
     pub rates: RateSeries,
-    /// What the path carries where no queue stands: by the data, and by its acknowledgements.
+    /// What the path carries where no queue stands, by the data.
     pub(super) arrivals: Arrivals,
-    /// See above.
+    /// The same by its acknowledgements.
     pub(super) answers: Trains,
     /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
     pub sent_unseen: u64,
@@ -378,7 +378,8 @@ impl Live {
 }
 
 impl Half {
-    /// As it is before the first packet. A constant, which is copied in one piece: made field by field, it would be read again before all is written.
+    /// As it is before the first packet. A constant, which is copied in one piece: made field by field, it would be read
+    /// again before all is written.
     pub const NEW: Self = Self {
         begun: false,
         opening_seen: false,

@@ -62,15 +62,13 @@ impl Half {
     }
 
     fn rate_totals(&self) -> Totals {
-        let Some(live) = &self.live else { return Totals::default() };
-        let moments = &live.round_trips.moments;
+        if self.live.is_none() {
+            return Totals::default();
+        }
         Totals {
             data_packets: self.data_packets_so_far(),
             arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes(),
             acknowledged_bytes: self.acknowledged_bytes(),
-            retransmitted_bytes: self.loss.retransmitted_bytes,
-            samples: moments.count,
-            samples_sum_ns: moments.sum_ns,
         }
     }
 

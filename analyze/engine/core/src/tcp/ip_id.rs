@@ -1,4 +1,5 @@
-//! Losses upstream of the capture point, counted by missing IPv4 identifications (methods, section 6.4 `lost_ipid`).
+//! Losses upstream of the capture point, counted by missing IPv4 identifications (docs/methods.md, section 5:
+//! `lost_segments_ipid`).
 //!
 //! A connected Linux TCP socket numbers its packets one after another; each wire segment of a superpacket takes one
 //! number. The count is offered only if the sender proves to number that way: at least 95 % of the packets that follow
@@ -13,6 +14,10 @@ use super::sequence::serial_difference_16;
 const WINDOW: u64 = 1024;
 /// Packets that must have been compared before the count is believed.
 const FEWEST_COMPARED: u32 = 8;
+/// And of which so many in a hundred must follow one another in their number, too.
+const CONSECUTIVE_PERCENT: u64 = 95;
+/// Numbers of one frame that are remembered: none has more segments, so that a length that lies costs no more.
+const MOST_SEGMENTS: u32 = 4096;
 /// Packets without data that must have been seen before what is missing among them is believed.
 const FEWEST_WITHOUT_DATA: u64 = 16;
 /// What acknowledgements behind a gap must acknowledge for each number, of what all do: a single packet to others leaves half.
@@ -178,7 +183,7 @@ impl IpIdentifications {
             self.consecutive += u32::from(start == self.last_next || takes_fewer);
             self.rising += u32::from(start.wrapping_sub(self.last_next) < MOST_BETWEEN);
         }
-        for id in start..start + u64::from(segments.min(4096)) {
+        for id in start..start + u64::from(segments.min(MOST_SEGMENTS)) {
             self.see(id);
         }
         self.last_next = start + u64::from(segments);
@@ -282,7 +287,8 @@ impl IpIdentifications {
     /// Identifications within the range seen that are missing; none if the sender does not number consecutively.
     pub fn missing(&self) -> Option<u64> {
         let [compared, consecutive] = self.with_run(self.consecutive);
-        let proven = compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * 95;
+        let proven =
+            compared >= FEWEST_COMPARED && u64::from(consecutive) * 100 >= u64::from(compared) * CONSECUTIVE_PERCENT;
         proven.then(|| (self.next - self.first).saturating_sub(self.distinct + self.run()))
     }
 

@@ -1,4 +1,4 @@
-//! Hosts whose packets were recorded later than those of the others by a constant (methods, section 6.0).
+//! Hosts whose packets were recorded later than those of the others by a constant (docs/methods.md, section 2 rule 4).
 //!
 //! An acknowledgement cannot pass before what it acknowledges. Where it stands before it in the capture time and again, by a time
 //! that is nearly always the same, the data was recorded late: by the longest of these times, as the fastest answers take

@@ -1,5 +1,5 @@
-//! Data of which something was seen before, or passed over: a retransmission, or the original come late (methods, section
-//! 6.3).
+//! Data of which something was seen before, or passed over: a retransmission, or the original come late (docs/methods.md,
+//! section 5).
 //!
 //! A byte seen before is a retransmission, wherever the capture stands, unless the packet proves older than the one
 //! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one
@@ -135,43 +135,25 @@ impl Half {
             // The timeout took everything for lost, and this goes out again.
             live.segments.mark_resent(start, end);
         }
-        let size = u64::from(segment_size.max(1));
-        // More than are kept are not worth making: a forged length can claim millions of segments.
-        let mut position = start + ((end - start) / size).saturating_sub(MOST_RETRANSMISSIONS as u64) * size;
-        let mut still_refused = refused;
-        while position < end {
-            let stop = end.min(position + size);
-            let mut repeat = Retransmission {
-                start: position,
-                end: stop,
-                time_ns: packet.time_ns,
-                seen_up_to: self.max,
-                tsval,
-                tsecr: packet.tsecr,
-                ip_id: packet.ip_id,
-                spurious: reported_received,
-                reported: false,
-                on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
-            };
-            if !around.beside_receiver {
-                live.unanswered.get_or_insert_default().push(Repeat::of(&repeat, exposure.is_some()));
-            }
-            if still_refused > 0 {
-                // Nobody reports what was refused, and its repeat is answered as one that was needed.
-                (repeat.spurious, repeat.reported) = (true, true);
-                still_refused -= 1;
-            }
-            live.retransmissions.push(repeat);
-            position = stop;
-        }
+        let whole = Retransmission {
+            start,
+            end,
+            time_ns: packet.time_ns,
+            seen_up_to: self.max,
+            tsval,
+            tsecr: packet.tsecr,
+            ip_id: packet.ip_id,
+            spurious: reported_received,
+            reported: false,
+            on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
+        };
+        let answers_tell = (!around.beside_receiver).then_some(exposure.is_some());
+        live.remember_retransmission(&whole, segment_size, refused, answers_tell);
         if live.uneven.may_hold_more((end - start) as u32) {
             live.uneven.remember((end - start) as u32, Some(trigger));
         }
-        self.loss.retransmitted = self.loss.retransmitted.saturating_add(segments);
-        self.loss.retransmitted_bytes += end - start;
-        self.loss.by_trigger[trigger as usize] = self.loss.by_trigger[trigger as usize].saturating_add(segments);
         let needless = if reported_received { segments } else { refused };
-        self.loss.spurious = self.loss.spurious.saturating_add(needless);
+        self.loss.count_retransmission(segments, end - start, trigger, needless);
         if around.beside_sender {
             self.loss.reordered = self.loss.reordered.saturating_add(refused);
         }
@@ -222,6 +204,37 @@ impl Live {
             })
             && self.scoreboard.highest().is_some_and(|highest| highest > end)
             && self.scoreboard.total_within(start, end) == 0
+    }
+}
+
+impl Live {
+    /// Keeps each segment of `whole`, which was sent again, for what is still to tell whether it was needed. `refused`: of so many
+    /// segments the receiver has refused the original. `answers_tell`: acknowledgements may ([`super::unanswered`]), of what
+    /// filled a hole or did not.
+    fn remember_retransmission(
+        &mut self,
+        whole: &Retransmission,
+        segment_size: u16,
+        mut refused: u32,
+        answers_tell: Option<bool>,
+    ) {
+        let size = u64::from(segment_size.max(1));
+        // More than are kept are not worth making: a forged length can claim millions of segments.
+        let kept = MOST_RETRANSMISSIONS as u64;
+        let mut start = whole.start + ((whole.end - whole.start) / size).saturating_sub(kept) * size;
+        while start < whole.end {
+            let mut repeat = Retransmission { start, end: whole.end.min(start + size), ..*whole };
+            start = repeat.end;
+            if let Some(fills_hole) = answers_tell {
+                self.unanswered.get_or_insert_default().push(Repeat::of(&repeat, fills_hole));
+            }
+            if refused > 0 {
+                // Nobody reports what was refused, and its repeat is answered as one that was needed.
+                (repeat.spurious, repeat.reported) = (true, true);
+                refused -= 1;
+            }
+            self.retransmissions.push(repeat);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the bytes of a direction went: each byte on the wire in exactly one part (methods, section 6.10).
+//! Where the bytes of a direction went: each byte on the wire in exactly one part (docs/methods.md, section 9).
 
 use crate::packet::Packet;
 

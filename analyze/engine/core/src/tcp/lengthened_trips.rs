@@ -1,4 +1,4 @@
-//! Round trips that a host lengthened and not the path (methods, section 6.2): they are clean samples, and marked.
+//! Round trips that a host lengthened and not the path (docs/methods.md, section 4): they are clean samples, and marked.
 //!
 //! * A receiver may hold back the acknowledgement of a single segment (RFC 1122 section 4.2.3.2). Taken for that: nothing else
 //!   is outstanding, nothing was acknowledged just before, and it took 20 ms more than the shortest round trip.

@@ -5,6 +5,7 @@ use super::connection::Connection;
 use super::half::Offer;
 use super::handshake::Openings;
 use super::loss::LossCounters;
+use super::spares::Spares;
 use super::summary::ConnectionSummary;
 use crate::packet::{Packet, tcp_flags};
 
@@ -96,7 +97,7 @@ impl Connection {
     }
 
     /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
-    pub fn go_on_from(&mut self, attempt: &ConnectionSummary) {
+    fn go_on_from(&mut self, attempt: &ConnectionSummary) {
         self.order = attempt.order;
         (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
         for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
@@ -110,7 +111,7 @@ impl Connection {
     }
 
     /// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
-    pub fn go_on_answered(&mut self, attempt: &ConnectionSummary, refused: &Refused) {
+    fn go_on_answered(&mut self, attempt: &ConnectionSummary, refused: &Refused) {
         self.go_on_from(attempt);
         self.handshake.syn = refused.syn;
         self.refused = Some(refused.reset);
@@ -131,7 +132,7 @@ pub struct Refused {
 impl ConnectionSummary {
     /// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
     /// up.
-    pub fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
+    fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
         let refused = self.kept.as_ref()?.refused.as_ref()?;
         let is_answer = packet.has(tcp_flags::SYN | tcp_flags::ACK)
             && packet.acknowledgement == self.client_isn.wrapping_add(1)
@@ -139,10 +140,30 @@ impl ConnectionSummary {
         is_answer.then_some(refused)
     }
 
+    /// The connection that goes on with `packet` though it seemed to be over, if that is so.
+    pub fn resumed_by(
+        &self,
+        packet: &Packet,
+        bytes: &[u8],
+        from_client: bool,
+        spares: &mut Spares,
+    ) -> Option<Box<Connection>> {
+        let mut place = || spares.place(|| Connection::new(self.id, packet, bytes));
+        if from_client && self.is_tried_again_by(packet) {
+            let mut connection = place();
+            connection.go_on_from(self);
+            return Some(connection);
+        }
+        let refused = self.answered_by(packet).filter(|_| !from_client)?;
+        let mut connection = place();
+        connection.go_on_answered(self, refused);
+        Some(connection)
+    }
+
     /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
     /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
     /// RFC 9293 section 3.5.1).
-    pub fn is_tried_again_by(&self, packet: &Packet) -> bool {
+    fn is_tried_again_by(&self, packet: &Packet) -> bool {
         packet.has(tcp_flags::SYN)
             && !packet.has(tcp_flags::ACK)
             && self.close == Close::Reset

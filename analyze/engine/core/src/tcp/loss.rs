@@ -7,7 +7,7 @@ use super::loss_bursts::LossBursts;
 use super::seldom::Usual;
 use super::sequence::serial_difference;
 
-/// What made a sender retransmit (methods, section 6.3).
+/// What made a sender retransmit (docs/methods.md, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// Duplicate acknowledgements or SACK (RFC 5681, RFC 6675), or within the recovery they began.
@@ -78,6 +78,15 @@ impl LossCounters {
             capture_reordered: self.capture_reordered,
             ..Self::default()
         } == *self
+    }
+
+    /// Segments of data were sent again, `needless` of them for nothing.
+    pub fn count_retransmission(&mut self, segments: u32, bytes: u64, trigger: Trigger, needless: u32) {
+        self.retransmitted = self.retransmitted.saturating_add(segments);
+        self.retransmitted_bytes += bytes;
+        let by_trigger = &mut self.by_trigger[trigger as usize];
+        *by_trigger = by_trigger.saturating_add(segments);
+        self.spurious = self.spurious.saturating_add(needless);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Losses that belong together (methods, section 6.4): events and bursts.
+//! Losses that belong together (docs/methods.md, section 5, "Losses together or alone"): events and bursts.
 //!
 //! An *event* is what a sender answers by reducing its congestion window once: the losses of data that was sent before the
 //! first of them was repaired (RFC 6582 section 3.2, `recover`). Only beside the sender all that was sent is seen.

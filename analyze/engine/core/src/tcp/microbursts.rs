@@ -1,4 +1,4 @@
-//! Microbursts: the most bytes that a direction sent within any 1, 10 or 100 ms (methods, section 6.8).
+//! Microbursts: the most bytes that a direction sent within any 1, 10 or 100 ms (docs/methods.md, section 8).
 //!
 //! Windows begin at every half of their length, on the grid of the capture clock, and are read off a counter that the
 //! direction keeps anyway. A peak found so never exceeds the true one. A burst no longer than half the window is counted

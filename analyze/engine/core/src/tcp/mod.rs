@@ -2,21 +2,28 @@
 //!
 //! ```text
 //! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── halves told apart
-//!   copies      what the capture shows twice is left out        (duplicates, two_points)
-//!   opening     SYN, SYN-ACK, RST: what both sides offer    (handshake)
-//!   half        one direction's state
-//!   arrival     its data: new, retransmitted, late           (segments, segment_size, holes, before, loss, trigger,
-//!                                                            spacing, ip_id)
-//!   acknowledgement  what the other side says of it          (ranges, rtt, undone_timeout, unanswered, window,
-//!                                                            sender_view, restarts, turns)
-//!   limits      what limited it, round by round            (rules of methods 6.6)
-//!   gap_watch   why no data passed for a while               (gap_answer, gap_pending, gap_evidence,
-//!                                                            gap_cause, gaps, gap_period)
-//!   half_steps  what is measured in steps of time              (rate_series, microbursts)
-//! ending ─── the state of a connection that is over becomes its summary
-//! summary ── what stays of it
+//!   copies      what the capture shows twice is left out     (duplicates, two_points)
+//!   opening     SYN, SYN-ACK, RST: what both sides offer     (handshake)
+//!   ecn         marks of congestion
+//!   steady      the two packets of bulk transfers, taken by a short way
+//!   half        one direction's state                        (ticks, ledger)
+//!   arrival     its data: new, retransmitted, late           (segments, stamps, segment_size, holes, before, late, unseen,
+//!                                                            loss, loss_bursts, trigger, spacing, ip_id, tls_feed)
+//!   acknowledgement  what the other side says of it          (ranges, rtt, recovery_trips, lengthened_trips,
+//!                                                            undone_timeout, unanswered, refused, window, nagle)
+//!   sender_view what its sender knew, and when               (sender_loop, echo_loop, silences, restarts, turns)
+//!   limits      what limited it, round by round
+//!   gap_watch   why no data passed for a while               (gap_known, gap_evidence, gap_answer, gap_backlog, trains,
+//!                                                            gap_pending, gap_cause, gap_unsettled, gaps, gap_period)
+//!   half_steps  what is measured in steps of time            (rate_series, microbursts)
+//!   row_recorder  a row for each packet, where wanted        (detail, rows, packed)
+//! ending ─── the state of a connection that is over becomes its summary (vantage, token_bucket)
+//! summary ── what stays of it                                (seldom)
 //! verdict ── why it was slow
 //! ```
+//!
+//! For all connections of a shard: which packets make one (lifetime), how many opened when (openings), what the captures did
+//! wrong (capture_faults, lag), memory (room, spares). For all measurements: sequence, moments, sketch.
 
 pub mod acknowledgement;
 pub mod arrival;
@@ -33,6 +40,7 @@ mod gap_answer;
 mod gap_backlog;
 pub mod gap_cause;
 mod gap_evidence;
+mod gap_known;
 mod gap_pending;
 pub mod gap_period;
 mod gap_unsettled;

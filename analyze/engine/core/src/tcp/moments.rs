@@ -66,9 +66,9 @@ impl Moments {
 pub struct Statistics {
     /// That it is never 0 lets `Option<Statistics>` be no larger.
     count: NonZeroU64,
-    /// Smallest and largest, nanoseconds.
+    /// Smallest, nanoseconds.
     pub min_ns: u64,
-    /// See above.
+    /// Largest, nanoseconds.
     pub max_ns: u64,
     mean_ns: f64,
     stddev_ns: f64,

@@ -1,4 +1,4 @@
-//! Connections opened and refused over time: a count for each second of the capture (mission: SYN count over time).
+//! Connections opened and refused over time: a count for each second of the capture.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! What one direction delivered, lost and measured in each short stretch of time: the series that [`super::token_bucket`]
-//! reads (methods, section 6.8).
+//! reads (docs/methods.md, section 8).
 //!
 //! Nothing is added up for each packet: the counters that a direction keeps anyway are read when a bin ends. Bins begin at
 //! 5 ms, so that the burst of a small bucket shows; when there are 1,024 of them, neighbours are merged and the bin
@@ -21,16 +21,10 @@ pub struct Bin {
     pub acknowledged_bytes: u32,
     /// Payload that the receiver missed in this stretch: lost data counts where its delivery would have.
     pub lost_bytes: u32,
-    /// Payload sent again.
-    pub retransmitted_bytes: u32,
     /// Shortest round trip between the capture point and the receiver, microseconds; 0 if none was sampled.
     pub receiver_loop_us: u32,
     /// Shortest round trip between the capture point and the sender; likewise.
     pub sender_loop_us: u32,
-    /// Clean round-trip samples, and their sum in microseconds.
-    pub samples: u32,
-    /// See above.
-    pub samples_sum_us: u32,
 }
 
 impl Bin {
@@ -38,16 +32,8 @@ impl Bin {
         self.arrived_bytes = self.arrived_bytes.saturating_add(other.arrived_bytes);
         self.acknowledged_bytes = self.acknowledged_bytes.saturating_add(other.acknowledged_bytes);
         self.lost_bytes = self.lost_bytes.saturating_add(other.lost_bytes);
-        self.retransmitted_bytes = self.retransmitted_bytes.saturating_add(other.retransmitted_bytes);
         self.receiver_loop_us = shorter(self.receiver_loop_us, other.receiver_loop_us);
         self.sender_loop_us = shorter(self.sender_loop_us, other.sender_loop_us);
-        self.samples = self.samples.saturating_add(other.samples);
-        self.samples_sum_us = self.samples_sum_us.saturating_add(other.samples_sum_us);
-    }
-
-    /// Mean of the clean round-trip samples, nanoseconds.
-    pub fn mean_rtt_ns(&self) -> Option<f64> {
-        (self.samples > 0).then(|| f64::from(self.samples_sum_us) * 1e3 / f64::from(self.samples))
     }
 }
 
@@ -65,12 +51,6 @@ pub struct Totals {
     pub arrived_bytes: u64,
     /// Payload bytes acknowledged in any way.
     pub acknowledged_bytes: u64,
-    /// Payload bytes sent again.
-    pub retransmitted_bytes: u64,
-    /// Clean round-trip samples and their sum.
-    pub samples: u64,
-    /// See above.
-    pub samples_sum_ns: u64,
 }
 
 /// A finished series: bin `i` is about `start_ns + i * bin_ns` and the time `bin_ns` from there.
@@ -229,9 +209,6 @@ impl Making {
         bin.merge(&Bin {
             arrived_bytes: grown(totals.arrived_bytes, before.arrived_bytes),
             acknowledged_bytes: grown(totals.acknowledged_bytes, before.acknowledged_bytes),
-            retransmitted_bytes: grown(totals.retransmitted_bytes, before.retransmitted_bytes),
-            samples: grown(totals.samples, before.samples),
-            samples_sum_us: grown(totals.samples_sum_ns / 1000, before.samples_sum_ns / 1000),
             ..Bin::default()
         });
         self.closed.push(bin);

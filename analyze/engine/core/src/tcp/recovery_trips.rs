@@ -1,9 +1,9 @@
-//! Round trips where acknowledgements give no clean sample: while data is missing and repaired (methods, section 6.2).
+//! Round trips where acknowledgements give no clean sample: while data is missing and repaired (docs/methods.md, section 4).
 //!
 //! A receiver reports by SACK at once what it gets behind a hole (RFC 2018 section 4): the report answers the segment that was
 //! sent last of all it brings news of (RFC 8985 section 6.2), if that was sent once. And a repeat is sampled if its timestamp
 //! tells it from what was sent before: an acknowledgement echoes the segment that filled the hole (RFC 7323 section 4.3).
-//! Both are kept apart from the clean samples in [`super::rtt`], whose definition the analysis document has.
+//! Both are kept apart from the clean samples in [`super::rtt`], which `rtt` of the JSON is about.
 
 use super::rtt::{OfPacket, RoundTrips};
 use super::segments::{Acknowledged, Sampled, state};
@@ -39,11 +39,11 @@ pub struct RecoveryTrip {
 pub struct RecoveryTrips {
     /// Samples, by [`Answered`].
     pub samples: [u32; 2],
-    /// Sum and extremes, nanoseconds.
+    /// Sum of all samples, nanoseconds.
     pub sum_ns: u64,
-    /// See above; `u64::MAX` without samples.
+    /// The shortest, nanoseconds; `u64::MAX` without samples.
     pub min_ns: u64,
-    /// See above.
+    /// The longest, nanoseconds.
     pub max_ns: u64,
     latest: OfPacket<RecoveryTrip>,
 }

@@ -9,18 +9,18 @@
 //! A sender that paces (BBR) pauses between any two sends. Those pauses are shorter than the one that a buffer makes of them, and tell
 //! nothing: only pauses of at least half of the longest in the latest round trips count.
 
-/// So long after an acknowledgement its answer comes at the latest, and after no larger share of the pause: a kernel's own is
-/// immediate, and waking a writer takes less.
+/// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
+/// kernel's own is immediate, and waking a writer takes less.
 const ANSWER_NS: i64 = 500_000;
-const ANSWER_SHARE: i64 = 8;
+const ANSWER_DIVISOR: i64 = 8;
 /// Away from the sender, what it sends may be so much longer under way than the shortest round trip says, and no more than such a
-/// share of the pause: a large frame is cut, passes, and is put together again.
+/// part of the pause: a large frame is cut, passes, and is put together again.
 const WAY_NS: i64 = 500_000;
-const WAY_SHARE: i64 = 16;
-/// What comes so much later than the last acknowledgement, and after such a share of the pause, answers none. The share is not asked
-/// for where all was acknowledged: the send buffer was empty then, and whoever writes was awake.
+const WAY_DIVISOR: i64 = 16;
+/// What comes so much later than the last acknowledgement, and after such a part of the pause, answers none. The part is not
+/// asked for where all was acknowledged: the send buffer was empty then, and whoever writes was awake.
 const NO_ANSWER_NS: i64 = 1_000_000;
-const NO_ANSWER_SHARE: i64 = 4;
+const NO_ANSWER_DIVISOR: i64 = 4;
 /// Pauses from here on: of a shorter one much would be time for an answer.
 pub(super) const SHORTEST_PAUSE_NS: i64 = 1_000_000;
 /// Segments that a sender which paces may hand down at once (`tcp_min_tso_segs`).
@@ -90,9 +90,9 @@ struct Ended {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Restarts {
-    /// When the newest acknowledgement passed, and the newest that the sender has heard of.
+    /// When the newest acknowledgement passed.
     passed_ns: i64,
-    /// See above.
+    /// When the newest one passed that the sender has heard of.
     heard_ns: i64,
     /// The longest pause in the rounds before and, last, in this one.
     longest_ns: [i64; LATEST_ROUNDS],
@@ -142,10 +142,10 @@ impl Restarts {
         let now = &mut self.longest_ns[LATEST_ROUNDS - 1];
         *now = pause_ns.max(*now);
         if pause_ns.saturating_mul(2) >= longest_ns && self.heard_ns != NEVER {
-            let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_SHARE) } else { 0 };
+            let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_DIVISOR) } else { 0 };
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
-            let share_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_SHARE };
-            let no_answer_ns = NO_ANSWER_NS.max(share_ns);
+            let part_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_DIVISOR };
+            let no_answer_ns = NO_ANSWER_NS.max(part_ns);
             self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent, no_answer_ns });
         }
     }
@@ -161,7 +161,7 @@ impl Restarts {
         // Times that jump back and forth make pauses of any sum.
         let add = |sum_ns: &mut u64| *sum_ns = sum_ns.saturating_add(pause_ns as u64);
         add(&mut self.pauses.paused_ns);
-        if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_SHARE) {
+        if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR) {
             add(&mut self.pauses.answered_ns);
         } else if behind_ns > no_answer_ns && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size) {
             add(&mut self.pauses.unanswered_ns);

@@ -156,7 +156,7 @@ impl Rows {
         self.chunks.iter().map(|chunk| chunk.rows).sum()
     }
 
-    /// None?
+    /// There is no row.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Round-trip time samples of one direction: data sent to its acknowledgement, as seen at the capture point.
 //!
-//! Only clean samples make statistics (methods, section 6.2; Karn's rule, RFC 6298 section 3): the segment was never
+//! Only clean samples make statistics (docs/methods.md, section 4; Karn's rule, RFC 6298 section 3): the segment was never
 //! retransmitted, none covered by the same acknowledgement was sent later, and the acknowledgement was not held back by
 //! an earlier hole. What is not clean is counted by reason.
 

@@ -19,6 +19,12 @@ const FRAMES: usize = 4;
 /// Frames longer than a segment are divided into as few as possible only if each is then at least so much of what the peer
 /// takes: paths of little less are frequent, those of half as much are not.
 const LEAST_SHARE: (u32, u32) = (3, 4);
+/// What an Ethernet frame carries, bytes of IP.
+const ETHERNET_MTU: u16 = 1500;
+/// Jumbo frames as networks are set up for them, bytes of IP: within an EC2 VPC, in most others, across an EC2 transit gateway.
+const JUMBO_MTUS: [u16; 3] = [9001, 9000, 8500];
+/// What a peer takes that offers no size (RFC 9293 section 3.7.1).
+const DEFAULT_SEGMENT_SIZE: u16 = 536;
 /// What fits into an Ethernet frame is not cut further.
 pub const ETHERNET_PAYLOAD: u32 = 1460;
 /// No path takes less (Linux: `net.ipv4.route.min_pmtu` is 552, of which headers take 52).
@@ -314,9 +320,6 @@ fn option_bytes(packet: &Packet) -> u16 {
 fn assumed_segment_size(packet: &Packet) -> u16 {
     let headers = packet.ip_header_length + u16::from(packet.tcp_header_length);
     let payload = packet.payload_length;
-    let jumbo = [9001u16, 9000, 8500]
-        .into_iter()
-        .map(|mtu| mtu.saturating_sub(headers))
-        .find(|&size| payload == u32::from(size));
-    jumbo.unwrap_or_else(|| 1500u16.saturating_sub(headers).max(536))
+    let jumbo = JUMBO_MTUS.into_iter().map(|mtu| mtu.saturating_sub(headers)).find(|&size| payload == u32::from(size));
+    jumbo.unwrap_or_else(|| ETHERNET_MTU.saturating_sub(headers).max(DEFAULT_SEGMENT_SIZE))
 }

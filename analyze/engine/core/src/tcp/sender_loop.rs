@@ -11,8 +11,8 @@ const SHORTEST_LOOP_NS: i64 = 1_000_000;
 const ECHO_PATIENCE_NS: i64 = 10_000_000;
 /// Acknowledgements that counted before an echo came, at most, one for each tick of the timestamps.
 const MOST_OVERDUE: usize = 1 << 12;
-/// Share of an echo's delay that may pass without data before it.
-const LONGEST_BREAK: i64 = 4;
+/// An echo tells how long the way is only where data kept coming: of its delay this part may pass without any, one in so many.
+pub(super) const BREAK_DIVISOR: i64 = 4;
 /// Longer than any loop.
 const NEVER: i64 = 1 << 62;
 
@@ -165,7 +165,7 @@ impl SenderLoop {
             }
             echo_ns.unwrap_or(unheard_ns)
         } else {
-            echo_ns.filter(|taken_ns| time_ns.saturating_sub(sent_ns) <= taken_ns / LONGEST_BREAK)?
+            echo_ns.filter(|taken_ns| time_ns.saturating_sub(sent_ns) <= taken_ns / BREAK_DIVISOR)?
         };
         self.took(taken_ns);
         Some(taken_ns)

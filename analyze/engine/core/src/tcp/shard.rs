@@ -19,10 +19,12 @@ use super::room::Room;
 use super::row_recorder::RowRecorder;
 use super::spares::Spares;
 use super::summary::ConnectionSummary;
+use crate::decode::hash::GOLDEN;
 use crate::packet::{Packet, tcp_flags};
 
-/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered, is kept
-/// in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so that it is the same whatever the threads and chunks, and memory is bounded.
+/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
+/// is kept in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so
+/// that it is the same whatever the threads and chunks, and memory is bounded.
 const STRAGGLERS_WITHIN: u64 = 1 << 17;
 
 /// A step of the capture clock against the hosts' clocks.
@@ -167,7 +169,7 @@ struct Weighed {
 /// The hash table wants its entropy in the high bits too.
 #[inline]
 fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    u64::from(hash).wrapping_mul(GOLDEN)
 }
 
 impl Shard {
@@ -177,7 +179,8 @@ impl Shard {
         Self { detail, environment, ..Self::default() }
     }
 
-    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since that was asked last.
+    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since
+    /// that was asked last.
     pub fn is_overfull(&mut self, room: &Room) -> bool {
         // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
         let Weighed { slots, packets_since, too_much, .. } = self.weighed;
@@ -317,16 +320,9 @@ impl Shard {
                 }
             }
             State::Done(summary) => {
-                if from_client && summary.is_tried_again_by(packet) {
-                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
-                    connection.go_on_from(summary);
-                    connection.detailed = self.detail.wants(connection.id);
-                    slot.state = State::Live(connection);
-                    return self.take(index, packet, bytes, from_client, order);
-                }
-                if let Some(refused) = summary.answered_by(packet).filter(|_| !from_client) {
-                    let mut connection = self.environment.spares.place(|| Connection::new(summary.id, packet, bytes));
-                    connection.go_on_answered(summary, refused);
+                if let Some(mut connection) =
+                    summary.resumed_by(packet, bytes, from_client, &mut self.environment.spares)
+                {
                     connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
@@ -371,7 +367,8 @@ impl Shard {
         (index, from_client)
     }
 
-    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins with `packet`.
+    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins
+    /// with `packet`.
     #[cold]
     fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
         let index = self.slots.len() as u32;

@@ -7,13 +7,13 @@ const MOST_SILENCES: usize = 4;
 /// A time without any event, long enough for a gap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silence {
-    /// From, to.
+    /// Time of the event before it.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the event that ended it.
     pub end_ns: i64,
-    /// The window was full, or nothing was in flight.
+    /// The window was full.
     pub limited: bool,
-    /// See above.
+    /// Nothing was in flight.
     pub idle: bool,
 }
 

@@ -1,15 +1,15 @@
 //! Packet spacing: the time between consecutive data packets of one direction (EC2 packet study, section 4.3).
 //!
-//! A gap is *oversize* if it is longer than max(10 ms, 5 x the median gap between bursts, median + 6 x MAD) (methods 6.7), or longer
-//! than a fixed time the user gives. The adaptive limit is known only at the end, so gaps above 10 ms are kept in
-//! buckets (with exact sums) and the longest ones one by one; the limit is then rounded up to a bucket's border, which
-//! makes the count exact for the limit that is printed.
+//! A gap is *oversize* if it is longer than max(10 ms, 5 x the median gap between bursts, median + 6 x MAD)
+//! (docs/methods.md, section 7), or longer than a fixed time the user gives. The adaptive limit is known only at the end, so
+//! gaps above 10 ms are kept in buckets (with exact sums) and the longest ones one by one; the limit is then rounded up to a
+//! bucket's border, which makes the count exact for the limit that is printed.
 
 use super::gaps::ceiling_of;
 use super::moments::Moments;
 use super::sketch::DurationSketch;
 
-/// No gap shorter than this is ever an anomaly (methods, section 6.7).
+/// No gap shorter than this is ever an anomaly (docs/methods.md, section 7).
 pub const SHORTEST_ANOMALY_NS: u64 = 10_000_000;
 /// Gaps between bursts that make them a habit.
 const FEWEST_BURSTS: u64 = 5;

@@ -93,9 +93,9 @@ impl SpacingSummary {
 pub struct GapCauses {
     /// The longest oversize gaps, in time order.
     pub gaps: Box<[Gap]>,
-    /// Oversize gaps, all together and by cause.
+    /// All oversize gaps.
     pub total: CauseTotal,
-    /// See above.
+    /// The same by cause.
     pub oversize: ByCause,
     /// Stalls of the hosts.
     pub stalls: Option<StallSummary>,
@@ -206,9 +206,9 @@ pub struct DirectionSummary {
     pub ledger: ByteLedger,
     /// Acknowledged but never captured.
     pub unseen_acknowledged_bytes: u64,
-    /// The identifications show that the capture stands before the loss (at the sender).
+    /// The capture stands beside the sender (by its vantage point): before all losses.
     pub beside_sender: bool,
-    /// The capture stands behind all losses (at the receiver).
+    /// The capture stands beside the receiver (by its vantage point): behind all losses.
     pub beside_receiver: bool,
 }
 
@@ -246,8 +246,8 @@ impl Missing {
 }
 
 impl DirectionSummary {
-    /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be read again before all
-    /// is written.
+    /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be
+    /// read again before all is written.
     pub const EMPTY: Self = Self {
         packets: 0,
         wire_bytes: 0,
@@ -284,7 +284,7 @@ impl DirectionSummary {
         beside_receiver: false,
     };
 
-    /// Segments that were lost: retransmissions that were needed (methods 6.4 `lost_inferred`).
+    /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
     pub fn lost_inferred(&self) -> u64 {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
     }
@@ -424,9 +424,9 @@ pub struct ConnectionSummary {
     pub id: u32,
     /// Number of the first packet among all packets.
     pub order: u64,
-    /// Input of the first packet, and its frame there.
+    /// Input of the first packet.
     pub input: u16,
-    /// See above.
+    /// Its frame number in that input.
     pub first_frame: u32,
     /// 4 or 6.
     pub ip_version: u8,
@@ -434,9 +434,9 @@ pub struct ConnectionSummary {
     pub addresses: [u8; 32],
     /// Client's and server's port.
     pub ports: [u16; 2],
-    /// First and last packet.
+    /// Time of the first packet.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the last packet.
     pub end_ns: i64,
     /// A SYN of the client, a SYN-ACK of the server was seen.
     pub openings_seen: [bool; 2],
@@ -462,9 +462,9 @@ pub struct ConnectionSummary {
     pub tls: Option<Box<TlsFacts>>,
     /// Names looked up over it, until they are gathered.
     pub lookups: Option<Box<Lookups>>,
-    /// Signature of the last packet since only this summary is kept, and its time.
+    /// Signature of the last packet since only this summary is kept.
     pub ended_by: u32,
-    /// See above.
+    /// Time of that packet.
     pub ended_by_ns: i64,
     /// What packets that are still to come are compared with.
     pub kept: Option<Box<Kept>>,

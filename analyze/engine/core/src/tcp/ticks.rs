@@ -1,4 +1,5 @@
-//! The timestamp clock of one sender (RFC 7323), and steps of the capture clock against it (methods, section 6.0 rules 5, 6).
+//! The timestamp clock of one sender (RFC 7323), and steps of the capture clock against it (docs/methods.md, section 2 rules
+//! 5 and 6).
 
 use super::sequence::serial_difference;
 

@@ -42,7 +42,7 @@ impl Connection {
             let length = (to - from) as u32;
             let rest = captured.get(skip..).unwrap_or_default();
             let part = rest.get(..length as usize).unwrap_or(rest);
-            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, packet.frame, again);
+            tracker.segment(direction, half.stream_offset(from), part, length, packet.time_ns, again);
         }
         if !tracker.is_watching() {
             self.tls_settled = true;

@@ -1,11 +1,11 @@
 //! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then on
-//! (methods, section 6.8).
+//! (docs/methods.md, section 8).
 //!
 //! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the round
 //! trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost the bucket
-//! is empty, which is the test of Flach et al. (SIGCOMM 2016, constants in methods 2.1). What fits neither is no token
-//! bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends less
-//! makes no queue.
+//! is empty, which is the test of Flach et al. (SIGCOMM 2016, with the constants of their program). What fits neither is no
+//! token bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends
+//! less makes no queue.
 //!
 //! A pure function of a series; rates count IP bytes.
 
@@ -18,10 +18,17 @@ mod shaper;
 use super::rate_series::Series;
 use fit::{Stretch, busy_periods, episodes};
 
-/// Faster before than after by this much, at least (ShaperProbe's level shift; methods 6.8).
+/// Faster before than after by this much, at least (ShaperProbe's level shift; docs/methods.md, section 8).
 const LEAST_RATIO: f64 = 1.3;
 /// Round trips that either rate must have lasted.
 const LEAST_ROUND_TRIPS: f64 = 10.0;
+/// How sure a token bucket is at least of which both rates, or losses in many round trips, were seen.
+const CONFIDENCE: f64 = 0.6;
+/// What each further sign adds.
+const SURER: f64 = 0.1;
+const MOST_CONFIDENCE: f64 = 0.95;
+/// Sustained rates that are one within this share.
+const SAME_RATE: f64 = 0.1;
 /// A second burst this close to the first says only that the bucket was full again.
 const FULL_SHARE: f64 = 0.95;
 
@@ -134,6 +141,11 @@ fn shaper_in(whole: &Stretch, find: fn(&Stretch) -> Option<TokenBucket>) -> Opti
     found
 }
 
+/// How sure a bucket is by `least` and those of the three signs that are there.
+fn confidence(least: f64, signs: [bool; 3]) -> f64 {
+    least + SURER * signs.into_iter().filter(|&sign| sign).count() as f64
+}
+
 impl TokenBucket {
     fn later(self, by_ns: i64) -> Self {
         Self { switch_ns: self.switch_ns.saturating_add(by_ns), ..self }
@@ -141,11 +153,11 @@ impl TokenBucket {
 
     /// The same bucket was emptied again after an idle time.
     fn learn(&mut self, again: &Self, idle_s: f64) {
-        let alike = (again.sustained_bps / self.sustained_bps - 1.0).abs() < 0.1;
+        let alike = (again.sustained_bps / self.sustained_bps - 1.0).abs() < SAME_RATE;
         if !alike || idle_s <= 0.0 {
             return;
         }
-        self.confidence = (self.confidence + 0.1).min(0.95);
+        self.confidence = (self.confidence + SURER).min(MOST_CONFIDENCE);
         if again.burst_bytes < FULL_SHARE * self.burst_bytes && self.refill_bps.is_none() {
             self.refill_bps = Some(again.burst_bytes * 8.0 / idle_s);
         }

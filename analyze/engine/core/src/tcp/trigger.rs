@@ -1,4 +1,4 @@
-//! Why a segment was sent again: the rules of methods section 6.3, in one place.
+//! Why a segment was sent again: the rules of docs/methods.md, section 5 ("What triggered them"), in one place.
 //!
 //! Beside the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
 //! acknowledgement reaches the sender later and the retransmission passes later still, together one *sender loop*.
@@ -37,9 +37,9 @@ pub struct Evidence {
     pub start: u64,
     /// Position after the last.
     pub end: u64,
-    /// Lowest position not acknowledged, and highest sent.
+    /// Lowest position not acknowledged.
     pub una: u64,
-    /// See above.
+    /// Position after the highest byte sent.
     pub max: u64,
     /// When the range was last sent before, as far as it is known.
     pub previous_ns: Option<i64>,
@@ -71,6 +71,13 @@ fn is_long_timeout(silence_ns: f64, round_trip_ns: f64) -> bool {
 
 /// Acknowledgement and answer are one event within this time (timer and capture jitter).
 const SAME_INSTANT_NS: i64 = 2_000_000;
+/// How late RACK's timer may be: Linux adds two ticks (`TCP_TIMEOUT_MIN`) and may take another, 12 ms at 250 of them in a
+/// second; and [`SAME_INSTANT_NS`].
+const RACK_TICKS_NS: i64 = 14_000_000;
+/// No stack's retransmission timeout is shorter, whatever its floor.
+const SHORTEST_TIMEOUT_NS: i64 = 5_000_000;
+/// Away from the sender: what fills a hole answers it if the hole is older than this share of the round trip to the sender.
+const LEAST_HOLE_AGE: f64 = 0.5;
 /// Sender loops below this count as being beside the sender.
 const BESIDE_SENDER_NS: i64 = 2_000_000;
 /// Share of a timer's length that must have passed: timers run on coarse clocks.
@@ -180,7 +187,7 @@ impl Live {
             self.scoreboard.total() > threshold || self.scoreboard.count() >= 3 || self.duplicate_acknowledgements >= 3;
         let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
         let on_timer =
-            !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + 14_000_000;
+            !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + RACK_TICKS_NS;
         match (enough, answers_acknowledgement, on_timer) {
             // RACK does without the threshold where an acknowledgement itself shows that the time is over.
             (true, ..) | (_, true, _) => Trigger::Fast,
@@ -206,7 +213,9 @@ impl Live {
 
     /// Stacks with a smaller floor than 200 ms: silence of several round trips, no sign of loss, the oldest byte again.
     fn is_short_timeout(&self, silence_ns: i64) -> bool {
-        self.round_trips.srtt_ns().is_some_and(|srtt| silence_ns as f64 >= 2.0 * srtt && silence_ns >= 5_000_000)
+        self.round_trips
+            .srtt_ns()
+            .is_some_and(|srtt| silence_ns as f64 >= 2.0 * srtt && silence_ns >= SHORTEST_TIMEOUT_NS)
     }
 
     fn trigger_elsewhere(&self, evidence: &Evidence) -> Trigger {
@@ -228,8 +237,9 @@ impl Live {
         if in_timeout || (oldest && gap as f64 >= TIMER_SLACK * (SMALLEST_TIMEOUT_NS as f64).max(round_trip)) {
             return Trigger::Rto;
         }
-        let suspected =
-            evidence.exposed_ns.is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= 0.5 * round_trip);
+        let suspected = evidence
+            .exposed_ns
+            .is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= LEAST_HOLE_AGE * round_trip);
         if suspected || self.recovery.is_some() { Trigger::Fast } else { Trigger::Unknown }
     }
 }

@@ -1,5 +1,5 @@
 //! Whose turn it was while nothing was in flight: the other side's until it had said its last, and from when the sender had heard that
-//! the sender's ([`super::sender_view`] tells when; methods, section 6.6, label 6).
+//! the sender's ([`super::sender_view`] tells when; docs/verdict.md, `idle`).
 
 /// Not earlier than any time of a packet.
 const NEVER: i64 = 1 << 62;

@@ -1,5 +1,6 @@
-//! What two capture points far apart saw, in one file: the captures of both hosts put together, or of both ends of a long link.
-//! Nearly every packet of both directions is there twice, one way between the points apart (methods, section 6.0 rule 3).
+//! What two capture points far apart saw, in one file: the captures of both hosts put together, or of both ends of a long
+//! link. Nearly every packet of both directions is there twice, one way between the points apart (docs/methods.md, section 2
+//! rule 3).
 //!
 //! That both SYN and SYN-ACK were captured twice shows it, since no stack sends them again so soon; where the capture begins in
 //! mid-stream, that nearly all packets are. What follows counts once, at the point it passed first: as in a capture between the

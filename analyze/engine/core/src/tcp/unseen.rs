@@ -1,5 +1,6 @@
-//! Data that passes the capture point for the first time and was yet sent before: a tail that was lost between the sender and
-//! the capture point leaves no hole in the stream, only in the sender's numbering of its packets (methods, section 6.4).
+//! Data that passes the capture point for the first time and was yet sent before: a tail that was lost between the sender
+//! and the capture point leaves no hole in the stream, only in the sender's numbering of its packets (docs/methods.md,
+//! section 5).
 
 use super::arrival::{Arrived, Delivered, FASTEST_ANSWER, Kind, Placed, RECORDING_DISORDER_NS, Surroundings};
 use super::half::{Half, Live};

@@ -1,4 +1,4 @@
-//! Where the capture stands: at the client, at the server, or between them (methods, section 6.1).
+//! Where the capture stands: at the client, at the server, or between them (docs/methods.md, section 3).
 //!
 //! The share of the round trip that lies on the client's side decides; without a handshake, the shortest answers of
 //! either side do. Addresses never do. Superpackets say that the capture is on an end host, an initial TTL that it is at
@@ -53,11 +53,26 @@ pub struct Clues {
 
 /// Share of the round trip up to which the capture is taken to be beside a host.
 pub const BESIDE_SHARE: f64 = 0.15;
+/// In a shorter round trip the hosts' own delays are a large part: the borders are less sharp.
+pub const SHORT_TRIP_NS: i64 = 2_000_000;
+/// [`BESIDE_SHARE`] of a short round trip.
+const BESIDE_SHARE_OF_SHORT: f64 = 0.35;
 /// A host beside the capture answers some packet sooner than this. Without a handshake, a queue on the other side may make an answer
 /// seem near that comes from farther.
 pub const LONGEST_BESIDE_NS: i64 = 1_000_000;
 /// Host processing alone makes loops of this length: shorter round trips tell nothing.
 const SHORTEST_TELLING_NS: i64 = 150_000;
+
+/// How sure the share of the handshake's round trip is; that of the shortest answers, which may have waited for an application;
+/// and an untouched TTL alone.
+const BY_HANDSHAKE: f64 = 0.95;
+const BY_ANSWERS: f64 = 0.7;
+const BY_TTL: f64 = 0.5;
+/// Of what the share says this much is left between the hosts; beside one, as much as the share is clear.
+const OF_MIDDLE: f64 = 0.8;
+/// What a TTL or superpackets add that say the same.
+const CONFIRMED: f64 = 0.04;
+const MOST_CONFIDENCE: f64 = 0.99;
 
 impl Clues {
     /// Decides.
@@ -75,9 +90,8 @@ impl Clues {
             return Vantage { side: Side::Unknown, confidence: 0.0 };
         }
         let share = client as f64 / total as f64;
-        let base = if self.from_handshake { 0.95 } else { 0.7 };
-        // In a short round trip the hosts' own delays are a large part: the borders are less sharp.
-        let border = if total < 2_000_000 { 0.35 } else { BESIDE_SHARE };
+        let base = if self.from_handshake { BY_HANDSHAKE } else { BY_ANSWERS };
+        let border = if total < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT } else { BESIDE_SHARE };
         let side = match share {
             share if share <= border => Side::Client,
             share if share >= 1.0 - border => Side::Server,
@@ -86,7 +100,7 @@ impl Clues {
         if side != Side::Middle && !self.from_handshake && client.min(server) > LONGEST_BESIDE_NS {
             return Vantage { side: Side::Unknown, confidence: 0.0 };
         }
-        let sharpness = if side == Side::Middle { 0.8 } else { 1.0 - share.min(1.0 - share) };
+        let sharpness = if side == Side::Middle { OF_MIDDLE } else { 1.0 - share.min(1.0 - share) };
         Vantage { side, confidence: base * sharpness }
     }
 
@@ -94,8 +108,8 @@ impl Clues {
     fn by_ttl(&self) -> Vantage {
         let initial = self.ttl.map(|ttl| matches!(ttl, 64 | 128 | 255));
         match initial {
-            [true, false] => Vantage { side: Side::Client, confidence: 0.5 },
-            [false, true] => Vantage { side: Side::Server, confidence: 0.5 },
+            [true, false] => Vantage { side: Side::Client, confidence: BY_TTL },
+            [false, true] => Vantage { side: Side::Server, confidence: BY_TTL },
             _ => Vantage { side: Side::Unknown, confidence: 0.0 },
         }
     }
@@ -103,8 +117,8 @@ impl Clues {
     fn confirm(&self, vantage: Vantage) -> Vantage {
         let by_ttl = self.by_ttl().side;
         let agrees = by_ttl == vantage.side || (self.superpackets && vantage.side != Side::Middle);
-        let bonus = if agrees { 0.04 } else { 0.0 };
-        Vantage { confidence: (vantage.confidence + bonus).min(0.99), ..vantage }
+        let bonus = if agrees { CONFIRMED } else { 0.0 };
+        Vantage { confidence: (vantage.confidence + bonus).min(MOST_CONFIDENCE), ..vantage }
     }
 }
 
@@ -139,7 +153,7 @@ mod tests {
     #[test]
     fn an_initial_ttl_of_one_side_only_tells_without_handshake() {
         let clues = Clues { ttl: [64, 53], ..Clues::default() };
-        assert_eq!(clues.vantage(), Vantage { side: Side::Client, confidence: 0.5 });
+        assert_eq!(clues.vantage(), Vantage { side: Side::Client, confidence: BY_TTL });
         assert_eq!(Clues { ttl: [64, 64], ..Clues::default() }.vantage().side, Side::Unknown);
     }
 }

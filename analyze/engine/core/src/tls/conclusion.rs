@@ -86,14 +86,14 @@ impl Pair<'_> {
         let server = self.server.map(Ledger::of).unwrap_or_default();
         let mut conclusion = Conclusion { client: client.tally, server: server.tally, ..Conclusion::default() };
         let Some(context) = context else {
-            client.early.iter().for_each(|record| conclusion.client.add_application(record));
-            server.early.iter().for_each(|record| conclusion.server.add_application(record));
+            client.undecided.iter().for_each(|record| conclusion.client.add_application(record));
+            server.undecided.iter().for_each(|record| conclusion.server.add_application(record));
             return conclusion;
         };
         let settled = self.client.and_then(|client| client.client_outcome);
-        let (outcome, split) = fold_client(&client.early, &context, &mut conclusion.client);
+        let (outcome, split) = fold_client(&client.undecided, &context, &mut conclusion.client);
         conclusion.outcome = settled.unwrap_or(outcome);
-        let server_split = fold_server(&server.early, &conclusion.outcome, &context, &mut conclusion.server);
+        let server_split = fold_server(&server.undecided, &conclusion.outcome, &context, &mut conclusion.server);
         let client_last = client.last_application(|index, _| split.is_handshake(index));
         let server_last = server.last_application(|index, record| server_split.is_handshake(index, record, &context));
         conclusion.client_alert = recount_alert(client_last, &context, &mut conclusion.client);
@@ -106,20 +106,21 @@ impl Pair<'_> {
 #[derive(Default)]
 struct Ledger {
     tally: Tally,
-    early: Vec<Sealed>,
+    /// Records that say "application data" and may be handshake (TLS 1.3).
+    undecided: Vec<Sealed>,
     /// The last record, if it is application data by its type and complete.
     last: Option<Sealed>,
 }
 
 impl Ledger {
     fn of(side: &Side) -> Self {
-        let early = side.early.clone().unwrap_or_default();
-        let mut ledger = Self { tally: side.tally, early, last: side.last_application };
+        let undecided = side.undecided.clone().unwrap_or_default();
+        let mut ledger = Self { tally: side.tally, undecided, last: side.last_application };
         let Some((content_type, record)) = side.unfinished() else {
             return ledger;
         };
         match content_type {
-            ContentType::Application if !ledger.early.is_empty() => ledger.early.push(record),
+            ContentType::Application if !ledger.undecided.is_empty() => ledger.undecided.push(record),
             ContentType::Application => ledger.tally.add_application(&record),
             ContentType::Alert | ContentType::Heartbeat => ledger.tally.add_control(&record),
             _ => ledger.tally.add_handshake(&record),
@@ -127,13 +128,11 @@ impl Ledger {
         ledger.last = None;
         ledger
     }
-}
 
-impl Ledger {
     /// The last record, unless it was classified as handshake.
     fn last_application(&self, is_handshake: impl Fn(usize, &Sealed) -> bool) -> Option<Sealed> {
-        let index = self.early.len().wrapping_sub(1);
-        let handshake = self.early.get(index).is_some_and(|record| is_handshake(index, record));
+        let index = self.undecided.len().wrapping_sub(1);
+        let handshake = self.undecided.get(index).is_some_and(|record| is_handshake(index, record));
         self.last.filter(|_| !handshake)
     }
 }
@@ -159,34 +158,34 @@ pub(super) fn settle(client: Option<&mut Side>, server: Option<&mut Side>) {
 }
 
 fn settle_as_application(side: &mut Side) {
-    for record in side.early.take().unwrap_or_default() {
+    for record in side.undecided.take().unwrap_or_default() {
         side.tally.add_application(&record);
     }
 }
 
 fn settle_client(client: &mut Side, context: &Context) {
-    let Some(early) = client.early.take() else {
+    let Some(undecided) = client.undecided.take() else {
         return;
     };
     let mut tally = client.tally;
-    let (outcome, split) = fold_client(&early, context, &mut tally);
-    if split.settled || early.len() >= phase::MAX_RECORDS {
+    let (outcome, split) = fold_client(&undecided, context, &mut tally);
+    if split.settled || undecided.len() >= phase::MAX_RECORDS {
         client.tally = tally;
         client.client_outcome = Some(outcome);
     } else {
-        client.early = Some(early);
+        client.undecided = Some(undecided);
     }
 }
 
 fn settle_server(server: &mut Side, outcome: &ClientOutcome, context: &Context) {
-    let Some(early) = server.early.take() else {
+    let Some(undecided) = server.undecided.take() else {
         return;
     };
     let mut tally = server.tally;
-    if fold_server(&early, outcome, context, &mut tally).settled || early.len() >= phase::MAX_RECORDS {
+    if fold_server(&undecided, outcome, context, &mut tally).settled || undecided.len() >= phase::MAX_RECORDS {
         server.tally = tally;
     } else {
-        server.early = Some(early);
+        server.undecided = Some(undecided);
     }
 }
 

@@ -61,12 +61,12 @@ impl Kept {
         usize::from(self.length)
     }
 
-    /// The kept bytes one by one as pieces, which `frame` completed.
-    pub(super) fn pieces(&self, frame: u32) -> impl Iterator<Item = Piece<'_>> {
+    /// The kept bytes one by one as pieces.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         let bytes = self.bytes.chunks(1).zip(self.times_ns).enumerate().take(self.length());
         bytes.map(move |(index, (bytes, time_ns))| {
             let origin = if self.fresh >> index & 1 == 1 { Origin::Fresh } else { Origin::Repeated };
-            Piece { bytes, blind_bytes: 0, time_ns, frame, origin }
+            Piece { bytes, blind_bytes: 0, time_ns, origin }
         })
     }
 

@@ -58,10 +58,6 @@ pub struct TlsFacts {
     /// heartbeats entirely. With the two handshake sizes, `application_bytes` and `bytes_before_tls` it sums to the bytes of
     /// both streams.
     pub record_overhead_bytes: Option<u64>,
-    /// Frame that completed the (first) ClientHello.
-    pub client_hello_frame: Option<u32>,
-    /// Frame that completed the ServerHello.
-    pub server_hello_frame: Option<u32>,
     /// Plaintext bytes inside application data records.
     pub application_bytes: Option<u64>,
     /// CBC padding cannot be seen: `record_overhead_bytes` is a lower and `application_bytes` an upper bound, off by less

@@ -1,8 +1,9 @@
 //! Handshake messages of one direction out of the bodies of its records.
 //!
 //! Only hellos and the beginning of a Certificate message are kept, and only until they are read; of every other message
-//! nothing but type and length is of use, so that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed, record bodies are ciphertext (TLS 1.2) or
-//! may still be plaintext (the second hello after a HelloRetryRequest in TLS 1.3): only a hello is recognised there.
+//! nothing but type and length is of use, so that a message of 16 MB costs no memory. Once ChangeCipherSpec has passed,
+//! record bodies are ciphertext (TLS 1.2) or may still be plaintext (the second hello after a HelloRetryRequest in TLS
+//! 1.3): only a hello is recognised there.
 
 use super::certificate::{CertificateNames, certificate_names};
 use super::hello::{self, ClientHello, ServerHello};
@@ -48,12 +49,7 @@ pub(super) struct Messages {
     pub(super) incomplete: bool,
 }
 
-impl Messages {
-    /// True once a hello of either side was read.
-    pub(super) fn has_hello(&self) -> bool {
-        self.client_hello.is_some() || self.server_hello.is_some()
-    }
-}
+impl Messages {}
 
 /// Cuts the handshake stream into messages.
 pub(super) struct Assembler {

@@ -7,6 +7,7 @@
 //! handshake    handshake records   -> hellos (hello), names in a certificate (certificate, der), message lengths
 //! phase        TLS 1.3 records     -> which are handshake, by position
 //! overhead     version and suite   -> what protection adds to a record
+//! names        numbers             -> the words for versions, suites and alerts
 //! conclusion   both directions     -> settled classes
 //! reader, tally                    -> TlsFacts (facts), StreamBytes
 //! tracker      all of it for one connection

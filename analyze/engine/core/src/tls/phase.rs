@@ -39,7 +39,7 @@ const TICKET_DIFFERENCE_BYTES: u16 = 16;
 /// EndOfEarlyData is a bare handshake header.
 const END_OF_EARLY_DATA_BYTES: u16 = 4;
 /// An alert is level and description.
-const ALERT_BYTES: u16 = 2;
+pub(super) const ALERT_BYTES: u16 = 2;
 
 /// What a connection's hellos tell about its encrypted records.
 #[derive(Debug, Clone, Copy)]

@@ -65,8 +65,6 @@ impl<'a> Reader<'a> {
             certificate_names: Vec::new(),
             certificate_names_not_listed: 0,
             records: None,
-            client_hello_frame: self.pair.client.and_then(|side| side.hello_frame),
-            server_hello_frame: self.pair.server.and_then(|side| side.hello_frame),
             record_overhead_bytes: None,
             application_bytes: None,
             padding_unknown: false,

@@ -20,7 +20,7 @@ const PROOF_HEADERS: u64 = 3;
 struct Open {
     content_type: ContentType,
     /// First body bytes, enough for an alert.
-    head: [u8; 2],
+    head: [u8; phase::ALERT_BYTES as usize],
     sealed: Sealed,
 }
 
@@ -68,8 +68,6 @@ pub(super) struct Side {
     pub(super) start_ns: i64,
     /// When the first ServerHello that is no retry had passed.
     pub(super) server_hello_ns: Option<i64>,
-    /// Frame that completed the first hello (no retry) of this direction.
-    pub(super) hello_frame: Option<u32>,
     headers: u64,
     /// Records that have passed completely.
     pub(super) records: u64,
@@ -77,7 +75,7 @@ pub(super) struct Side {
     pub(super) last_application: Option<Sealed>,
     pub(super) tally: Tally,
     /// Application data records not yet classified; none once they are.
-    pub(super) early: Option<Vec<Sealed>>,
+    pub(super) undecided: Option<Vec<Sealed>>,
     /// The client's Finished, once its records are classified (TLS 1.3).
     pub(super) client_outcome: Option<ClientOutcome>,
 }
@@ -98,13 +96,12 @@ impl Side {
             start_offset,
             start_ns,
             server_hello_ns: None,
-            hello_frame: None,
             headers: 0,
             records: 0,
             alerts: Vec::new(),
             last_application: None,
             tally: Tally::default(),
-            early: Some(Vec::new()),
+            undecided: Some(Vec::new()),
             client_outcome: None,
         }
     }
@@ -162,7 +159,7 @@ impl Side {
 
     /// True if application data records wait to be classified.
     pub(super) fn has_undecided(&self) -> bool {
-        self.early.as_ref().is_some_and(|early| !early.is_empty())
+        self.undecided.as_ref().is_some_and(|undecided| !undecided.is_empty())
     }
 
     /// The record at hand, if its end has not passed.
@@ -285,9 +282,6 @@ impl Side {
         if self.assembler.messages.server_hello.is_some() {
             self.server_hello_ns.get_or_insert(sealed.end_ns);
         }
-        if self.assembler.messages.has_hello() {
-            self.hello_frame.get_or_insert(sealed.frame);
-        }
         if self.cipher_changed && self.assembler.unreadable() {
             self.finished_ns.get_or_insert(sealed.end_ns);
         }
@@ -298,16 +292,20 @@ impl Side {
         if self.alerts.len() < MAX_ALERTS {
             // Protection makes an alert longer than its two bytes, whatever the cipher.
             let [_, description] = open.head;
-            self.alerts.push(if open.sealed.length == 2 { Alert::Plain(description) } else { Alert::Encrypted });
+            self.alerts.push(if open.sealed.length == phase::ALERT_BYTES {
+                Alert::Plain(description)
+            } else {
+                Alert::Encrypted
+            });
         }
     }
 
     fn application_record(&mut self, sealed: &Sealed) {
         self.last_application = Some(*sealed);
         // Without a hello in this direction there is no handshake to be told apart.
-        let undecided = self.early.as_mut().filter(|_| self.assembler.hello_begun);
-        match undecided.filter(|early| early.len() < phase::MAX_RECORDS) {
-            Some(early) => early.push(*sealed),
+        let undecided = self.undecided.as_mut().filter(|_| self.assembler.hello_begun);
+        match undecided.filter(|undecided| undecided.len() < phase::MAX_RECORDS) {
+            Some(undecided) => undecided.push(*sealed),
             None => self.tally.add_application(sealed),
         }
     }
@@ -321,5 +319,4 @@ fn pass(sealed: &mut Sealed, count: u16, piece: &Piece<'_>) {
     sealed.tail_fresh = piece.origin == Origin::Fresh;
     sealed.body_fresh += if sealed.tail_fresh { count } else { 0 };
     sealed.end_ns = piece.time_ns;
-    sealed.frame = piece.frame;
 }

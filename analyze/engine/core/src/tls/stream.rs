@@ -25,8 +25,6 @@ pub(crate) struct Piece<'a> {
     pub(crate) blind_bytes: u64,
     /// When this stretch and all before it had passed, Unix nanoseconds.
     pub(crate) time_ns: i64,
-    /// Frame that carried it.
-    pub(crate) frame: u32,
     pub(crate) origin: Origin,
 }
 
@@ -40,7 +38,6 @@ struct Held {
     bytes: Box<[u8]>,
     blind_bytes: u64,
     time_ns: i64,
-    frame: u32,
     origin: Origin,
 }
 
@@ -129,8 +126,7 @@ impl InOrder {
             return; // The caller broke its promise to pass each byte once: the first copy stays.
         }
         self.held_bytes += bytes.len();
-        let kept =
-            Held { bytes: bytes.into(), blind_bytes, time_ns: piece.time_ns, frame: piece.frame, origin: piece.origin };
+        let kept = Held { bytes: bytes.into(), blind_bytes, time_ns: piece.time_ns, origin: piece.origin };
         held.insert(offset, kept);
     }
 
@@ -144,7 +140,7 @@ impl InOrder {
     fn deliver_hole(&mut self, up_to: u64, deliver: &mut impl FnMut(u64, Piece<'_>)) {
         let blind_bytes = up_to.saturating_sub(self.next_offset);
         if blind_bytes > 0 {
-            let piece = Piece { bytes: &[], blind_bytes, time_ns: self.clock_ns, frame: 0, origin: Origin::Unseen };
+            let piece = Piece { bytes: &[], blind_bytes, time_ns: self.clock_ns, origin: Origin::Unseen };
             self.deliver(self.next_offset, piece, deliver);
         }
     }
@@ -159,8 +155,8 @@ impl InOrder {
                 self.held = None;
             }
             self.held_bytes -= kept.bytes.len();
-            let Held { bytes, blind_bytes, time_ns, frame, origin } = kept;
-            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, frame, origin }, deliver);
+            let Held { bytes, blind_bytes, time_ns, origin } = kept;
+            self.deliver(offset, Piece { bytes: &bytes, blind_bytes, time_ns, origin }, deliver);
         }
     }
 
@@ -175,7 +171,7 @@ impl InOrder {
         let blind_bytes = piece.blind_bytes - (stale - stale_bytes);
         self.clock_ns = self.clock_ns.max(piece.time_ns);
         let start = self.next_offset;
-        let rest = Piece { bytes, blind_bytes, time_ns: self.clock_ns, frame: piece.frame, origin: piece.origin };
+        let rest = Piece { bytes, blind_bytes, time_ns: self.clock_ns, origin: piece.origin };
         self.next_offset = self.next_offset.saturating_add(rest.length());
         deliver(start, rest);
     }
@@ -186,7 +182,7 @@ mod tests {
     use super::*;
 
     fn piece(bytes: &[u8], time_ns: i64) -> Piece<'_> {
-        Piece { bytes, blind_bytes: 0, time_ns, frame: 1, origin: Origin::Fresh }
+        Piece { bytes, blind_bytes: 0, time_ns, origin: Origin::Fresh }
     }
 
     #[test]

@@ -29,8 +29,6 @@ pub(super) struct Sealed {
     pub(super) tail_fresh: bool,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    /// Frame that carried the last byte.
-    pub(super) frame: u32,
 }
 
 /// Sums over the records of one direction. "Fresh" bytes are those of first transmissions.

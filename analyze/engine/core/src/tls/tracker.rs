@@ -48,10 +48,6 @@ impl TlsTracker {
     ///
     /// `stream_offset` counts from the direction's first payload byte; `captured` is the beginning of the `length` bytes,
     /// shorter if the snap length cut it; `by_retransmission` says that they crossed in a retransmitted segment.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call for each segment of the TCP analysis, which has them all at hand"
-    )]
     pub fn segment(
         &mut self,
         direction: Direction,
@@ -59,7 +55,6 @@ impl TlsTracker {
         captured: &[u8],
         length: u32,
         time_ns: i64,
-        frame: u32,
         by_retransmission: bool,
     ) {
         let lane = self.lane_mut(direction);
@@ -70,7 +65,7 @@ impl TlsTracker {
         let bytes = captured.get(..length as usize).unwrap_or(captured);
         let blind_bytes = u64::from(length) - bytes.len() as u64;
         let origin = if by_retransmission { Origin::Repeated } else { Origin::Fresh };
-        let piece = Piece { bytes, blind_bytes, time_ns, frame, origin };
+        let piece = Piece { bytes, blind_bytes, time_ns, origin };
         lane.segment(stream_offset, piece);
         self.after_change(direction);
     }
@@ -286,12 +281,12 @@ impl State {
                 Found::Start { candidate, before, index } => {
                     let rest = Piece { bytes: piece.bytes.get(index..).unwrap_or_default(), ..piece };
                     let start_offset = (offset + index as u64).saturating_sub(before.length() as u64);
-                    let start_ns = before.pieces(piece.frame).next().map_or(piece.time_ns, |first| first.time_ns);
+                    let start_ns = before.pieces().next().map_or(piece.time_ns, |first| first.time_ns);
                     let mut side = Box::new(match candidate {
                         Candidate::Record => Side::new(start_offset, start_ns),
                         Candidate::V2Hello(length) => Side::new_v2(length, start_offset, start_ns),
                     });
-                    before.pieces(piece.frame).for_each(|kept| side.piece(kept));
+                    before.pieces().for_each(|kept| side.piece(kept));
                     side.piece(rest);
                     *self = if side.is_refuted() { Self::Searching(Search::default()) } else { Self::Tls(side) };
                 }
@@ -322,9 +317,9 @@ mod tests {
                 let piece = bytes.iter().cycle().skip(offset).take(captured.min(bytes.len())).copied().collect::<Vec<u8>>();
                 let length = captured as u32 + cut;
                 let at = offset as u64;
-                taking.segment(direction, at, &piece, length, time_ns, 7, false);
+                taking.segment(direction, at, &piece, length, time_ns, false);
                 if !passing.pass(direction, at, &piece, length, time_ns) {
-                    passing.segment(direction, at, &piece, length, time_ns, 7, false);
+                    passing.segment(direction, at, &piece, length, time_ns, false);
                 }
                 offsets[usize::from(side)] += length as usize;
                 prop_assert_eq!(taking.is_watching(), passing.is_watching());

@@ -46,7 +46,6 @@ pub struct Segment {
     pub captured: Vec<u8>,
     pub length: u32,
     pub time_ns: i64,
-    pub frame: u32,
     pub retransmitted: bool,
 }
 
@@ -64,7 +63,6 @@ pub struct Connection {
 pub fn connections(path: &Path) -> BTreeMap<u32, Connection> {
     let fields = [
         "tcp.stream",
-        "frame.number",
         "frame.time_epoch",
         "ip.src",
         "ipv6.src",
@@ -77,7 +75,7 @@ pub fn connections(path: &Path) -> BTreeMap<u32, Connection> {
     let mut connections: BTreeMap<u32, Connection> = BTreeMap::new();
     // Segments quoted in ICMP errors are no segments of a connection.
     for row in tshark(path, &[], "tcp && !icmp && !icmpv6", &fields) {
-        let [stream, frame, time, ip4, ip6, port, sequence, length, flags, payload] = row.as_slice() else {
+        let [stream, time, ip4, ip6, port, sequence, length, flags, payload] = row.as_slice() else {
             panic!("{row:?}")
         };
         let source = format!("{ip4}{ip6}:{port}");
@@ -90,7 +88,6 @@ pub fn connections(path: &Path) -> BTreeMap<u32, Connection> {
             length.parse().unwrap(),
             unhex(payload),
             nanoseconds(time),
-            frame.parse().unwrap(),
         );
     }
     connections
@@ -98,16 +95,7 @@ pub fn connections(path: &Path) -> BTreeMap<u32, Connection> {
 
 impl Connection {
     #[allow(clippy::too_many_arguments)]
-    fn packet(
-        &mut self,
-        source: &str,
-        flags: u32,
-        sequence: u32,
-        length: u32,
-        payload: Vec<u8>,
-        time_ns: i64,
-        frame: u32,
-    ) {
+    fn packet(&mut self, source: &str, flags: u32, sequence: u32, length: u32, payload: Vec<u8>, time_ns: i64) {
         let (syn, ack) = (flags & 2 != 0, flags & 16 != 0);
         let client = self.client.get_or_insert_with(|| source.to_owned());
         let index = usize::from((client != source) != (syn && ack && self.segments.is_empty() && client == source));
@@ -137,7 +125,6 @@ impl Connection {
                 captured,
                 length: (to - from) as u32,
                 time_ns,
-                frame,
                 retransmitted,
             });
         }
@@ -176,7 +163,7 @@ pub fn track(segments: &[Segment]) -> TlsTracker {
     let mut tracker = TlsTracker::new();
     let mut ends = [0_u64; 2];
     for s in segments {
-        tracker.segment(s.direction, s.offset, &s.captured, s.length, s.time_ns, s.frame, s.retransmitted);
+        tracker.segment(s.direction, s.offset, &s.captured, s.length, s.time_ns, s.retransmitted);
         let end = &mut ends[usize::from(s.direction == Direction::ServerToClient)];
         *end = (*end).max(s.offset + u64::from(s.length));
     }

@@ -1,11 +1,12 @@
-//! The rarer blocks of pcapng and what they hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks,
-//! drop counters, options. The walk over blocks is its parent module's.
+//! What a block is, and what the rarer ones hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks, drop
+//! counters, options. The walk over blocks is its parent module's.
 
 use super::super::Record;
 use super::super::endian::{Endian, u16_at, u32_at, u64_at};
+use super::super::ledger::Ledger;
 
 /// Block type numbers.
-pub(super) mod block {
+pub(super) mod block_type {
     pub const SECTION_HEADER: u32 = 0x0a0d_0d0a;
     pub const INTERFACE: u32 = 1;
     pub const PACKET: u32 = 2;
@@ -19,6 +20,36 @@ pub(super) mod block {
     pub const CUSTOM: u32 = 0x0bad;
     pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 }
+
+/// A block of sound framing.
+#[derive(Clone, Copy)]
+pub(super) struct Block<'a> {
+    /// Where it starts in the window.
+    pub at: usize,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its bytes without the length at its end.
+    pub body: &'a [u8],
+}
+
+impl Block<'_> {
+    /// Notes as damage that what it holds cannot be used.
+    #[cold]
+    pub(super) fn report_unusable(&self, what: &str, ledger: &mut Ledger) {
+        ledger.damage(self.offset, self.body.len() as u64 + TRAILER_BYTES, what);
+    }
+
+    /// Notes as damage that one of its options goes on beyond it. What stands before that counts.
+    #[cold]
+    pub(super) fn report_malformed_option(&self, ledger: &mut Ledger) {
+        ledger.damage(self.offset, 0, MALFORMED_OPTION);
+    }
+}
+
+/// The length at the end of a block.
+const TRAILER_BYTES: u64 = 4;
+/// What is said of a block with a malformed option.
+pub(super) const MALFORMED_OPTION: &str = "an option that goes on beyond its block";
 
 /// `secrets_type` of a TLS key log.
 pub(super) const TLS_KEY_LOG: u32 = 0x544c_534b;

@@ -1,5 +1,5 @@
-//! The walk over pcapng blocks (draft-ietf-opsawg-pcapng). Owns sections and the order of blocks; `packets` takes what holds
-//! frames, `search` finds the way back after damage, the rarer blocks hold is `blocks`'.
+//! The walk over pcapng blocks (draft-ietf-opsawg-pcapng). Owns sections and the order of blocks. `packets` reads the blocks
+//! that hold frames, `blocks` the others, and `search` finds the next good block after damage.
 //!
 //! A block repeats its length at its end, so that a false length shows at once: the search for the next good block
 //! starts within the damaged one and nothing is ever taken back. Section lengths are not needed and not looked at.
@@ -12,7 +12,7 @@ use super::Record;
 use super::endian::{Big, Endian, Little, array_at, u32_at};
 use super::ledger::Ledger;
 use super::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
-use blocks::{Drops, Interface, TLS_KEY_LOG, block};
+use blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
 
 /// The first bytes of the file: the type of a section header block.
 pub(super) const MAGIC: &[u8; 4] = &[0x0a, 0x0d, 0x0d, 0x0a];
@@ -22,6 +22,8 @@ const MAX_BLOCK_BYTES: u32 = MAX_FRAME_BYTES + (1 << 16);
 /// Type and length in front, the length again at the end.
 const FRAMING_BYTES: usize = 12;
 const SECTION_HEADER_BYTES: usize = 28;
+/// What is said of a block whose two lengths differ.
+const WRONG_TRAILER: &str = "a block whose lengths at its two ends differ";
 /// Interfaces of one section that are believed.
 const MAX_INTERFACES: usize = 1 << 16;
 
@@ -93,45 +95,38 @@ impl PcapngWalk {
             let (Some(kind), Some(length)) = (u32_at::<E>(head, 0), u32_at::<E>(head, 4)) else {
                 return (at, Some(Stop::Short(FRAMING_BYTES)));
             };
-            if kind == block::SECTION_HEADER {
+            if kind == block_type::SECTION_HEADER {
                 return (at, None);
             }
             if (length as usize) < FRAMING_BYTES || length > MAX_BLOCK_BYTES {
                 return (at, Some(Stop::Bad(format!("a block that claims {length} bytes"))));
             }
             let end = at + length as usize;
-            let Some(block) = bytes.get(at..end) else {
+            let Some(framed) = bytes.get(at..end) else {
                 return (at, Some(Stop::Short(length as usize)));
             };
-            let (body, trailer) = block.split_at(block.len() - 4);
+            let (body, trailer) = framed.split_at(framed.len() - 4);
             if u32_at::<E>(trailer, 0) != Some(length) {
                 return (at, Some(Stop::Bad(WRONG_TRAILER.to_owned())));
             }
-            self.other_block::<E>(kind, window, at, body, records, ledger);
+            let block = Block { at, offset: window.base + at as u64, body };
+            self.other_block::<E>(kind, block, records, ledger);
             at = end;
         }
     }
 
-    fn other_block<E: Endian>(
-        &mut self,
-        kind: u32,
-        window: Window<'_>,
-        at: usize,
-        body: &[u8],
-        records: &mut Vec<Record>,
-        ledger: &mut Ledger,
-    ) {
+    fn other_block<E: Endian>(&mut self, kind: u32, block: Block<'_>, records: &mut Vec<Record>, ledger: &mut Ledger) {
         match kind {
-            block::ENHANCED_PACKET => self.enhanced_packet::<E>(window, at, body, records, ledger),
-            block::PACKET => self.obsolete_packet::<E>(window, at, body, records, ledger),
-            block::SIMPLE_PACKET => self.simple_packet::<E>(window, at, body, records, ledger),
-            block::INTERFACE => self.interface::<E>(window, at, body, ledger),
-            block::STATISTICS => self.statistics::<E>(window, at, body, ledger),
-            block::SECRETS => secrets::<E>(window, at, body, ledger),
-            block::NAME_RESOLUTION => {}
+            block_type::ENHANCED_PACKET => self.enhanced_packet::<E>(block, records, ledger),
+            block_type::PACKET => self.obsolete_packet::<E>(block, records, ledger),
+            block_type::SIMPLE_PACKET => self.simple_packet::<E>(block, records, ledger),
+            block_type::INTERFACE => self.interface::<E>(block, ledger),
+            block_type::STATISTICS => self.statistics::<E>(block, ledger),
+            block_type::SECRETS => secrets::<E>(block, ledger),
+            block_type::NAME_RESOLUTION => {}
             _ => {
                 // Wireshark shows these as frames of their own: counting them keeps frame numbers the same.
-                if matches!(kind, block::CUSTOM | block::CUSTOM_NOT_COPIED | block::JOURNAL) {
+                if matches!(kind, block_type::CUSTOM | block_type::CUSTOM_NOT_COPIED | block_type::JOURNAL) {
                     self.frame = self.frame.wrapping_add(1);
                 }
                 ledger.unknown_block(kind);
@@ -139,28 +134,28 @@ impl PcapngWalk {
         }
     }
 
-    fn interface<E: Endian>(&mut self, window: Window<'_>, at: usize, body: &[u8], ledger: &mut Ledger) {
-        let parsed = Interface::parse::<E>(body).filter(|_| self.interfaces.len() < MAX_INTERFACES);
+    fn interface<E: Endian>(&mut self, block: Block<'_>, ledger: &mut Ledger) {
+        let parsed = Interface::parse::<E>(block.body).filter(|_| self.interfaces.len() < MAX_INTERFACES);
         let Some((interface, well_formed)) = parsed else {
-            return bad_block(window, at, body, "an interface description that is too short, or one too many", ledger);
+            return block.report_unusable("an interface description that is too short, or one too many", ledger);
         };
         if !well_formed {
-            ledger.damage(window.base + at as u64, 0, "an option that goes on beyond its block");
+            block.report_malformed_option(ledger);
         }
         let snap_length = (interface.snap_length != 0).then_some(interface.snap_length);
         ledger.interface(interface.link_type, snap_length, interface.resolution_ns());
         self.interfaces.push(interface);
     }
 
-    fn statistics<E: Endian>(&mut self, window: Window<'_>, at: usize, body: &[u8], ledger: &mut Ledger) {
-        let parsed = Drops::parse::<E>(body);
+    fn statistics<E: Endian>(&mut self, block: Block<'_>, ledger: &mut Ledger) {
+        let parsed = Drops::parse::<E>(block.body);
         let interface = parsed.and_then(|(index, ..)| self.interfaces.get_mut(index as usize));
         let (Some((_, drops, well_formed)), Some(interface)) = (parsed, interface) else {
-            return bad_block(window, at, body, "statistics of an interface that is not described", ledger);
+            return block.report_unusable("statistics of an interface that is not described", ledger);
         };
         interface.drops = drops;
         if !well_formed {
-            ledger.damage(window.base + at as u64, 0, "an option that goes on beyond its block");
+            block.report_malformed_option(ledger);
         }
         self.sum_drops(ledger);
     }
@@ -216,7 +211,7 @@ impl PcapngWalk {
             Order::Big => blocks::options::<Big>(options, |_, _| {}),
         };
         if !well_formed {
-            ledger.damage(window.base + at as u64, 0, "an option that goes on beyond its block");
+            ledger.damage(window.base + at as u64, 0, MALFORMED_OPTION);
         }
         self.drops = self.section_drops();
         self.first_interface = self.first_interface.saturating_add(self.interfaces.len());
@@ -226,27 +221,19 @@ impl PcapngWalk {
     }
 }
 
-/// What is said of a block whose two lengths differ.
-const WRONG_TRAILER: &str = "a block whose lengths at its two ends differ";
 /// Keeps the key log of a decryption secrets block.
-fn secrets<E: Endian>(window: Window<'_>, at: usize, body: &[u8], ledger: &mut Ledger) {
-    let (kind, length) = (u32_at::<E>(body, 8), u32_at::<E>(body, 12));
-    let text = length.and_then(|length| body.get(16..)?.get(..length as usize));
+fn secrets<E: Endian>(block: Block<'_>, ledger: &mut Ledger) {
+    let (kind, length) = (u32_at::<E>(block.body, 8), u32_at::<E>(block.body, 12));
+    let text = length.and_then(|length| block.body.get(16..)?.get(..length as usize));
     match text {
-        None => bad_block(window, at, body, "a secrets block without room for its secrets", ledger),
+        None => block.report_unusable("a secrets block without room for its secrets", ledger),
         Some(text) if kind == Some(TLS_KEY_LOG) => {
             if !ledger.key_log(text) {
-                bad_block(window, at, body, "more TLS secrets than are kept", ledger);
+                block.report_unusable("more TLS secrets than are kept", ledger);
             }
         }
         Some(_) => {}
     }
-}
-
-/// Notes a block of sound framing that cannot be used.
-#[cold]
-fn bad_block(window: Window<'_>, at: usize, body: &[u8], what: &str, ledger: &mut Ledger) {
-    ledger.damage(window.base + at as u64, body.len() as u64 + 4, what);
 }
 
 impl Walk for PcapngWalk {

@@ -3,9 +3,9 @@
 use super::super::Record;
 use super::super::endian::{Endian, array_at, u32_at};
 use super::super::ledger::Ledger;
-use super::super::walk::{MAX_FRAME_BYTES, Window};
-use super::blocks::{PacketOptions, block};
-use super::{PcapngWalk, bad_block, interface_at};
+use super::super::walk::MAX_FRAME_BYTES;
+use super::blocks::{Block, PacketOptions, block_type};
+use super::{PcapngWalk, interface_at};
 
 /// Fixed part of enhanced and obsolete packet blocks, without the trailer.
 pub(super) const PACKET_HEADER_BYTES: usize = 28;
@@ -31,7 +31,7 @@ impl PcapngWalk {
             // The block's length without its packet is 32 to 35 if there are no options.
             let rest = length.wrapping_sub(captured).wrapping_sub(32);
             let plain =
-                kind == block::ENHANCED_PACKET && rest < 4 && captured <= original && original <= MAX_FRAME_BYTES;
+                kind == block_type::ENHANCED_PACKET && rest < 4 && captured <= original && original <= MAX_FRAME_BYTES;
             let end = at + length as usize;
             if !plain || end > bytes.len() || u32_at::<E>(bytes, end - 4) != Some(length) {
                 break;
@@ -59,38 +59,34 @@ impl PcapngWalk {
 
     pub(super) fn enhanced_packet<E: Endian>(
         &mut self,
-        window: Window<'_>,
-        at: usize,
-        body: &[u8],
+        block: Block<'_>,
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) {
-        let Some(packet) = packet_block::<E>(body) else {
-            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        let Some(packet) = packet_block::<E>(block.body) else {
+            return block.report_unusable("a packet block without room for its packet", ledger);
         };
-        self.packet::<E>(packet, window, at, body, records, ledger);
+        self.packet::<E>(packet, block, records, ledger);
     }
 
     fn packet<E: Endian>(
         &mut self,
         packet: PacketBlock<'_>,
-        window: Window<'_>,
-        at: usize,
-        body: &[u8],
+        block: Block<'_>,
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) {
         let Some(interface) = self.interfaces.get(packet.interface as usize) else {
-            return bad_block(window, at, body, "a packet of an interface that is not described", ledger);
+            return block.report_unusable("a packet of an interface that is not described", ledger);
         };
         if packet.original > MAX_FRAME_BYTES {
-            return bad_block(window, at, body, "a packet that claims more than 16 MiB on the wire", ledger);
+            return block.report_unusable("a packet that claims more than 16 MiB on the wire", ledger);
         }
         let options = PacketOptions::parse::<E>(packet.options);
         self.frame = self.frame.wrapping_add(1);
         records.push(Record {
             time_ns: interface.time_ns(packet.stamp),
-            offset: (at + PACKET_HEADER_BYTES) as u32,
+            offset: (block.at + PACKET_HEADER_BYTES) as u32,
             captured_length: packet.captured,
             original_length: packet.original.max(packet.captured),
             frame: self.frame,
@@ -105,44 +101,40 @@ impl PcapngWalk {
     /// Obsolete packet blocks hold a count of drops beside a 16-bit interface number (draft appendix A).
     pub(super) fn obsolete_packet<E: Endian>(
         &mut self,
-        window: Window<'_>,
-        at: usize,
-        body: &[u8],
+        block: Block<'_>,
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) {
-        let Some(mut packet) = packet_block::<E>(body) else {
-            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        let Some(mut packet) = packet_block::<E>(block.body) else {
+            return block.report_unusable("a packet block without room for its packet", ledger);
         };
-        let number = |at| array_at(body, at).map_or(0, |number| E::u16(*number));
+        let number = |at| array_at(block.body, at).map_or(0, |number| E::u16(*number));
         packet.interface = u32::from(number(8));
         let drops = number(10);
         // All bits set: unknown.
         self.note_drops((drops != u16::MAX).then_some(u64::from(drops)), ledger);
-        self.packet::<E>(packet, window, at, body, records, ledger);
+        self.packet::<E>(packet, block, records, ledger);
     }
 
     pub(super) fn simple_packet<E: Endian>(
         &mut self,
-        window: Window<'_>,
-        at: usize,
-        body: &[u8],
+        block: Block<'_>,
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) {
         let Some(interface) = self.interfaces.first() else {
-            return bad_block(window, at, body, "a packet of an interface that is not described", ledger);
+            return block.report_unusable("a packet of an interface that is not described", ledger);
         };
-        let original = u32_at::<E>(body, 8).unwrap_or(u32::MAX);
+        let original = u32_at::<E>(block.body, 8).unwrap_or(u32::MAX);
         let snap = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
         let captured = original.min(snap);
-        if original > MAX_FRAME_BYTES || captured as usize > body.len().saturating_sub(SIMPLE_HEADER_BYTES) {
-            return bad_block(window, at, body, "a packet block without room for its packet", ledger);
+        if original > MAX_FRAME_BYTES || captured as usize > block.body.len().saturating_sub(SIMPLE_HEADER_BYTES) {
+            return block.report_unusable("a packet block without room for its packet", ledger);
         }
         self.frame = self.frame.wrapping_add(1);
         records.push(Record {
             time_ns: Record::NO_TIME,
-            offset: (at + SIMPLE_HEADER_BYTES) as u32,
+            offset: (block.at + SIMPLE_HEADER_BYTES) as u32,
             captured_length: captured,
             original_length: original,
             frame: self.frame,

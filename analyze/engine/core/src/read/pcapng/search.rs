@@ -3,7 +3,7 @@
 use super::super::endian::{Big, Endian, Little, u32_at};
 use super::super::ledger::Ledger;
 use super::super::walk::{CUT_SHORT, Found, Walked, Window};
-use super::blocks::block;
+use super::blocks::block_type;
 use super::packets::PACKET_HEADER_BYTES;
 use super::{FRAMING_BYTES, MAGIC, Order, PcapngWalk, SECTION_HEADER_BYTES, section_order};
 
@@ -22,12 +22,12 @@ impl PcapngWalk {
             return unless_more_comes(FRAMING_BYTES);
         };
         let least = match kind {
-            block::SECTION_HEADER => SECTION_HEADER_BYTES,
-            block::ENHANCED_PACKET | block::PACKET => PACKET_HEADER_BYTES + 4,
-            block::INTERFACE => 20,
-            block::SIMPLE_PACKET => 16,
-            block::NAME_RESOLUTION | block::STATISTICS | block::SECRETS => FRAMING_BYTES,
-            block::CUSTOM | block::CUSTOM_NOT_COPIED => FRAMING_BYTES,
+            block_type::SECTION_HEADER => SECTION_HEADER_BYTES,
+            block_type::ENHANCED_PACKET | block_type::PACKET => PACKET_HEADER_BYTES + 4,
+            block_type::INTERFACE => 20,
+            block_type::SIMPLE_PACKET => 16,
+            block_type::NAME_RESOLUTION | block_type::STATISTICS | block_type::SECRETS => FRAMING_BYTES,
+            block_type::CUSTOM | block_type::CUSTOM_NOT_COPIED => FRAMING_BYTES,
             _ => return Ok(false),
         };
         let Some(length) = u32_at::<E>(window.bytes, at + 4) else {

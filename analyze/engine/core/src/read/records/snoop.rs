@@ -4,6 +4,7 @@ use super::super::endian::{Big, array_at, u32_at};
 use super::super::ledger::Ledger;
 use super::super::walk::Walk;
 use super::{Declared, Header, Layout, RecordWalk};
+use crate::link_type;
 
 /// The first bytes of the file.
 pub(in super::super) const MAGIC: &[u8; 8] = b"snoop\0\0\0";
@@ -36,16 +37,17 @@ pub(in super::super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> 
         return Err("a snoop file that is cut short in its file header".to_owned());
     };
     // RFC 1761 section 3 numbers datalinks in its own way.
-    let link_type = match datalink {
-        0 | 4 => 1,
-        2 => 6,
-        8 => 10,
+    let number = match datalink {
+        // IEEE 802.3 and Ethernet.
+        0 | 4 => link_type::ETHERNET,
+        2 => link_type::TOKEN_RING,
+        8 => link_type::FDDI,
         _ => {
             return Err(format!("a snoop file (version {version}) of datalink type {datalink}, which is not read"));
         }
     };
     ledger.facts.format = "snoop";
-    ledger.interface(link_type, None, 1000);
-    let declared = Declared { link_type, fcs_length: 0, snap_length: 0, units_per_second: 1_000_000 };
+    ledger.interface(number, None, 1000);
+    let declared = Declared { link_type: number, fcs_length: 0, snap_length: 0, units_per_second: 1_000_000 };
     Ok(Box::new(RecordWalk::new(Snoop, declared, input)))
 }

@@ -1,5 +1,5 @@
-//! An allowance that is known of: a transfer cannot reach more than it permits, so nothing more was lost either (methods, section
-//! 6.6, verdict arithmetic).
+//! An allowance that is known of: a transfer cannot reach more than it permits, so nothing more was lost either
+//! (docs/verdict.md, "The verdict").
 
 use super::LimitsSummary;
 use crate::tcp::summary::ConnectionSummary;

@@ -1,5 +1,5 @@
-//! What is delivered is as much as the path's narrowest place lets pass (methods, section 6.6, label 9): the rate stays at its
-//! highest though a queue stands there, or though more is sent.
+//! What is delivered is as much as the path's narrowest place lets pass (docs/verdict.md, `bottleneck_bandwidth`): the rate
+//! stays at its highest though a queue stands there, or though more is sent.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ const FEWEST_SPACED_PACKETS: u32 = 8;
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
 
-/// Rule 9: the rate stays at its highest though a queue stands at the path's narrowest place.
+/// The rate stays at its highest though a queue stands at the path's narrowest place.
 pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let around = neighbours(rounds, index, REACH);
@@ -74,7 +74,7 @@ pub fn has_standing_queue(rounds: &[KnownRound], index: usize, background: &Back
 }
 
 /// Where no round trip can be had (away from the sender, without timestamps), data that comes at one rate without a pause
-/// shows a path that is always busy: a window leaves a pause in each round (T-RAT; methods, section 6.6).
+/// shows a path that is always busy: a window leaves a pause in each round (T-RAT: Zhang et al., SIGCOMM 2002).
 fn arrives_without_pause(around: &[KnownRound]) -> bool {
     let untimed = |round: &KnownRound| round.rtt_ns.is_none() && round.longest_gap_ns > 0 && !round.pauses();
     let keeps_flight = |round: &KnownRound| {

@@ -1,5 +1,5 @@
-//! Limits and token buckets: in which of its bins the network set the rate, and what an empty bucket limited (methods, section
-//! 6.8).
+//! Limits and token buckets: in which of its bins the network set the rate, and what an empty bucket limited
+//! (docs/methods.md, section 8).
 
 use super::factor::Factor;
 use super::runs::Run;

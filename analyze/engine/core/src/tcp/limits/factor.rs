@@ -1,6 +1,6 @@
-//! What can limit a transfer at a moment (methods, section 6.6).
+//! What can limit a transfer at a moment (docs/verdict.md, "What limits").
 
-/// The limiting factor of an interval. The order is that of the contract.
+/// The limiting factor of an interval. The order is that in which `limits` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Factor {
@@ -72,7 +72,7 @@ impl Factor {
         }
     }
 
-    /// Intervals of this factor show what the path and the congestion control allow (labels 7 to 11 of section 6.6).
+    /// Intervals of this factor show what the path and the congestion control allow: their rates make the reference rate.
     pub fn shows_capacity(self) -> bool {
         matches!(
             self,

@@ -1,14 +1,15 @@
-//! What limited a direction at every moment (methods, section 6.6).
+//! What limited a direction at every moment (docs/verdict.md, "What limits").
 //!
 //! ```text
 //! watch   a round is over ──> round   what happened in it
 //!         a gap has a cause ─┐          │  known   what the rules ask of it
 //!                            └──> Limits ── rules  which factor, seen with the rounds around it (bottleneck,
-//!                                          │      send_buffer, slow_start)
+//!                                          │      send_buffer; before them slow_start)
 //!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
+//! moves    what a time was counted for is told better later: it goes to another factor (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! allowed  what is known to be the most it may carry
 //! bucket  what a token bucket had to do with it, known at the end
@@ -62,17 +63,17 @@ const MOST_GAPS: usize = 4096;
 /// A gap that has a factor of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CutGap {
-    /// From, to.
+    /// Time of the packet before it.
     pub start_ns: i64,
-    /// See above.
+    /// Time of the packet that ended it.
     pub end_ns: i64,
     /// What it was.
     pub factor: Factor,
     /// Frames before and after.
     pub frames: [u32; 2],
-    /// The window was full in it, or nothing was in flight.
+    /// The window was full in it.
     pub limited: bool,
-    /// See above.
+    /// Nothing was in flight in it.
     pub idle: bool,
 }
 
@@ -382,9 +383,9 @@ impl Limits {
 pub struct Limit {
     /// What limited the transfer.
     pub factor: Factor,
-    /// For how long, and which share of the whole that is.
+    /// For how long.
     pub time_ns: u64,
-    /// See above.
+    /// Share of the whole time that this is, 0 to 1.
     pub fraction: f64,
     /// What the reference rate would have delivered more in that time; none without a reference.
     pub lost_bytes: Option<u64>,

@@ -1,7 +1,7 @@
-//! A send buffer after a loss (methods, section 6.6, label 10). A congestion window that has been reduced may stand still, too: CUBIC
-//! hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts tells one from the other, so it
-//! counts for the congestion window at first, and is moved when it has lasted. Looking at the flight takes its time: once in
-//! eight rounds is enough for what must last for more.
+//! A send buffer after a loss (docs/verdict.md, the end of `send_buffer`). A congestion window that has been reduced may
+//! stand still, too: CUBIC hardly grows near the window at which it lost (RFC 9438 section 4.2). Only how long that lasts
+//! tells one from the other, so it counts for the congestion window at first, and is moved when it has lasted. Looking at
+//! the flight takes its time: once in eight rounds is enough for what must last for more.
 
 use super::Share;
 use super::send_buffer::SAME_SEGMENTS;
@@ -23,9 +23,9 @@ pub struct Counted {
     pub share: Share,
     /// The same beneath recovery.
     pub underlying: Share,
-    /// Rounds, and those of them that nothing but the window limited.
+    /// Rounds.
     pub rounds: u64,
-    /// See above.
+    /// Those that nothing but the congestion window limited.
     pub window_rounds: u64,
     /// Those in which a queue stood.
     pub queued: u64,

@@ -5,7 +5,7 @@ use super::round::Round;
 
 /// Samples kept; then neighbours become one.
 const MOST_RATES: usize = 512;
-/// The rank whose rate is the reference (methods, section 6.6).
+/// The rank whose rate is the reference (docs/verdict.md, "The verdict").
 const REFERENCE_RANK: f64 = 0.95;
 /// Share of the rounds' time that must show the capacity; with less, all rounds are asked.
 const LEAST_SHARE: f64 = 0.02;

@@ -25,21 +25,21 @@ pub struct Meter {
     pub recovering_ns: u64,
     /// Bytes in flight, summed over `busy_ns`.
     pub flight_area: f64,
-    /// Sum and number of clean round-trip samples.
+    /// Sum of the clean round-trip samples, nanoseconds.
     pub rtt_sum_ns: u64,
-    /// See above.
+    /// Their number.
     pub rtt_samples: u64,
-    /// Data packets, and those that were no full segments.
+    /// Data packets.
     pub data_packets: u64,
-    /// See above.
+    /// Those of them that were no full segments.
     pub short_packets: u32,
     /// Segments sent again.
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
-    /// Payload of a full segment, and of the largest frame: with segmentation offload one holds many segments.
+    /// Payload of a full segment, bytes.
     pub segment_size: u16,
-    /// See above.
+    /// Payload of the largest frame, bytes: with segmentation offload one holds many segments.
     pub largest_frame: u64,
     /// Payload the other side had sent.
     pub peer_bytes: u64,
@@ -65,9 +65,9 @@ pub struct Seen {
 /// See the module.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Round {
-    /// From, to.
+    /// When it began.
     pub start_ns: i64,
-    /// See above.
+    /// When it was over.
     pub end_ns: i64,
     /// Frames of those moments.
     pub frames: [u32; 2],
@@ -75,15 +75,15 @@ pub struct Round {
     pub delivered_bytes: u64,
     /// Time the advertised window left no room.
     pub limited_ns: u64,
-    /// Time nothing was in flight; of that, what passed after the other side had said its last.
+    /// Time nothing was in flight.
     pub idle_ns: u64,
-    /// See above.
+    /// Of that, what passed after the other side had said its last.
     pub thought_ns: u64,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
-    /// Mean over the time data was in flight, and largest flight, bytes.
+    /// Bytes in flight, mean over the time in which data was.
     pub mean_flight: f64,
-    /// See above.
+    /// The most bytes in flight.
     pub max_flight: u64,
     /// Round trip: mean of the samples, with the way between the capture and the sender.
     pub rtt_ns: Option<u64>,
@@ -91,17 +91,17 @@ pub struct Round {
     pub least_rtt_ns: Option<u64>,
     /// Longest time without data away from the sender, where a path that is full brings data all the time.
     pub longest_gap_ns: u64,
-    /// Data packets, and those that were no full segments.
+    /// Data packets.
     pub data_packets: u32,
-    /// See above.
+    /// Those of them that were no full segments.
     pub short_packets: u32,
     /// Segments sent again.
     pub retransmitted: u32,
     /// Those for a timeout.
     pub timeouts: u32,
-    /// Payload of a full segment, and of the largest frame so far.
+    /// Payload of a full segment, bytes.
     pub segment_size: u16,
-    /// See above.
+    /// Payload of the largest frame so far, bytes.
     pub largest_frame: u64,
     /// The other side sent data meanwhile.
     pub peer_spoke: bool,

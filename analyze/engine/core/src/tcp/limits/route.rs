@@ -1,5 +1,5 @@
-//! The round trip of the path without a queue, which may become longer in the middle of a connection (methods, section 6.6, labels 9
-//! and 10).
+//! The round trip of the path without a queue, which may become longer in the middle of a connection (docs/verdict.md, "What
+//! limits": the minimum of the round trip).
 //!
 //! How it works: the shortest round trip so far holds until none near it was seen for ten seconds (the window of BBR's minimum,
 //! `min_rtt_win_sec`). Passively that alone proves nothing: a queue that never drains looks the same. But a queue of the transfer's own

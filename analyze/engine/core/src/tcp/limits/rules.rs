@@ -1,6 +1,6 @@
-//! What limited a round of which no gap, no loss and no full window tells it already: the last rules of methods section 6.6.
-//! Each looks at the rounds around it. Here are their order and those of the application; the path's are in [`super::bottleneck`], those
-//! of a send buffer in [`super::send_buffer`].
+//! What limited a round of which no gap, no loss and no full window tells it already: the last rules of the table in
+//! docs/verdict.md. Each looks at the rounds around it. Here are their order and those of the application; the path's are in
+//! [`super::bottleneck`], those of a send buffer in [`super::send_buffer`].
 
 use super::bottleneck::is_bottleneck_limited;
 use super::factor::Factor;
@@ -71,14 +71,14 @@ pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> 
     [if round.slow_start { Factor::SlowStart } else { underlying }, underlying]
 }
 
-/// Rule 5: the window was full for most of it.
+/// `receiver_window`: the window was full for most of it.
 pub fn is_window_limited(round: &Round) -> bool {
     let open_ns = round.duration_ns().saturating_sub(round.recovering_ns);
     open_ns > 0 && round.limited_ns as f64 >= WINDOW_SHARE * open_ns as f64
 }
 
-/// Rule 6, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited). A
-/// bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
+/// `application`, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited).
+/// A bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
 pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let writes = |round: &KnownRound| {
         round.short_packets > 0

@@ -7,9 +7,9 @@ use super::{Share, Shares};
 /// An interval of one factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
-    /// From, to.
+    /// When it began.
     pub start_ns: i64,
-    /// See above.
+    /// When it was over.
     pub end_ns: i64,
     /// What limited the transfer.
     pub factor: Factor,

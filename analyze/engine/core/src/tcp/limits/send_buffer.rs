@@ -1,5 +1,5 @@
-//! The sender keeps no more in flight by a limit of its own, its send buffer or pacing (methods, section 6.6, label 10): the flight
-//! has a ceiling, and neither a window nor a queue makes it.
+//! The sender keeps no more in flight by a limit of its own, its send buffer or pacing (docs/verdict.md, `send_buffer`): the
+//! flight has a ceiling, and neither a window nor a queue makes it.
 
 use super::known::KnownRound;
 use super::round::Round;
@@ -23,7 +23,7 @@ const NO_QUEUE_RATIO: f64 = 1.15;
 /// Share of the rounds in which a longer round trip is none of a queue that stands.
 const MOST_QUEUED: f64 = 0.25;
 
-/// Rule 10: the highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
+/// The highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
 /// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
 /// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`super::plateau`]).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {

@@ -1,4 +1,4 @@
-//! When a congestion window still grows exponentially (methods, section 6.6, label 7).
+//! When a congestion window still grows exponentially (docs/verdict.md, `slow_start`).
 
 use super::known::KnownRound;
 
@@ -6,7 +6,7 @@ use super::known::KnownRound;
 const GROWTH: f64 = 1.25;
 const ROUNDS_WITHOUT_GROWTH: u8 = 3;
 
-/// Rule 7: what is delivered in a round trip grows by a quarter with each round; three rounds without that end it, and were
+/// What is delivered in a round trip grows by a quarter with each round; three rounds without that end it, and were
 /// not part of it. The flight alone proves nothing: it also grows into a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct SlowStart {

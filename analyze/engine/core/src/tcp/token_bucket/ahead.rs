@@ -11,7 +11,7 @@
 
 use super::fit::{Stretch, median, quantile};
 use super::shaper::{MOST_VARIATION, Plateau, comes_in_bursts, queue_grows, second_rate};
-use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
+use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
 
 /// Round trips that were faster than the lower rate: one may be a burst that was let go at once.
 const FEWEST_FASTER_ROUND_TRIPS: f64 = 2.0;
@@ -21,7 +21,8 @@ const LONGEST_ROUND_TRIPS: f64 = 0.95;
 const LEAST_FLIGHTS: f64 = 2.0;
 /// A bucket that held so many is surer.
 const MANY_FLIGHTS: f64 = 3.0;
-const LEAST_CONFIDENCE: f64 = 0.5;
+/// What is told by bytes alone is less sure.
+const CONFIDENCE: f64 = 0.5;
 
 /// Looks for such a shaper. The queue must be seen: nothing else says how much is in flight.
 pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
@@ -51,7 +52,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         sustained_bps: stretch.bps(after.rate),
         switch_ns: stretch.start_ns.saturating_add((switch as f64 * stretch.bin_ns) as i64),
         refill_bps: None,
-        confidence: LEAST_CONFIDENCE + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64,
+        confidence: confidence(CONFIDENCE, sure),
     })
 }
 

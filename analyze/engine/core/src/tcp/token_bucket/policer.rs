@@ -5,7 +5,9 @@
 //! bucket empty: that is where the level is known.
 
 use super::fit::{Stretch, median, quantile};
-use super::{FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
+use super::{
+    CONFIDENCE, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, MOST_CONFIDENCE, SURER, TokenBucket, confidence,
+};
 
 /// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
 /// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
@@ -17,11 +19,17 @@ const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
 /// When something is lost the bucket holds at most this, in round trips at the sustained rate, in so many of the cases.
 const LEVEL_ON_LOSS: f64 = 2.0;
 const SHARE_ON_LOSS: f64 = 0.9;
+/// In this share of them a policer is surer.
+const SURE_ON_LOSS: f64 = 0.97;
 /// When nothing is lost it is not overdrawn by more than this.
 const LEVEL_ON_PASS: f64 = -0.75;
 const SHARE_ON_PASS: f64 = 0.97;
 /// The round trip was longer than usual before at most this share of the losses.
 const MOST_BEHIND_QUEUE: f64 = 0.2;
+/// Longer than usual is longer than this rank of all by this factor, and by a millisecond.
+const USUAL_RANK: f64 = 0.1;
+const LONGER: f64 = 1.1;
+const LONGER_NS: f64 = 1e6;
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
 /// A burst below this many segments may as well be a short queue.
@@ -39,8 +47,6 @@ const MOST_OWN_RATES: usize = 16;
 /// Bytes before the first loss beyond which the higher rate must have lasted, and how far back a round trip is looked for.
 const EARLY_BYTES: f64 = 2e6;
 const RECENT_ROUND_TRIPS: f64 = 3.0;
-/// What a period after the first adds to the confidence.
-const AGAIN: f64 = 0.1;
 /// A rest fills the bucket at its rate, or to the brim and seemingly slower. What seems faster was not empty before.
 const REFILL: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 
@@ -82,8 +88,8 @@ pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket
     }
     let fits = rates(stretch, &lossy, cell).into_iter().filter_map(|rate| fit(stretch, &lossy, rate, cell));
     let fit = fits.min_by(|one, other| one.deviation.total_cmp(&other.deviation))?;
-    let sure = [fit.on_loss > 0.97, fit.before > 2.0 * fit.rate, round_trips.len() >= LEAST_ROUND_TRIPS as usize];
-    let confidence = 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64;
+    let sure =
+        [fit.on_loss > SURE_ON_LOSS, fit.before > 2.0 * fit.rate, round_trips.len() >= LEAST_ROUND_TRIPS as usize];
     Some(TokenBucket {
         kind: Kind::Policer,
         burst_bytes: fit.burst,
@@ -91,7 +97,7 @@ pub fn find(stretch: &Stretch, periods: &[(usize, usize)]) -> Option<TokenBucket
         sustained_bps: stretch.bps(fit.rate),
         switch_ns: stretch.start_ns.saturating_add((fit.emptied as f64 * stretch.bin_ns) as i64),
         refill_bps: refill(stretch, &lossy, &fit, cell),
-        confidence: (confidence + AGAIN * (lossy.len() - 1) as f64).min(0.95),
+        confidence: (confidence(CONFIDENCE, sure) + SURER * (lossy.len() - 1) as f64).min(MOST_CONFIDENCE),
     })
 }
 
@@ -253,9 +259,9 @@ fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
     let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
     // A queue that never drains makes a long round trip the usual one.
     let most = if stretch.whole_rtt { STANDING_QUEUE * stretch.min_rtt_ns } else { f64::INFINITY };
-    let usual = quantile(&known, 0.1)?.min(most);
+    let usual = quantile(&known, USUAL_RANK)?.min(most);
     let two_segments_ns = 2.0 * stretch.segment_bytes / rate * stretch.bin_ns;
-    let limit = (1.1 * usual).max(usual + two_segments_ns.max(1e6));
+    let limit = (LONGER * usual).max(usual + two_segments_ns.max(LONGER_NS));
     let recent = (RECENT_ROUND_TRIPS * usual / stretch.bin_ns).ceil() as usize + 1;
     let (mut share, mut all) = (Share::default(), 0);
     for period in lossy {

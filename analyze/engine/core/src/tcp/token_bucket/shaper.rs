@@ -1,7 +1,7 @@
 //! Two even rates, one after the other, with a queue that begins to grow at the switch.
 
 use super::fit::{Stretch, best_split, median, quantile, variation};
-use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket};
+use super::{CONFIDENCE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
 
 /// Either rate varies less than this.
 pub(super) const MOST_VARIATION: f64 = 0.05;
@@ -9,8 +9,10 @@ pub(super) const MOST_VARIATION: f64 = 0.05;
 const MOST_STEPS: f64 = 3.0;
 /// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
 const LEAST_EVIDENCE: f64 = 10.0;
-/// The round trip grows by this factor (methods 6.8).
+/// The round trip grows by this factor (docs/methods.md, section 8).
 const LEAST_GROWTH: f64 = 1.25;
+/// What it has grown to is this rank of those after the switch: the queue takes its time to fill.
+const GROWN_RANK: f64 = 0.75;
 /// Windows on either side.
 pub(super) const FEWEST_WINDOWS: usize = 4;
 /// The transfer's start is over when a round trip delivers this share of what the best do.
@@ -22,7 +24,7 @@ const QUEUE_ROUND_TRIPS: f64 = 20.0;
 const QUEUE_NS: f64 = 500e6;
 
 /// Share of the lower rate's time that the path must have been full for, where no round trip shows the queue.
-const MOST_FULL: f64 = 0.75;
+const LEAST_FULL: f64 = 0.75;
 
 /// A pause is so much of what the round trip has grown by, and so many of the largest frames at the lower rate, at least; and a
 /// sender that pauses does so in this share of the round trips.
@@ -71,7 +73,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
         sustained_bps: stretch.bps(after.rate),
         switch_ns: stretch.start_ns.saturating_add((switch * stretch.bin_ns) as i64),
         refill_bps: None,
-        confidence: 0.6 + 0.1 * sure.into_iter().filter(|&sure| sure).count() as f64,
+        confidence: confidence(CONFIDENCE, sure),
     })
 }
 
@@ -172,7 +174,7 @@ pub(super) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> b
     let half = before.start + (before.end.min(switch) - before.start.min(switch)) / 2;
     let within = (QUEUE_ROUND_TRIPS * stretch.min_rtt_ns).max(QUEUE_NS) / stretch.bin_ns;
     let after = rtt(switch, switch.saturating_add(within.ceil() as usize));
-    match (median(&rtt(half, switch)), quantile(&after, 0.75)) {
+    match (median(&rtt(half, switch)), quantile(&after, GROWN_RANK)) {
         (Some(before), Some(after)) => after >= LEAST_GROWTH * before,
         _ => false,
     }
@@ -203,5 +205,5 @@ pub(super) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plate
 /// sender that is slowed by its window or its application leaves pauses.
 fn keeps_path_full(stretch: &Stretch, after: &Plateau) -> bool {
     let full: f64 = stretch.path_full.get(after.start..after.end).unwrap_or_default().iter().sum();
-    !stretch.whole_rtt && full >= MOST_FULL * (after.end - after.start) as f64
+    !stretch.whole_rtt && full >= LEAST_FULL * (after.end - after.start) as f64
 }

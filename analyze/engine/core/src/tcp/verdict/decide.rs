@@ -24,8 +24,8 @@ const EVEN_SPACING: f64 = 3.0;
 const EVEN_MEDIAN: f64 = 0.5;
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
-/// The path carried so much more at other times (the level shift of a token bucket, methods 6.8): a bandwidth of its own is not
-/// sure to be what limits, a token bucket or other traffic may be behind it.
+/// The path carried so much more at other times (the level shift of a token bucket, docs/methods.md, section 8): a bandwidth
+/// of its own is not sure to be what limits, a token bucket or other traffic may be behind it.
 const ANOTHER_RATE: f64 = 1.3;
 const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
 /// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
@@ -130,7 +130,7 @@ fn sets_the_rate(factor: &Factor) -> bool {
         || matches!(factor, Factor::ReceiverWindow | Factor::Application)
 }
 
-/// The least of what the evidence, the capture and its place allow (methods, 6.6).
+/// The least of what the evidence, the capture and its place allow (docs/verdict.md, "The verdict").
 fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,

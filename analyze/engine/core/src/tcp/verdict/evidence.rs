@@ -7,7 +7,7 @@ use crate::tcp::verdict::sentence::in_words;
 
 /// Intervals named for a factor; two frames each.
 const MOST_INTERVALS: usize = 5;
-/// Frames of a piece of evidence (methods, section 6.6).
+/// Frames of a piece of evidence (docs/verdict.md, "The verdict").
 const FEWEST_FRAMES: usize = 3;
 const MOST_FRAMES: usize = 10;
 

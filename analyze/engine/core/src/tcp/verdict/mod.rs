@@ -1,5 +1,5 @@
-//! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help (methods, section
-//! 6.6, verdict arithmetic). A function of what the summary already holds, made when it is asked for.
+//! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help (docs/verdict.md,
+//! "The verdict"). A function of what the summary already holds, made when it is asked for.
 //!
 //! ```text
 //! decide     which factor, which share, the runner-up, the confidence

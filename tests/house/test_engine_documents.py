@@ -1,0 +1,71 @@
+"""What the engine's comments refer to exists: sections of the documents, and each module in the map of its folder."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "analyze/engine"
+SOURCES = sorted([*ENGINE.glob("*/src/**/*.rs"), *ENGINE.glob("*/tests/**/*.rs")])
+MAPPED = ["tcp", "tcp/limits", "tcp/verdict", "tls", "analysis", "dns"]
+
+
+def comments(source: Path) -> str:
+    """Its comments, each paragraph in one line."""
+    lines = (line.strip() for line in source.read_text().splitlines())
+    return re.sub(r"\s+", " ", " ".join(re.sub(r"^//[/!]?", "", line) for line in lines if line.startswith("//")))
+
+
+def headings(document: str) -> set[str]:
+    return set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / document).read_text(), re.MULTILINE))
+
+
+def sections_cited(text: str) -> Iterator[str]:
+    """Numbers of sections of the methods, as `docs/methods.md, section 5` or `sections 2 and 5` cites them."""
+    for cited in re.findall(r"docs/methods\.md, sections? ((?:\d[\d.]*(?:, | and )?)+)", text):
+        yield from re.findall(r"\d+(?:\.\d+)*", cited)
+
+
+def test_every_section_of_the_methods_that_a_comment_names_exists() -> None:
+    known = {heading.split()[0] for heading in headings("methods.md") if heading[0].isdigit()}
+    cited = {(source.name, section) for source in SOURCES for section in sections_cited(comments(source))}
+    assert len(cited) > 30
+    assert {(name, section) for name, section in cited if section not in known} == set()
+
+
+def test_the_methods_are_named_by_their_file() -> None:
+    """A reader of "methods 6.6" would have to know which document that is."""
+    wrong = {
+        source.name: re.findall(r"(?<![/\w])methods,? (?:section )?\d[\d.]*", comments(source)) for source in SOURCES
+    }
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_every_part_of_the_verdict_that_a_comment_names_exists() -> None:
+    text = (ROOT / "docs/verdict.md").read_text()
+    known = headings("verdict.md") | set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    cited = {
+        (source.name, part)
+        for source in SOURCES
+        for near in re.findall(r"docs/verdict\.md, ([^();.:]+)", comments(source))
+        for part in re.findall(r'["`]([^"`]+)["`]', near)
+    }
+    assert len(cited) > 10
+    assert {(name, part) for name, part in cited if part not in known} == set()
+
+
+@pytest.mark.parametrize("folder", MAPPED)
+def test_the_map_of_a_folder_names_each_of_its_modules(folder: str) -> None:
+    text = (ENGINE / "core/src" / folder / "mod.rs").read_text()
+    head = "\n".join(line for line in text.splitlines() if line.startswith("//!"))
+    modules = re.findall(r"^(?:pub(?:\([^)]*\))? )?mod (\w+);", text, re.MULTILINE)
+    assert [name for name in modules if not re.search(rf"\b{name}\b", head)] == []
+
+
+def test_each_item_is_told_by_itself() -> None:
+    """Who looks a field up is shown its own comment and not the one before it."""
+    assert [
+        source.name for source in SOURCES if re.search(r"^\s*/// See above", source.read_text(), re.MULTILINE)
+    ] == []
