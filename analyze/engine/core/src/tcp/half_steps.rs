@@ -23,10 +23,18 @@ impl Half {
         }
     }
 
-    /// The same before the packet's timestamp is taken.
+    /// A packet with data passes, whose timestamp has not been taken yet.
+    #[inline(always)]
     pub(super) fn keep_arrivals(&mut self, packet: &Packet) {
+        if self.live.as_ref().is_some_and(|live| live.arrivals.is_due(packet.time_ns)) {
+            self.step_arrivals(packet);
+        }
+    }
+
+    #[inline(never)]
+    fn step_arrivals(&mut self, packet: &Packet) {
         let bytes = self.data_wire_bytes();
-        if let Some(live) = self.live.as_deref_mut().filter(|live| live.arrivals.is_due(packet.time_ns)) {
+        if let Some(live) = self.live.as_deref_mut() {
             live.arrivals.step(packet, bytes, &live.clock);
         }
     }
