@@ -1,4 +1,4 @@
-"""What is in flight at most within a round trip is the congestion window that the kernel tells (docs/methods.md, section 6)."""
+"""What is in flight at most in a round trip is the kernel's congestion window (docs/methods.md, section 6)."""
 
 from __future__ import annotations
 

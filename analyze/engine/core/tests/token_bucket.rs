@@ -560,7 +560,7 @@ proptest! {
     ) {
         let bins = values.into_iter().map(|[arrived, acknowledged, lost, receiver, sender]| Bin {
             arrived_bytes: arrived, acknowledged_bytes: acknowledged, lost_bytes: lost,
-            receiver_loop_us: receiver, sender_loop_us: sender, ..Bin::default()
+            receiver_loop_us: receiver, sender_loop_us: sender,
         });
         let series = Series { start_ns, bin_ns, bins: bins.collect() };
         for delivered in [Delivered::Arrived, Delivered::Acknowledged] {

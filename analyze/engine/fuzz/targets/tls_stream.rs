@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     for turn in 0..lanes[0].len().max(lanes[1].len()) {
         for (direction, lane) in DIRECTIONS.into_iter().zip(&lanes) {
             if let Some((offset, captured, length)) = lane.get(turn) {
-                tracker.segment(direction, *offset, captured, *length, turn as i64, turn as u32 + 1, false);
+                tracker.segment(direction, *offset, captured, *length, turn as i64, false);
             }
         }
     }
