@@ -214,8 +214,6 @@ pub struct Options {
     pub sack: SackBlocks,
     /// Timestamp value and echo reply.
     pub timestamps: Option<(u32, u32)>,
-    /// Length of the Fast Open cookie, bytes; 0 for a cookie request.
-    pub fast_open_cookie_bytes: Option<u8>,
     /// Multipath TCP is spoken.
     pub multipath: bool,
     /// Options of other kinds.
@@ -263,8 +261,8 @@ impl Options {
             TcpOption::SackPermitted => self.sack_permitted = true,
             TcpOption::Sack(blocks) => self.sack = blocks,
             TcpOption::Timestamps(value, echo) => self.timestamps = Some((value, echo)),
-            // An option is at most 40 bytes long.
-            TcpOption::FastOpen(cookie) => self.fast_open_cookie_bytes = Some(cookie.len() as u8),
+            // That data comes with the SYN shows in the SYN.
+            TcpOption::FastOpen(_) => {}
             TcpOption::Multipath(_) => self.multipath = true,
             TcpOption::Unknown(..) => self.unknown = self.unknown.saturating_add(1),
         }

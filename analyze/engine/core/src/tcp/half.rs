@@ -53,8 +53,6 @@ pub struct Offer {
     pub timestamps: bool,
     /// Multipath TCP (RFC 8684).
     pub multipath: bool,
-    /// Fast Open was asked for or used (RFC 7413).
-    pub fast_open: bool,
 }
 
 impl Offer {
@@ -67,7 +65,6 @@ impl Offer {
         sack_permitted: false,
         timestamps: false,
         multipath: false,
-        fast_open: false,
     };
 
     /// Whether it scales windows, and by what, is known.
@@ -85,7 +82,6 @@ impl Offer {
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps.is_some(),
             multipath: options.multipath,
-            fast_open: options.fast_open_cookie_bytes.is_some(),
         }
     }
 }
