@@ -222,7 +222,6 @@ impl Half {
             live.peer_max_then = around.peer_max;
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
-        live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);
@@ -230,7 +229,9 @@ impl Half {
         if let Some(spoke_ns) = around.peer_spoke_ns.filter(|_| is_asked) {
             live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
-        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
+        let largest_send = u64::from(self.largest_payload);
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, &live.last_data);
+        live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
     }

@@ -64,6 +64,12 @@ impl LastData {
         let short_end = short_end.unwrap_or(self.short_end);
         *self = Self { length: packet.payload_length, flags: packet.flags, max, short_end };
     }
+
+    /// With it ended what its sender had been given (RFC 9293 section 3.9.1.2), or a frame that was cut into segments: Linux sets PSH
+    /// on each of these.
+    pub fn has_push(&self) -> bool {
+        self.flags & tcp_flags::PSH != 0
+    }
 }
 
 /// The receiver's packets since the last data packet.
@@ -264,7 +270,7 @@ impl Connection {
         let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
         let last = live.last_data;
         let ends_short = is_short(last.length, segment_size);
-        let last_push = last.flags & tcp_flags::PSH != 0;
+        let last_push = last.has_push();
         // On a path that takes less than both sides do, what was joined is no multiple of what they do.
         let segments_are_known = 2 * u64::from(live.short_packets) < data_packets;
         let silence_start = before_ns.max(start_ns);
