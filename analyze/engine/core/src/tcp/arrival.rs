@@ -209,6 +209,8 @@ impl Half {
             }
             let in_order = contiguous && arrived.kind == Kind::Data;
             let before = live.last_data.length;
+            // What was acknowledged before it came took its numbers, too: the capture has missed that.
+            let in_order = in_order && live.last_data.is_followed_by(start);
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
             let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
             live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);

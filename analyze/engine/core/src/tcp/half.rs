@@ -185,6 +185,8 @@ pub struct Live {
     pub before: Option<Box<Before>>,
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
+    /// The snap length has cut off blocks of reports on it.
+    pub reports_are_cut: bool,
     /// Timestamp of the packet that reported the first of it; none if it had none.
     pub disorder_tsval: Option<u32>,
     /// What the last packet that reported of it echoed, likewise.
@@ -294,6 +296,7 @@ impl Live {
             uneven,
             before,
             scoreboard,
+            reports_are_cut,
             disorder_tsval,
             disorder_tsecr,
             retransmissions,
@@ -340,6 +343,7 @@ impl Live {
         *uneven = Default::default();
         *before = Default::default();
         *scoreboard = Default::default();
+        *reports_are_cut = false;
         *disorder_tsval = Default::default();
         *disorder_tsecr = Default::default();
         *retransmissions = Default::default();
