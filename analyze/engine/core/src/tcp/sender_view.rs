@@ -358,6 +358,11 @@ impl SenderView {
         self.silences.within(start_ns, end_ns)
     }
 
+    /// Since when the sender has had nothing in flight, having heard of what passed here before: none if it has.
+    pub fn idle_since_ns(&self) -> Option<i64> {
+        self.turns.idle_since_ns(self.busy_ns).filter(|_| self.flight == 0)
+    }
+
     /// What was in flight when the round began is acknowledged.
     #[inline]
     pub fn round_is_over(&self) -> bool {

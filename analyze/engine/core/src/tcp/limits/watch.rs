@@ -37,9 +37,9 @@ impl Connection {
         }
     }
 
-    /// What was in flight when the round of `side`'s data began is acknowledged.
+    /// What was in flight when the round of `side`'s data began is acknowledged; by a packet of that side, or of the other.
     #[cold]
-    pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
+    pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize, from_side: bool) {
         let half = &mut self.halves[side];
         if half.data_packets_so_far() < FEWEST_DATA_PACKETS
             && let Some(live) = half.live.as_deref_mut()
@@ -51,7 +51,16 @@ impl Connection {
             half.settle_counters();
         }
         let around = self.around(side);
-        self.halves[side].close_round(packet.time_ns, packet.frame, &around);
+        let half = &mut self.halves[side];
+        // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
+        // and none if neither side says anything more.
+        if let Some((heard_ns, peer_bytes)) = half.heard_of_all().filter(|_| !from_side) {
+            half.close_round(heard_ns.min(packet.time_ns), packet.frame, &Around { peer_bytes, ..around });
+            if peer_bytes == around.peer_bytes {
+                return;
+            }
+        }
+        half.close_round(packet.time_ns, packet.frame, &around);
     }
 }
 
@@ -129,6 +138,13 @@ impl Half {
     fn first_data(&self, otherwise_ns: i64) -> Meter {
         let time_ns = self.first_data_ns.unwrap_or(otherwise_ns);
         Meter { time_ns, frame: self.first_data_frame, ..Meter::default() }
+    }
+
+    /// Since when in the round in progress the sender has had nothing in flight, and what the other side had sent when that began.
+    fn heard_of_all(&self) -> Option<(i64, u64)> {
+        let live = self.live.as_deref()?;
+        let meter = live.limits.as_ref()?.round_start();
+        live.view.idle_since_ns().filter(|since_ns| *since_ns > meter.time_ns).map(|ns| (ns, meter.peer_bytes))
     }
 
     fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {
