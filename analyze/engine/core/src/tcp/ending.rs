@@ -96,6 +96,7 @@ impl ConnectionSummary {
             let [half, peer] = half_and_peer(&mut connection.halves, side);
             let beside = vantage.side == if side == 0 { Side::Client } else { Side::Server };
             let context = Context {
+                sack: connection.sack,
                 beside_receiver: vantage.side == if side == 0 { Side::Server } else { Side::Client },
                 end_ns,
                 shift: shifts[side],
@@ -213,6 +214,7 @@ struct Context {
     fixed_limit_ns: Option<u64>,
     beside_sender: bool,
     beside_receiver: bool,
+    sack: bool,
     vantage_known: bool,
     peer_closed: bool,
 }
@@ -246,6 +248,7 @@ fn summarise(
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
     summary.beside_receiver = context.beside_receiver;
+    summary.sack = context.sack;
     summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,
