@@ -255,6 +255,9 @@ impl Half {
     #[inline]
     fn new_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
+        if self.data_packets == 1 {
+            self.note_wait_before_first(placed);
+        }
         if start > self.max {
             self.note_first_flight_lost(placed);
             self.pass_over(packet, start, placed.around.beside_sender);

@@ -243,6 +243,8 @@ pub struct Live {
     pub window_closed: bool,
     /// Other traffic of the side takes identifications between those of this connection.
     pub shares_numbers: bool,
+    /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
+    pub begins_with_repeat: bool,
     /// Position of a new byte that was sent to probe a closed window.
     pub probed_at: Option<u64>,
     /// Payload of a full segment with the header of the last data packet.
@@ -325,6 +327,7 @@ impl Live {
             recorded_behind,
             window_closed,
             shares_numbers,
+            begins_with_repeat,
             probed_at,
             segment_size,
             highest_identification,
@@ -369,6 +372,7 @@ impl Live {
         *recorded_behind = Default::default();
         *window_closed = Default::default();
         *shares_numbers = Default::default();
+        *begins_with_repeat = false;
         *probed_at = Default::default();
         *segment_size = Default::default();
         *highest_identification = Default::default();

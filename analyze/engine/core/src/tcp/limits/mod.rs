@@ -461,6 +461,8 @@ pub struct Opening {
     pub handshake: [Option<(i64, u32)>; 3],
     /// First frame of the connection.
     pub frame: u32,
+    /// What passed first was sent again by a timer.
+    pub waited_for_timer: bool,
 }
 
 impl LimitsSummary {
@@ -492,7 +494,7 @@ impl LimitsSummary {
         push(opening.start_ns, before_data_ns, Factor::Setup);
         let asked_ns = opening.asked_ns.unwrap_or(before_data_ns).clamp(before_data_ns, data_ns);
         push(before_data_ns, asked_ns, Factor::Idle);
-        push(asked_ns, data_ns, Factor::Application);
+        push(asked_ns, data_ns, if opening.waited_for_timer { Factor::TimeoutWait } else { Factor::Application });
         let mut marks = Marks::default();
         let handshake = opening.handshake.into_iter().flatten();
         handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
@@ -577,6 +579,7 @@ mod tests {
             asked_ns: None,
             handshake: [None; 3],
             frame: 1,
+            waited_for_timer: false,
         });
         let times_ns = |factor: Factor| summary.shares[factor as usize].time_ns;
         let all = [Factor::Setup, Factor::Idle, Factor::Application].map(times_ns);

@@ -100,6 +100,11 @@ impl Connection {
             }),
             handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
+            waited_for_timer: half.live.as_deref().is_some_and(|live| {
+                live.waited_for_timer(
+                    first_data_ns.saturating_sub(self.handshake.completed_ns.unwrap_or(first_data_ns)),
+                )
+            }),
         };
         let last_ns = half.last_data_ns;
         let around = self.around(side);
