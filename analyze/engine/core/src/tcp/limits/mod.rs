@@ -191,11 +191,6 @@ impl Limits {
         self.meter.time_ns
     }
 
-    /// What had been counted then.
-    fn round_start(&self) -> &Meter {
-        &self.meter
-    }
-
     /// The time below which no round trip has passed: the first acknowledgement of a burst ends no round.
     pub fn least_round_ns(&self) -> i64 {
         self.min_rtt_ns.map_or(0, |rtt| i64::try_from(rtt - rtt / 4).unwrap_or(i64::MAX))

@@ -51,12 +51,16 @@ impl Connection {
             half.settle_counters();
         }
         let around = self.around(side);
+        let spoke_ns = self.halves[1 - side].spoke_ns();
         let half = &mut self.halves[side];
         // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
         // and none if neither side says anything more.
-        if let Some((heard_ns, peer_bytes)) = half.heard_of_all().filter(|_| !from_side) {
+        if let Some(heard_ns) = half.heard_of_all_ns().filter(|_| !from_side) {
+            let spoke_since = spoke_ns.is_some_and(|spoke_ns| spoke_ns > heard_ns);
+            // The last that the other side has said belongs to what follows.
+            let peer_bytes = around.peer_bytes.saturating_sub(u64::from(spoke_since));
             half.close_round(heard_ns.min(packet.time_ns), packet.frame, &Around { peer_bytes, ..around });
-            if peer_bytes == around.peer_bytes {
+            if !spoke_since {
                 return;
             }
         }
@@ -145,11 +149,11 @@ impl Half {
         Meter { time_ns, frame: self.first_data_frame, ..Meter::default() }
     }
 
-    /// Since when in the round in progress the sender has had nothing in flight, and what the other side had sent when that began.
-    fn heard_of_all(&self) -> Option<(i64, u64)> {
+    /// Since when in the round in progress the sender has had nothing in flight.
+    fn heard_of_all_ns(&self) -> Option<i64> {
         let live = self.live.as_deref()?;
-        let meter = live.limits.as_ref()?.round_start();
-        live.view.idle_since_ns().filter(|since_ns| *since_ns > meter.time_ns).map(|ns| (ns, meter.peer_bytes))
+        let start_ns = live.limits.as_ref()?.round_start_ns();
+        live.view.idle_since_ns().filter(|since_ns| *since_ns > start_ns)
     }
 
     fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {
