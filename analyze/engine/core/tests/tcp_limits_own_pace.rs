@@ -1,4 +1,4 @@
-//! Who sets the pace of a sender that leaves pauses: its application, or its kernel (methods, section 6.6, labels 6 and 10).
+//! Who sets the pace of a sender that leaves pauses: its application, or its kernel (docs/verdict.md, `application` and `send_buffer`).
 
 mod playbook;
 
