@@ -16,6 +16,7 @@ from typing import Any, Callable
 from capture.clock import clock_state
 from capture.errors import CaptureError
 from capture.host_record import HostRecord
+from capture.instance_metadata import check_setting
 from capture.interfaces import interface_towards
 from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
@@ -129,6 +130,8 @@ class _Session:
 
     def begin(self) -> None:
         """Reach the receiver and see that the plan can be done; only then is there a session in the folder."""
+        if self._settings.host_counters and self._settings.instance_metadata:
+            check_setting()
         if self._settings.capture and self._settings.interface is not None:
             self._capture = self._checked_capture(self._settings.interface)
         try:
