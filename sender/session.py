@@ -35,7 +35,7 @@ from sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
 from sender.run_folder import COMPLETE, RunFolder, pair_records
 from sender.settings import Settings
 from sender.transfers import Transfers
-from sender.wire.endpoint import Endpoint
+from sender.wire.endpoint import Endpoint, plain_host
 from sender.wire.errors import WireError
 from sender.wire.program import DONE, FAILED, describe
 from sender.wire.program import INTERRUPTED as BY_SIGNAL
@@ -139,9 +139,8 @@ class _Session:
         except KeyboardInterrupt:
             raise SenderError("interrupted before the receiver was reached") from None
         check_limits(self._folder.plan, accepted)
-        peer = self.link.control.peer_address[0].partition("%")[0]
         if self._settings.capture and self._capture is None:
-            self._capture = self._checked_capture(interface_towards(peer))
+            self._capture = self._checked_capture(interface_towards(plain_host(self.link.control.peer_address[0])))
         self._folder.begin_session(time.time_ns())
         self._note_parties(accepted)
         self._display.started(self._view(accepted))

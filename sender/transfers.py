@@ -22,6 +22,7 @@ from sender.live import Moving, TransferWatch
 from sender.plan import TransferPlan
 from sender.run_folder import RunFolder
 from sender.settings import Settings
+from sender.wire.endpoint import plain_host
 from sender.wire.names import RECEIVER, path_of
 from sender.wire.program import describe
 from sender.wire.records import (
@@ -137,8 +138,7 @@ class Transfers:
             return None
         control = self._link.control
         host, port = control.peer_address
-        host = host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host.partition("%")[0]
-        expression = f"tcp and host {host} and port {port} and not port {control.local_address[1]}"
+        expression = f"tcp and host {plain_host(host)} and port {port} and not port {control.local_address[1]}"
         return replace(self._capture, filter=expression, also_tagged=True)
 
     def _learn(self, recorded: Recorded, far: FarEnd) -> None:
