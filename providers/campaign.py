@@ -7,9 +7,9 @@ the service is. Whatever happens afterwards, what was created is removed, or tol
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import secrets
+import shlex
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -481,5 +481,5 @@ def _kind_of(error: Exception) -> ErrorKind:
 
 
 def command_line(words: list[str]) -> str:
-    """As it was given; credentials are never part of it."""
-    return " ".join(["vmtrace", *(os.fspath(word) for word in words)])
+    """As a shell takes it; credentials are never part of it."""
+    return shlex.join(["vmtrace", *words])

@@ -13,7 +13,7 @@ from lab.services.certificates import Certificates
 from lab.services.faults import Action, Fault
 from lab.services.service import Service as Server
 from providers.budget import Limits
-from providers.campaign import End, run_benchmark
+from providers.campaign import End, command_line, run_benchmark
 from providers.display import Display
 from providers.errors import ErrorKind, ProvidersError, ServiceError
 from providers.order import Order
@@ -320,3 +320,7 @@ def test_bodies_never_exceed_the_budget_even_when_an_sdk_repeats_them(
     assert (end.status, len(puts)) == ("budget", 2)
     assert end.state["used"]["uploaded_bytes"] == 100_000
     assert end.state["left_behind"] == []
+
+
+def test_the_command_line_can_be_given_to_a_shell_again() -> None:
+    assert command_line(["storage", "run", "--out", "my run"]) == "vmtrace storage run --out 'my run'"
