@@ -145,7 +145,8 @@ def _correlation(x: Floats, y: Floats, extra_variance: float) -> Estimate:
         return Estimate(None, None, None, n)
     r = min(1.0, max(-1.0, float(x @ y)))
     if abs(r) > 1 - 1e-12:
-        return Estimate(math.copysign(1.0, r), math.copysign(1.0, r), math.copysign(1.0, r), n)
+        # There z is infinite, and says nothing: five ranks in one order are no proof that all others would be.
+        return Estimate(math.copysign(1.0, r), None, None, n)
     half = NORMAL_QUANTILE * math.sqrt((1 + extra_variance * r * r) / (n - 3))
     z = math.atanh(r)
     return Estimate(r, math.tanh(z - half), math.tanh(z + half), n)
