@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analyze.run.statistics import ABSENT, NORMAL_QUANTILE, Estimate, Floats
 from analyze.run.variation.association import autocorrelation
+from analyze.units import plural
 
 FEWEST_TRANSFERS = 5
 """With something inside, and worth as many: fewer say nothing of their scatter."""
@@ -55,7 +56,7 @@ def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[n
     difference, there = means[0] - means[1], int((in_weight > 0).sum())
     bare = Estimate(difference, None, None, there)
     if there < FEWEST_TRANSFERS:
-        reason = f"values in the intervals of {there} transfers, {FEWEST_TRANSFERS} are needed"
+        reason = f"values in the intervals of {plural(there, 'transfer')}, {FEWEST_TRANSFERS} are needed"
         return Compared(*means, bare, reason=reason)
     if float(np.ptp(value)) <= _ROUNDING * float(np.abs(value).max()):
         return Compared(*means, bare, reason=NEVER_CHANGED)
