@@ -51,6 +51,15 @@ def test_the_interval_of_the_mean_is_near_that_of_the_normal_for_normal_values()
     assert found.high == pytest.approx(sample.mean() + half, abs=0.03)
 
 
+@pytest.mark.parametrize("n", [6, 10])
+def test_the_interval_of_the_mean_of_few_values_covers_about_as_often_as_it_says(n: int) -> None:
+    generator = np.random.default_rng(7)
+    found = [mean(generator.normal(10.0, 2.0, n)) for _ in range(500)]
+    covered = sum(one.low is not None and one.high is not None and one.low <= 10 <= one.high for one in found)
+    # 93.2 and 94.7 % of 3000 samples; 1.1 % is the error of 500. Plain percentiles cover 86.2 and 90.0 %.
+    assert covered / 500 >= 0.91
+
+
 def test_few_values_have_no_interval_and_none_have_no_mean() -> None:
     assert mean(floats(1, 2, 3, 4, 5)).low is None
     assert mean(floats(1, 2, 3, 4, 5)).value == 3
