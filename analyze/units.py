@@ -55,6 +55,8 @@ def share(value: float | None) -> str:
     percent = value * 100
     if percent == 0:
         return "0 %"
+    if percent < 0:
+        return f"-{share(-value)}"
     if percent < 0.01:
         return "<0.01 %"
     if percent >= 99.95:

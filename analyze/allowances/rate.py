@@ -12,10 +12,10 @@ class RateError(ValueError):
 
 
 def parse_bps(text: str) -> float:
-    """Bits per second; prefixes are powers of 1000. Raises `RateError`, also for 0, and for bytes (`MB/s`)."""
+    """Bits per second; prefixes are powers of 1000. Raises `RateError`, also for 0, and for bytes (`MB/s`, `MBps`)."""
     match = _FORM.fullmatch(text)
     # A capital B is a byte where the bit is not spelled out.
-    if match is None or re.search(r"B/s|B$", text):
+    if match is None or re.search(r"B/s|Bps|B\s*$", text):
         raise RateError(f"{text!r} is no rate in bits per second, such as 5Gbit/s")
     try:
         rate = float(match[1]) * _FACTORS[match[2].lower()]

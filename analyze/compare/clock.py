@@ -14,10 +14,12 @@ import numpy as np
 
 from analyze.compare.arrays import Booleans, Floats, Integers
 from analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
-from analyze.compare.hull import common_slope, disagreement, floor_slope, floor_slopes, lower_hull
+from analyze.compare.hull import common_slope, disagreement, feasible_offsets, floor_slope, floor_slopes, lower_hull
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
+_MOST_SKEW = 500e-6
+"""No clock that is disciplined is let run off by more: RFC 5905, the tolerance of frequencies (MAXFREQ)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
         fits = floor_slope(floors), common_slope([(sign, hull) for _, sign, hull in lines])
         doubtful = [(fit[0], max(fit[1], disagreement(floors, fit[0]))) for fit in fits if fit is not None]
         measured = min(doubtful, key=lambda fit: fit[1], default=None)
-    why_not = None if measured else f"skew: too short ({span_s:.3g} s, {fewest} packets in one direction)"
+    too = "short" if span_s < _SHORTEST_FOR_SKEW_S else "few packets"
+    why_not = None if measured else f"skew: too {too} ({span_s:.3g} s, {fewest} packets in one direction)"
     skew = measured[0] if measured else 0.0
     lowest = {(number, sign): hull.lowest(sign * skew) for number, sign, hull in lines}
     offsets = [_offset(lowest.get((number, 1.0)), lowest.get((number, -1.0))) for number in range(len(cuts) + 1)]
@@ -148,6 +151,12 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
         for number, cut in enumerate(cuts)
     )
     offset, error = offsets[0] or (None, None)
+    first = {sign: hull for number, sign, hull in lines if number == 0}
+    if measured is None and offset is not None and span_s >= _SHORTEST_FOR_SKEW_S:
+        # Nobody knows how far the clocks drifted meanwhile: one offset holds to within all that they can have.
+        ends_s = float(time_s.min()), float(time_s.max())
+        least, most = feasible_offsets(first[1.0], first[-1.0], _MOST_SKEW, ends_s)
+        error = max(most - offset, offset - least)
     return Clock(
         reference_ns,
         offset,

@@ -71,6 +71,33 @@ def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | 
     return float(slopes[np.argmin(total)]), noise / span
 
 
+def feasible_offsets(forward: Hull, backward: Hull, steepest: float, x: Sequence[float]) -> tuple[float, float]:
+    """The least and the largest height at any of these `x` of a line under the forward points and over the backward
+    ones (turned round), no steeper than `steepest`: how far one clock can be ahead if no delay is below nothing.
+
+    Where no line is both, the one that fails by least.
+    """
+    bends = np.unique(np.concatenate([[-steepest, steepest], forward.slopes(), -backward.slopes()]))
+    bends = bends[np.abs(bends) <= steepest]
+    room = _room(forward, backward, bends)
+    # The room is concave in the slope and bends only there: it ends between one bend that has some and one without.
+    ends = [
+        one + (other - one) * here / (here - there)
+        for one, other, here, there in zip(bends[:-1], bends[1:], room[:-1], room[1:], strict=True)
+        if (here < 0) != (there < 0)
+    ]
+    slopes = np.array([*(bends[room >= 0]), *ends]) if ends or (room >= 0).any() else bends[[int(np.argmax(room))]]
+    highest = np.array([forward.lowest(slope) for slope in slopes])
+    lowest = np.array([-backward.lowest(-slope) for slope in slopes])
+    heights = np.array([edge + slopes * at for at in x for edge in (lowest, highest)])
+    return float(heights.min()), float(heights.max())
+
+
+def _room(forward: Hull, backward: Hull, slopes: Floats) -> Floats:
+    """How far apart, for each slope, the highest line under the one and the lowest over the other are."""
+    return np.array([forward.lowest(slope) + backward.lowest(-slope) for slope in slopes])
+
+
 def floor_slope(found: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """The same from what `floor_slopes` found: the mean, weighted by how sure each is. None if there are none."""
     if not found:

@@ -29,7 +29,8 @@ class LimitRow:
     """Transfers with a verdict, left open or not."""
     time_s: float
     time_share: float | None
-    lost_bytes: float
+    lost_bytes: float | None
+    """Of the transfers that tell it; None if none does, for want of a rate that the path was seen to carry."""
     lost_share: float | None
     """Of what all factors but waiting for the other side lost."""
 
@@ -61,13 +62,14 @@ def limit_rows(run: RunResults) -> list[LimitRow]:
 
 
 def lost_and_time(transfers: Iterable[MeasuredTransfer]) -> tuple[Counter[str], Counter[str]]:
-    """Seconds, and bytes lost, of these transfers by factor."""
+    """Seconds, and bytes lost, of these transfers by factor; a factor whose losses no transfer tells has none."""
     times: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     for one in transfers:
         for factor, (time_s, lost_bytes) in json.loads(one.measures.limits or "{}").items():
             times[factor] += time_s
-            lost[factor] += lost_bytes or 0
+            if lost_bytes is not None:
+                lost[factor] += lost_bytes
     return times, lost
 
 
@@ -89,8 +91,8 @@ def _of_role(role: Role, transfers: Sequence[MeasuredTransfer]) -> list[LimitRow
             judged,
             time_s,
             time_s / all_s if all_s else None,
-            lost[factor],
-            lost[factor] / all_lost if all_lost and factor != "idle" else None,
+            lost.get(factor),
+            lost[factor] / all_lost if factor in lost and all_lost and factor != "idle" else None,
         )
         for factor, time_s in times.items()
     ]

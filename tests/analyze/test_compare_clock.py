@@ -57,6 +57,28 @@ def test_skew_is_within_one_ppm_from_ten_seconds_on(skew_ppm: float, duration_s:
     assert clock.steps == ()
 
 
+@pytest.mark.parametrize("skew_ppm", [0.0, 50.0, -100.0])
+@pytest.mark.parametrize("duration_s", [2.0, 100.0, 600.0, 3600.0])
+def test_where_few_packets_tell_no_skew_the_offset_is_known_only_as_far_as_clocks_can_have_drifted(
+    skew_ppm: float, duration_s: float
+) -> None:
+    def ahead_s(at_s: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> object:
+        return 5.0 + at_s * skew_ppm * 1e-6
+
+    moved = crossings(duration_s, ahead_s, count=30)
+    clock = measure(moved)
+    assert clock.skew_ppm is None
+    assert clock.offset_s is not None
+    assert clock.offset_error_s is not None
+    assert clock.why_not is not None
+    assert "too few packets" in clock.why_not
+    for at_s in (0.0, duration_s):
+        assert abs(clock.offset_s - ahead_s(np.array(at_s))) <= clock.offset_error_s + 1e-6  # type: ignore[operator]
+    # Delays of 20 ms each way leave no more room than themselves, beside the drift over the whole time.
+    drift_s = min(duration_s * 500e-6, duration_s * abs(skew_ppm) * 1e-6 + 0.1)
+    assert clock.offset_error_s <= 0.03 + drift_s
+
+
 def test_a_queue_that_drains_while_the_other_fills_is_no_step() -> None:
     number = np.arange(400)
     forward = number % 2 == 0

@@ -49,7 +49,7 @@ def test_figure_3_has_a_panel_for_each_index_with_correlation_and_identity(small
     small_run.pairs(2, "I_0", first=9, captured=False)
     chart = charts_of(small_run)["figure-3-probe-and-data-throughput"]
     assert [panel.title for panel in chart.panels] == ["I_0: 10.0 kB, 50.0 kB", "I_1: 10.0 kB, 50.0 kB"]
-    assert [panel.note for panel in chart.panels] == ["r = 1.00 [1.00, 1.00], n = 6", "r not known, n = 4"]
+    assert [panel.note for panel in chart.panels] == ["r = 1.00, n = 6", "r not known, n = 4"]
     points = series_of(chart)
     assert (points["run"].x / 1e6).tolist() == [1, 2, 3, 4, 9, 10]
     assert (points["run"].y / 1e6).tolist() == [2, 4, 6, 8, 18, 20]

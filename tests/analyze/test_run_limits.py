@@ -9,6 +9,7 @@ import pytest
 from analyze.run.limits import LimitRow, limit_rows, limit_sentences
 from analyze.run.page_limits import limits_part
 from analyze.run.results import RunResults
+from analyze.run.verdict.of_run import run_verdict
 from tests.analyze.test_run_tables import results_of
 
 
@@ -50,6 +51,14 @@ def test_times_and_losses_are_summed_by_factor_and_waiting_for_the_other_side_is
     assert window == LimitRow("data", "receiver_window", 1, 2, 4.0, 4 / 11, 800, 8 / 9)
     assert rows["idle"].lost_share is None
     assert rows["idle"].time_share == 5 / 11
+
+
+def test_what_no_transfer_tells_was_lost_is_not_known_and_not_nothing(results: RunResults) -> None:
+    setup = next(row for row in limit_rows(results) if row.factor == "setup")
+    assert (setup.lost_bytes, setup.lost_share) == (None, None)
+    assert setup.time_share == 1 / 11
+    told = next(one for one in run_verdict(results).factors if one.factor == "setup")
+    assert (told.lost_bytes, told.lost_share) == (None, None)
 
 
 def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) -> None:

@@ -51,6 +51,15 @@ def test_the_interval_of_the_mean_is_near_that_of_the_normal_for_normal_values()
     assert found.high == pytest.approx(sample.mean() + half, abs=0.03)
 
 
+@pytest.mark.parametrize("n", [6, 10])
+def test_the_interval_of_the_mean_of_few_values_covers_about_as_often_as_it_says(n: int) -> None:
+    generator = np.random.default_rng(7)
+    found = [mean(generator.normal(10.0, 2.0, n)) for _ in range(500)]
+    covered = sum(one.low is not None and one.high is not None and one.low <= 10 <= one.high for one in found)
+    # 93.2 and 94.7 % of 3000 samples; 1.1 % is the error of 500. Plain percentiles cover 86.2 and 90.0 %.
+    assert covered / 500 >= 0.91
+
+
 def test_few_values_have_no_interval_and_none_have_no_mean() -> None:
     assert mean(floats(1, 2, 3, 4, 5)).low is None
     assert mean(floats(1, 2, 3, 4, 5)).value == 3
@@ -109,6 +118,13 @@ def test_the_interval_of_a_correlation_is_fishers() -> None:
     assert found.high == pytest.approx(math.tanh(0.549306 + 0.391993), abs=1e-5)
 
 
+@pytest.mark.parametrize("correlation", [pearson, spearman])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_correlation_of_1_has_no_interval(correlation: Callable[[Floats, Floats], Estimate], sign: int) -> None:
+    found = correlation(floats(1, 2, 3, 4, 5), sign * floats(1, 2, 3, 4, 5))
+    assert (found.value, found.low, found.high) == (sign, None, None)
+
+
 def test_ties_share_their_rank() -> None:
     assert ranks(floats(10, 30, 10, 20)).tolist() == [1.5, 4.0, 1.5, 3.0]
 
@@ -128,8 +144,11 @@ def test_a_correlation_is_between_its_bounds_and_the_same_both_ways(pairs: list[
     x, y = (np.array(values, np.float64) for values in zip(*pairs, strict=True))
     for correlation in (pearson, spearman):
         found, back = correlation(x, y), correlation(y, x)
-        if found.value is None or found.low is None or found.high is None:
+        if found.value is None:
             assert back.value is None
             continue
-        assert -1 <= found.low <= found.value <= found.high <= 1
         assert back.value == pytest.approx(found.value, abs=1e-9)
+        if found.low is None or found.high is None:
+            assert abs(found.value) == 1
+            continue
+        assert -1 <= found.low <= found.value <= found.high <= 1

@@ -109,6 +109,14 @@ def test_steal_that_is_there_in_the_stalls_alone_goes_with_them(stalls: Stalls) 
     assert interval_sentence(steal).endswith("points): it goes with it")
 
 
+def test_a_counter_that_was_there_for_one_stall_alone_and_0_acquits_nobody(stalls: Stalls) -> None:
+    stalls.counters(np.zeros(PAIR_S), 0.8 + stalls.random.uniform(0, 0.05, PAIR_S))
+    steal = stalls.asked()["sender_cpu_steal"]
+    assert (steal.inside, steal.difference.n, steal.transfers) == (0, 1, 30)
+    assert steal.judgement == "too_few"
+    assert "values in the intervals of 1 transfer, 5 are needed" in interval_sentence(steal)
+
+
 def test_over_whole_transfers_the_same_steal_explains_nothing_because_all_have_it(stalls: Stalls) -> None:
     stalls.counters(stalls.seconds(0.4, 0.01), noise(stalls, 0.05))
     (found,) = (

@@ -1,5 +1,6 @@
 """Association, effect and spread on series whose truth is known, and on chance."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from analyze.run.variation.association import associate, centred, effective_numb
 from analyze.run.variation.effect import effect
 from analyze.run.variation.inside_outside import compared
 from analyze.run.variation.spread import relative, spread
+from analyze.run.variation.words import spread_sentence
 
 ONE_INDEX = np.zeros(60, np.int64)
 
@@ -222,6 +224,32 @@ def test_relative_throughput_is_over_the_median_of_an_index_that_has_one() -> No
 )
 def test_how_steady_it_is_is_told_by_the_whole_interval(deviation: float, n: int, judgement: str) -> None:
     assert spread(1 + deviation * noise(4, n)).judgement == judgement
+
+
+@pytest.mark.parametrize("n", [6, 12, 40])
+def test_the_interval_of_the_coefficient_of_variation_holds_the_true_one_about_as_often_as_it_says(n: int) -> None:
+    random = np.random.default_rng(5)
+    found = [coefficient_of_variation(random.gamma(100.0, 1.0, n)) for _ in range(400)]
+    below = sum(one.high is not None and one.high < 0.1 for one in found)
+    above = sum(one.low is not None and one.low > 0.1 for one in found)
+    # 2.5 % each way is what it says: 10 of 400, give or take 3; the rest is what a bootstrap of few values is off.
+    assert below <= 25, "what is unstable is called steady"
+    assert above <= 25, "what is steady is called unstable"
+
+
+def test_throughput_that_varies_by_more_than_its_mean_is_not_told_as_all_of_it() -> None:
+    found = spread(np.resize([0.0, 0.0, 1.0, 0.0, 0.0, 9.0], 60))
+    assert found.variation.value == pytest.approx(1.9966, abs=1e-4)
+    assert "variation 200 % [" in spread_sentence("data", found)
+
+
+def test_what_hardly_ever_differs_has_an_interval_too() -> None:
+    found = coefficient_of_variation(np.r_[np.ones(59), 1e-3])
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= math.sqrt(60)  # type: ignore[operator]
+    same = coefficient_of_variation(np.ones(60))
+    assert (same.value, same.low, same.high) == (0, 0, 0)
 
 
 def test_the_coefficient_of_variation_is_that_of_the_sample() -> None:

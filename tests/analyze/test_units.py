@@ -39,7 +39,9 @@ def test_sizes_have_three_digits_and_an_si_prefix(value: float | None, text: str
         (4000, "1h06m"),
         (1500, "25m00s"),
         (200_000, "2d07h"),
+        (-0.0429, "-42.9 ms"),
         (-4000, "-1h06m"),
+        (-1500, "-25m00s"),
     ],
 )
 def test_durations_choose_their_unit(value: float | None, text: str) -> None:
@@ -53,6 +55,7 @@ def test_durations_choose_their_unit(value: float | None, text: str) -> None:
         (0, "0 %"),
         (1e-6, "<0.01 %"),
         (0.0012, "0.12 %"),
+        (-0.2, "-20.0 %"),
         (0.5, "50.0 %"),
         (0.9999, ">99.9 %"),
         (1, "100 %"),

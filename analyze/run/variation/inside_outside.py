@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.run.statistics import ABSENT, NORMAL_QUANTILE, Estimate, Floats
+from analyze.run.statistics import ABSENT, NORMAL_QUANTILE, Estimate, Floats, student_quantile
 from analyze.run.variation.association import autocorrelation
+from analyze.units import plural
 
 FEWEST_TRANSFERS = 5
 """With something inside, and worth as many: fewer say nothing of their scatter."""
@@ -55,7 +56,7 @@ def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[n
     difference, there = means[0] - means[1], int((in_weight > 0).sum())
     bare = Estimate(difference, None, None, there)
     if there < FEWEST_TRANSFERS:
-        reason = f"values in the intervals of {there} transfers, {FEWEST_TRANSFERS} are needed"
+        reason = f"values in the intervals of {plural(there, 'transfer')}, {FEWEST_TRANSFERS} are needed"
         return Compared(*means, bare, reason=reason)
     if float(np.ptp(value)) <= _ROUNDING * float(np.abs(value).max()):
         return Compared(*means, bare, reason=NEVER_CHANGED)
@@ -67,7 +68,7 @@ def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[n
                         f" {effective:.1f}")  # fmt: skip
     error = math.sqrt(number / (number - 1) * float(residual @ residual) * inflation)
     freedom = effective - 1
-    half = _student(NORMAL_QUANTILE, freedom) * error
+    half = student_quantile(NORMAL_QUANTILE, freedom) * error
     estimate = Estimate(difference, difference - half, difference + half, there)
     # No scatter at all is what rounding leaves of a difference that is the same everywhere.
     error = max(error, _ROUNDING * max(abs(means[0]), abs(means[1])))
@@ -94,9 +95,3 @@ def _inflation(residual: Floats) -> float:
 def _normal(t: float, freedom: float) -> float:
     """The normal deviate that is as far out as Student's t."""
     return (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom))
-
-
-def _student(z: float, freedom: float) -> float:
-    """The other way round."""
-    scaled = z * (8 * freedom + 3) / (8 * freedom + 1)
-    return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))

@@ -270,7 +270,8 @@ def _judged(one: IntervalFinding, p_adjusted: float | None) -> IntervalFinding:
 def _judgement(one: IntervalFinding, p_adjusted: float | None) -> Judgement:
     if one.inside is None or one.outside is None:
         return "not_measured"
-    if one.metric.harm == "high" and one.inside == 0:
+    # In the intervals of a few transfers it may have been 0 by chance.
+    if one.metric.harm == "high" and one.inside == 0 and one.difference.n >= FEWEST_INTERVALS:
         return "not_the_cause"
     if p_adjusted is None:
         if one.difference.n >= FEWEST_INTERVALS and one.low:

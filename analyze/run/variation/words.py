@@ -9,7 +9,7 @@ from analyze.run.variation.findings import SMALL_EFFECT, Finding, Judgement, Var
 from analyze.run.variation.spread import Spread
 from analyze.side.metrics import Metric
 from analyze.side.overlap import ENOUGH
-from analyze.units import ABSENT, plural, printable, seconds, share
+from analyze.units import ABSENT, plural, printable, ratio, seconds, share
 
 ORDER: tuple[Judgement, ...] = (
     "varies_with", "consistent_with", "undecided", "rises_with", "not_the_cause", "too_few", "not_measured",
@@ -31,7 +31,7 @@ def spread_sentence(role: Role, found: Spread) -> str:
     variation = found.variation
     if variation.value is None:
         return f"{role} throughput: no two transfers of an index to compare"
-    number = f"coefficient of variation {share(variation.value)}{_interval(variation)}"
+    number = f"coefficient of variation {_variation(variation.value)}{_interval(variation)}"
     of = f"{plural(variation.n, 'transfer')}, each against the median of its index"
     verdict = {
         "steady": "is steady",
@@ -40,6 +40,11 @@ def spread_sentence(role: Role, found: Spread) -> str:
         "too_few": "has too few transfers to call it unstable or not",
     }[found.judgement]
     return f"{role} throughput {verdict}: {number}, {of}"
+
+
+def _variation(value: float) -> str:
+    """What may be more than the whole: a share would stop there."""
+    return share(value) if value < 1 else ratio(value)
 
 
 def sentence(found: Finding) -> str:

@@ -49,7 +49,8 @@ class FactorShare:
     """Their share of the time of all judged transfers."""
     time_share: float | None
     """Of all time, what it limited in any transfer."""
-    lost_bytes: float
+    lost_bytes: float | None
+    """Of the transfers that tell it; None if none does."""
     lost_share: float | None
 
 
@@ -216,8 +217,8 @@ def _factors(transfers: Sequence[MeasuredTransfer], votes: Sequence[_Vote]) -> t
             verdict_in=number[name],
             verdict_time_share=voted.get(name, 0.0) / judged_s if judged_s else 0.0,
             time_share=time_s[name] / all_s if all_s else None,
-            lost_bytes=lost[name],
-            lost_share=lost[name] / all_lost if all_lost and name != "idle" else None,
+            lost_bytes=lost.get(name),
+            lost_share=lost[name] / all_lost if name in lost and all_lost and name != "idle" else None,
         )
         for name in names
     ]
