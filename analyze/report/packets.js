@@ -27,7 +27,7 @@ page.packets = (() => {
     for (const [title, side] of titles) head.append(make("th", title, side));
     table.createTHead().append(head);
     const body = table.createTBody();
-    const frames = [];
+    const frames = new Map(); // by file: each counts its own
     for (let at = first; at < last; at++) {
       const before = at > 0 && packets.row[at - 1] === packets.row[at] - 1 ? si(packets.time_s[at] - packets.time_s[at - 1], "s") : "-";
       const cells = [
@@ -39,9 +39,19 @@ page.packets = (() => {
       const line = make("tr", undefined, packets.row[at] === row ? "current" : "");
       for (const [text, side] of cells) line.append(make("td", text, side));
       body.append(line);
-      frames.push(packets.frame[at]);
+      const file = packets.file ? packets.file[at] : "";
+      frames.set(file, [...(frames.get(file) ?? []), packets.frame[at]]);
     }
     return { table, frames, length: last > first ? packets.time_s[last - 1] - packets.time_s[first] : 0 };
+  }
+
+  // A display filter for the frames of each file.
+  function filters(frames) {
+    return [...frames].map(([file, numbers]) => {
+      const said = make("p", `Display filter for these packets${file ? ` in ${file}` : ""}: `);
+      said.append(filterNode(`frame.number in {${numbers.join(", ")}}`));
+      return said;
+    });
   }
 
   // Shows the packets around a row, if they are in this file; returns how long they took.
@@ -51,9 +61,7 @@ page.packets = (() => {
     element("packets-title").textContent = title;
     const told = texts.filter(Boolean).join(" ");
     const parts = told ? [make("p", told)] : [];
-    const said = make("p", "Display filter for these packets: ");
-    said.append(filterNode(`frame.number in {${(found?.frames ?? frames).join(", ")}}`));
-    parts.push(said);
+    parts.push(...filters(found?.frames ?? new Map([["", frames]])));
     if (found) {
       const scroll = make("div", undefined, "scroll");
       scroll.append(found.table);
@@ -149,6 +157,7 @@ page.packets = (() => {
     rows = new Map();
     element("packets").hidden = true;
     element("events-part").hidden = !plot.events.length;
+    for (const id of ["event-before", "event-after"]) element(id).disabled = !plot.events.length;
     const shown = [...plot.events].sort((a, b) => weight(b) - weight(a)).slice(0, EVENTS_SHOWN).sort((a, b) => a.time_s - b.time_s);
     element("events-count").textContent = shown.length < plot.events.length ? `${shown.length} of ${count(plot.events.length)}; all are marked in the lanes` : count(plot.events.length);
     element("events-list").classList.toggle("long", shown.length > 40); // what paper has room for: see the style
