@@ -121,10 +121,14 @@ page.packets = (() => {
   // The packet of the table that is nearest to a moment, if one is as near as that.
   function near(time, away) {
     const packets = plot.packets;
-    const next = firstFrom(packets.time_s, time);
-    const best = [next - 1, next].filter((at) => Math.abs(packets.time_s[at] - time) <= away)
-      .sort((a, b) => Math.abs(packets.time_s[a] - time) - Math.abs(packets.time_s[b] - time))[0];
-    if (best === undefined) return;
+    // They stand in the order in which they passed, which need not be that of their times.
+    let best = -1;
+    let least = away;
+    packets.time_s.forEach((at_s, at) => {
+      const apart = Math.abs(at_s - time);
+      if (apart < least || (apart === least && best < 0)) [best, least] = [at, apart];
+    });
+    if (best < 0) return;
     showFrame(packets.frame[best], packets.row[best], packets.time_s[best]);
     page.lanes.mark(packets.time_s[best]);
   }

@@ -176,6 +176,17 @@ def test_a_click_on_a_retransmission_shows_its_packets(browser: Any, trace: Trac
     assert visit.complaints == []
 
 
+def test_a_click_finds_the_packet_of_its_moment_though_others_passed_in_another_order(
+    browser: Any, trace: Trace, tmp_path: Path
+) -> None:
+    visit = visited(browser, trace, tmp_path / "r.html", [1])
+    packets = visit.page.evaluate("page.data.plots[0].packets")
+    late, wanted = len(packets["frame"]) // 2, len(packets["frame"]) * 3 // 4
+    visit.page.evaluate("(late) => { page.data.plots[0].packets.time_s[late] = page.data.plots[0].end_s; }", late)
+    visit.page.mouse.click(*visit.place("axis", packets["time_s"][wanted]))
+    assert visit.page.locator("#packets-title").inner_text().startswith(f"frame {packets['frame'][wanted]} at ")
+
+
 def test_packets_of_several_files_have_a_filter_for_each(browser: Any, tmp_path: Path) -> None:
     trace = read(*(SAMPLES / f"rotated-{number}.pcap" for number in (1, 2)))
     visit = visited(browser, trace, tmp_path / "r.html", [1])
