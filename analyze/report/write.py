@@ -51,9 +51,13 @@ def write_report(
 
 
 def _file_names(paths: Sequence[str]) -> tuple[str, ...]:
-    """By which files are told apart: their names, with their folders where several have the same."""
+    """By which files are told apart: their names, with their folders where several have the same; and with numbers where
+    that does not help, as without folders in an anonymous report."""
     names = [Path(path).name for path in paths]
-    return tuple(printable(path if names.count(name) > 1 else name) for path, name in zip(paths, names, strict=True))
+    longer = [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+    return tuple(
+        printable(f"{name} ({number})" if longer.count(name) > 1 else name) for number, name in enumerate(longer, 1)
+    )
 
 
 def _title(trace: "Trace") -> str:

@@ -113,8 +113,9 @@ def test_files_of_one_name_are_told_apart_by_their_folders(transfer: Any, tmp_pa
     for path, records in zip(paths, (transfer.records[:middle], transfer.records[middle:]), strict=True):
         path.parent.mkdir()
         path.write_bytes(replace(transfer, records=records).bytes())
-    page = report_of(read(*paths), tmp_path / "r.html", [1])
-    assert set(data_of(page)["plots"][0]["packets"]["file"]) == set(map(str, paths))
+    for options, names in ((Options(), set(map(str, paths))), (Options(anonymize=True), {"x.pcap (1)", "x.pcap (2)"})):
+        page = report_of(read(*paths, options=options), tmp_path / "r.html", [1])
+        assert set(data_of(page)["plots"][0]["packets"]["file"]) == names
 
 
 def test_of_a_lone_syn_no_pauses_are_told(new_capture: Any, tmp_path: Path) -> None:
