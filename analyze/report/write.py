@@ -51,8 +51,10 @@ def write_report(
 
 
 def _file_names(paths: Sequence[str]) -> tuple[str, ...]:
-    """By which files are told apart: their names, with their folders where several have the same; and with numbers where
-    that does not help, as without folders in an anonymous report."""
+    """By which files are told apart: their names, with their folders where several have the same.
+
+    Where that does not help, as in an anonymous report, which has no folders, with numbers.
+    """
     names = [Path(path).name for path in paths]
     longer = [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
     return tuple(
