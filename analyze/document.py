@@ -31,5 +31,5 @@ class Appending:
     def finish(self, more: Record) -> None:
         """Write the rest, with the keys of `more`."""
         body, brace, end = self._held.rpartition(b"}")
-        added = json.dumps(more, ensure_ascii=False)[1:-1].encode()
+        added = as_bytes(more).strip()[1:-1]
         self._write(body + (b"," + added if added else b"") + brace + end)

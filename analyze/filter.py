@@ -6,6 +6,7 @@ privilege and no interface for that.
 
 import ctypes
 import ctypes.util
+import os
 from functools import cache
 
 _DEFAULT_SNAP_LENGTH = 262_144
@@ -67,7 +68,7 @@ def compile_filter(expression: str, link_type: int, snap_length: int = 0) -> byt
         raise FilterError("filter: libpcap has no memory left")
     program = _Program()
     try:
-        if library.pcap_compile(handle, ctypes.byref(program), expression.encode(), 1, _NETMASK_UNKNOWN) != 0:
+        if library.pcap_compile(handle, ctypes.byref(program), os.fsencode(expression), 1, _NETMASK_UNKNOWN) != 0:
             reason = library.pcap_geterr(handle).decode(errors="replace")
             raise FilterError(f"filter {expression!r}: {' '.join(reason.split())}")
         try:

@@ -313,11 +313,11 @@ class Trace:
         if self._anonymizer is None:
             self._result.write_json(write, vmtrace_version=version(), input_paths=self.paths)
             return
-        import json
+        from analyze.document import as_bytes
 
         content = self._part(None)
         content["connections"] = [self._anonymizer.connection(record) for record in content["connections"]]
-        write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
+        write(as_bytes(content))
 
     def summary(self, *, limit: int = 20, width: int = 100) -> str:
         """The table that `vmtrace analyze` prints."""

@@ -34,12 +34,13 @@ def seconds(value: float | None) -> str:
         return f"{_three_digits(value * 1e3)} ms"
     if size < 999.5:
         return f"{_three_digits(value)} s"
+    sign = "-" if value < 0 else ""
     minutes, rest = divmod(round(size), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     if days:
-        return f"{days}d{hours:02}h"
-    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{rest:02}s"
+        return f"{sign}{days}d{hours:02}h"
+    return f"{sign}{hours}h{minutes:02}m" if hours else f"{sign}{minutes}m{rest:02}s"
 
 
 def count(value: int | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from contextlib import suppress
 
 from capture.health import CaptureHealth
 from capture.writer import Progress
@@ -29,12 +30,18 @@ class LiveLine:
         self._last_s, self._last_written = now_s, progress.written
         text = live_text(progress, now_s - self._since_s, rate)
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r{text[:width].ljust(width)}", end="", file=sys.stderr, flush=True)
+        self._put(f"\r{text[:width].ljust(width)}")
 
     def clear(self) -> None:
         """Take the line away."""
         if self._shown:
-            print(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r", end="", file=sys.stderr, flush=True)
+            self._put(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r")
+
+    @staticmethod
+    def _put(text: str) -> None:
+        # A terminal that was closed ends the recording by a signal, in good order, not by what cannot be shown there.
+        with suppress(OSError, ValueError):
+            print(text, end="", file=sys.stderr, flush=True)
 
 
 def live_text(progress: Progress, age_s: float, packets_per_s: float) -> str:

@@ -77,6 +77,11 @@ def instance_metadata(root: Path = Path("/")) -> InstanceMetadata | None:
     return InstanceMetadata("aws", error=error)
 
 
+def check_setting() -> None:
+    """Raise `ValueError` for a `VMTRACE_METADATA` that makes no sense: to be told before a run begins, not in it."""
+    _services_to_ask(os.environ.get(SETTING, ""), Path("/"))
+
+
 def is_ec2(root: Path = Path("/")) -> bool:
     """Whether firmware or hypervisor say that this is an EC2 instance."""
     if _read(root / "sys/class/dmi/id/sys_vendor") == "Amazon EC2":

@@ -185,7 +185,7 @@ class Live:
     @contextmanager
     def _compiled(self, expression: str) -> Iterator[_Program]:
         program = _Program()
-        text = expression.encode()
+        text = os.fsencode(expression)
         if self._library.pcap_compile(self._handle, ctypes.byref(program), text, 1, _NETMASK_UNKNOWN) != 0:
             raise CaptureError(f"filter {expression!r} cannot be used on {self._interface}: {self.error()}")
         try:

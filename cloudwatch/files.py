@@ -46,9 +46,12 @@ def write_aside(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, text: str) -> None:
-    """Append a line and wait until it is on the disk."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, _FILE_MODE), "ab") as file:
+    """Append a line and wait until it is on the disk. A last line that was torn by a crash goes first: with it the new
+    one would be unreadable."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, _FILE_MODE), "a+b") as file:
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
         file.write(text.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())

@@ -185,7 +185,7 @@ def _put_before(folder: Path, target: str) -> set[str]:
         try:
             entry = record(parse(line, PUBLISHED))
         except ValueError:
-            continue  # of no use, and no harm: those values are put again
+            continue  # no line of ours
         values = entry.get("values")
         if entry.get("target") == target and isinstance(values, list):
             put |= {value for value in values if isinstance(value, str)}

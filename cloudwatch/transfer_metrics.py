@@ -3,7 +3,6 @@ say from `analysis/transfers.parquet`, which `vmtrace report` leaves there.
 """
 
 import json
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -130,13 +129,15 @@ def _limits(row: Record) -> dict[str, tuple[float, float]]:
     """Seconds and lost bytes by factor; nothing if they are not known, or make no sense."""
     try:
         content = record(json.loads(text(row.get("limits")) or "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     found = {}
     for factor, numbers in content.items():
-        if isinstance(numbers, list) and len(numbers) == 2 and _finite(numbers[0]) and numbers[0] >= 0:
-            lost = numbers[1] if _finite(numbers[1]) and numbers[1] >= 0 else 0.0
-            found[one_line(factor)] = (float(numbers[0]), float(lost))
+        if not isinstance(numbers, list) or len(numbers) != 2:
+            continue
+        time_s, lost_bytes = number(numbers[0]), number(numbers[1])
+        if time_s is not None and time_s >= 0:
+            found[one_line(factor)] = (time_s, max(0.0, lost_bytes or 0.0))
     return found
 
 
@@ -196,8 +197,4 @@ def _measured(folder: Path, notes: list[str]) -> dict[tuple[int, str], Record]:
 
 
 def _numbers(row: Record) -> Record:
-    return {name: row.get(name) for name in _OF_PACKETS if _finite(row.get(name))}
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return {name: row.get(name) for name in _OF_PACKETS if number(row.get(name)) is not None}

@@ -7,9 +7,9 @@ the service is. Whatever happens afterwards, what was created is removed, or tol
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import secrets
+import shlex
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from capture.errors import CaptureError
 from capture.host_record import HostRecord
+from capture.instance_metadata import check_setting
 from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
 from capture.settings import CaptureSettings
@@ -119,6 +120,8 @@ class _Run:
             self._part_bytes, self._archives = service.part_bytes, service.archives
             self._endpoint = service.endpoint
             self._check_rights()
+            if self._order.metadata:
+                check_setting()
             folder = RunFolder.create(self._order.out, self._first_state(service.sdk))
             stack.callback(folder.close)
             journal = stack.enter_context(Journal(folder.path))
@@ -145,6 +148,10 @@ class _Run:
             status, self._error = (OVER_BUDGET if error.kind == ErrorKind.BUDGET else FAILED), error
         except (ProvidersError, CaptureError, OSError) as error:
             status, self._error = FAILED, ServiceError(_kind_of(error), str(error), "")
+        except Exception as defect:
+            self._error = ServiceError(ErrorKind.OTHER, f"{type(defect).__name__}: {defect}", "")
+            self._end(FAILED, unfinished)
+            raise
         finally:
             discard(self._folder.path / "files")
             if host is not None:
@@ -474,5 +481,5 @@ def _kind_of(error: Exception) -> ErrorKind:
 
 
 def command_line(words: list[str]) -> str:
-    """As it was given; credentials are never part of it."""
-    return " ".join(["vmtrace", *(os.fspath(word) for word in words)])
+    """As a shell takes it; credentials are never part of it."""
+    return shlex.join(["vmtrace", *words])

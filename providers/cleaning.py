@@ -49,14 +49,14 @@ def clean_run(path: Path, ca_bundle: Path | None = None) -> Cleaned:
 def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned:
     discard(path / "files")
     before = outstanding(path)
-    provider = registry.find(str(state.get("provider")))
-    target = _target(state, ca_bundle)
+    target = _target(path, state, ca_bundle)
+    provider = registry.find(target.provider)
 
     def build() -> Service:
         return registry.build(provider, target)
 
     with HttpObserver(Budget(Limits(), None)), Journal(path) as journal:
-        prefix = f"vmtrace-{state['id']}/"
+        prefix = f"vmtrace-{_word(path, state, 'id')}/"
         remover = Remover(build, provider.error_of, journal, path, prefix)
         touched = bool(before.objects) or before.container is not None
         left = remover.everything(target.container, unfinished=touched)
@@ -66,20 +66,28 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned
     return Cleaned(len(before.objects) - len(after.objects), container, left)
 
 
-def _target(state: dict[str, Any], ca_bundle: Path | None) -> Target:
-    tls = state.get("tls") or {}
-    bundle = ca_bundle or (Path(tls["ca_bundle"]) if tls.get("ca_bundle") else None)
-    try:
-        return Target(
-            provider=str(state["provider"]),
-            container=str(state["container"]),
-            endpoint_url=state.get("endpoint_told"),
-            region=state.get("region"),
-            ca_bundle=bundle,
-            options=dict(state.get("options") or {}),
-        )
-    except KeyError as error:
-        raise ProvidersError(f"run.json: {error} is missing: this run cannot be cleaned") from None
+def _target(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Target:
+    told, options = _table(state, "tls").get("ca_bundle"), _table(state, "options")
+    return Target(
+        provider=_word(path, state, "provider"),
+        container=_word(path, state, "container"),
+        endpoint_url=state.get("endpoint_told"),
+        region=state.get("region"),
+        ca_bundle=ca_bundle or (Path(told) if isinstance(told, str) and told else None),
+        options={str(name): str(value) for name, value in options.items()},
+    )
+
+
+def _word(path: Path, state: dict[str, Any], name: str) -> str:
+    value = state.get(name)
+    if not isinstance(value, str) or not value:
+        raise ProvidersError(f"{path / 'run.json'}: {name} is missing: this run cannot be cleaned")
+    return value
+
+
+def _table(state: dict[str, Any], name: str) -> dict[str, Any]:
+    value = state.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,8 @@ class PlainDisplay(Display):
 
     @staticmethod
     def _say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # who closed the log does not end the run by it
+            print(line, file=sys.stderr, flush=True)
 
 
 class BarDisplay(Display):

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Callable, NamedTuple
 
 from capture.durable import make_folder
+from capture.instance_metadata import check_setting
 from capture.interfaces import no_such_interface
 from capture.libpcap import interface_names
 from capture.rights import missing_rights
@@ -113,6 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     if settings.interface is not None and settings.interface not in (*interface_names(), ANY):
         raise ValueError(no_such_interface(settings.interface))
+    if settings.host_counters:
+        check_setting()
     make_folder(settings.folder)
     server = Server(settings, key, log, vmtrace_version())
     _stop_on_signals(server)

@@ -31,6 +31,7 @@ class Recording:
 
     def __init__(self, run: StoredRun, request: TransferRequest, plan: CapturePlan | None) -> None:
         self.capture_error: str | None = None
+        self.sampling_error: str | None = None
         self._folder = run.folder
         self._recorder: Recorder | None = None
         interval_s = request.tcp_info_interval_s
@@ -57,11 +58,15 @@ class Recording:
             self._tcp_info.unwatch(stream, direction)
 
     def stop(self) -> tuple[CaptureCounts | None, Sequence[TcpInfoSample]]:
-        """End both; returns what the capture counted and the last sample of each connection."""
+        """End both; returns what the capture counted and the last sample of each connection.
+
+        `sampling_error` then says why samples are missing from the file, if some are.
+        """
         try:
             samples: Sequence[TcpInfoSample] = () if self._tcp_info is None else self._tcp_info.finish()
         finally:
             counts = self._stop_capture()
+        self.sampling_error = None if self._tcp_info is None else self._tcp_info.error
         return counts, samples
 
     def _stop_capture(self) -> CaptureCounts | None:

@@ -19,6 +19,7 @@ from sender.wire.records import (
     DIRECTIONS,
     DOWNLOAD,
     PARTS,
+    UPLOAD,
     CaptureCounts,
     FarEnd,
     Limits,
@@ -127,7 +128,9 @@ class TransferDesk:
         finally:
             self._ending = None
             counts, samples = current.recording.stop()
-        tcp = tcp_summary(samples, DOWNLOAD) if current.request.direction != "upload" else None
+        if current.recording.sampling_error is not None:
+            self._log.trouble(f"{self._peer}: {current.recording.sampling_error}")
+        tcp = tcp_summary(samples, DOWNLOAD) if current.request.direction != UPLOAD else None
         far = _far_end(ended, sent, tcp, counts)
         self._tell(current.request, ended, far)
         return far

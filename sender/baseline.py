@@ -12,7 +12,7 @@ from sender.wire.endpoint import Endpoint
 
 FIRST_ECHOES = 10
 ECHOES_BEFORE_A_PAIR = 3
-# Each is an unauthenticated client to the receiver, which admits only so many of them a minute.
+# Each is an unauthenticated client to the receiver, which admits only so many of them from one address.
 FIRST_HANDSHAKES = 3
 HANDSHAKES_BEFORE_A_PAIR = 1
 

@@ -21,7 +21,6 @@ from capture.interruption import Interruption
 from sender.baseline import Baseline, RoundTrips
 from sender.display import Display
 from sender.link import Link, Patience
-from sender.live import Moving
 from sender.plan import Plan, Step
 from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
 from sender.tally import Tally
@@ -30,7 +29,7 @@ from sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, Wir
 from sender.wire.program import describe
 
 Record = dict[str, Any]
-RunTransfer = Callable[[int, str, Any, Callable[[Moving], None]], Record]
+RunTransfer = Callable[[int, str, Any, Display], Record]
 _LEAST_FREE_BYTES = 16 << 20
 _HOPELESS = (KeyRefused, VersionMismatch)
 
@@ -138,7 +137,7 @@ class Campaign:
     def _try(self, step: Step, done: Record) -> None:
         for part, plan in (("probe", step.entry.probe), ("data", step.entry.data)):
             self._display.transfer_begins(step, part, plan)
-            done[part] = self._transfer(step.sequence, part, plan, self._display.moving)
+            done[part] = self._transfer(step.sequence, part, plan, self._display)
 
     def _failed(self, step: Step, attempt: int, error: Exception, *, final: bool) -> None:
         """Write an attempt down, and wait for the next; raises `_StuckError` when there is none to be."""

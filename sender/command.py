@@ -200,17 +200,25 @@ def _new(arguments: argparse.Namespace) -> tuple[RunFolder, Endpoint]:
 def _resumed(arguments: argparse.Namespace) -> tuple[RunFolder, Endpoint]:
     folder = RunFolder.open(Path(arguments.resume))
     try:
-        plan = folder.plan
-        check_same_plan(arguments, plan)
-        known = folder.receiver or {}
-        host, port = arguments.host or known.get("name") or known.get("address"), arguments.port or known.get("port")
-        if not isinstance(host, str):
-            raise SenderError(f"{folder.path}: the receiver was never reached in this run: name it")
+        check_same_plan(arguments, folder.plan)
+        endpoint = endpoint_of(folder, arguments, "name it")
         folder.change_settings(_settings_of(arguments, folder.settings))
-        return folder, _endpoint(host, port if isinstance(port, int) else DEFAULT_PORT, plan)
+        return folder, endpoint
     except BaseException:
         folder.close()
         raise
+
+
+def endpoint_of(folder: RunFolder, arguments: argparse.Namespace, otherwise: str) -> Endpoint:
+    """Where the receiver of a run is: where `host` and `port` of the options say, else where it was.
+
+    Raises `SenderError`, which ends with `otherwise`, where neither is known.
+    """
+    known = folder.receiver or {}
+    host, port = arguments.host or known.get("name") or known.get("address"), arguments.port or known.get("port")
+    if not isinstance(host, str):
+        raise SenderError(f"{folder.path}: the receiver was never reached in this run: {otherwise}")
+    return _endpoint(host, port if isinstance(port, int) else DEFAULT_PORT, folder.plan)
 
 
 def check_same_plan(arguments: argparse.Namespace, plan: Plan) -> None:

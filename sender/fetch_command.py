@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sender.command import whole
+from sender.command import endpoint_of, whole
 from sender.display import choose_display
-from sender.errors import SenderError
 from sender.run_folder import RunFolder
 from sender.session import Order, fetch
-from sender.wire.endpoint import DEFAULT_PORT, Endpoint
 from sender.wire.keys import ENVIRONMENT, load_key
 from sender.wire.program import complain
 
@@ -46,12 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what the options say; returns the exit status."""
     folder = RunFolder.open(arguments.run)
     try:
-        known, plan = folder.receiver or {}, folder.plan
-        host = arguments.host or known.get("name") or known.get("address")
-        if not isinstance(host, str):
-            raise SenderError(f"{folder.path}: the receiver was never reached in this run: there is nothing to fetch")
-        port = arguments.port or known.get("port") or DEFAULT_PORT
-        endpoint = Endpoint(host.strip("[]"), port, plan.bind_address, plan.bind_interface, plan.ip_version)
+        endpoint = endpoint_of(folder, arguments, "there is nothing to fetch")
         display = choose_display(quiet=arguments.quiet, json_lines=arguments.json_lines)
         return fetch(folder, Order(endpoint, load_key(arguments.key_file)), display, complain)
     finally:

@@ -24,6 +24,9 @@ class Capture(Protocol):
 class Sampler(Protocol):
     """Samples TCP_INFO of the connections it is given."""
 
+    error: str | None
+    """Why samples are missing from the file from some time on, in one line; None if none are."""
+
     def watch(self, stream: int, direction: str, sock: object) -> None:
         """Begin with a connection."""
 

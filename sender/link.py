@@ -13,7 +13,7 @@ from sender.wire.records import RunAccepted, RunRequest
 _FIRST_WAIT_S = 1.0
 _LONGEST_WAIT_S = 30.0
 KEEP_ALIVE_S = 15.0
-# A session is renewed before a transfer that its limits would not let through.
+# Of the time that a session may take: what is left must do for one transfer more.
 _SPARE = 0.9
 
 
@@ -69,7 +69,7 @@ class Link:
                     control.close()
                     raise
                 self._control, self._accepted = control, accepted
-            self._opened_s, self._moved_bytes = time.monotonic(), 0
+            self._opened_s = time.monotonic()
         return self._control
 
     @property
@@ -85,19 +85,18 @@ class Link:
         return self._number
 
     def make_room_for(self, moved_bytes: int) -> None:
-        """Begin a new session where the limits of this one would end it within the next transfers."""
-        if self._control is None:
-            return
-        limits = self.accepted.limits
-        too_much = self._moved_bytes > 0 and self._moved_bytes + moved_bytes > limits.session_bytes
-        too_long = time.monotonic() - self._opened_s > _SPARE * limits.session_s
-        if too_much or too_long:
-            self.drop()
+        """Count a transfer that comes next. Where the limits of this session would end it, a new session begins."""
+        if self._control is not None:
+            limits = self.accepted.limits
+            too_much = self._moved_bytes > 0 and self._moved_bytes + moved_bytes > limits.session_bytes
+            too_long = time.monotonic() - self._opened_s > _SPARE * limits.session_s
+            if too_much or too_long:
+                self.drop()
         self._moved_bytes += moved_bytes
 
     def drop(self) -> None:
         """Close the connection, if there is one; the receiver takes that as the end of a transfer in flight."""
-        control, self._control = self._control, None
+        control, self._control, self._moved_bytes = self._control, None, 0
         if control is not None:
             control.close()
 

@@ -38,7 +38,8 @@ class RunFolder:
         self.path = path
         self._state = state
         self._lock = _lock(path)
-        self._session_began_s = time.monotonic()
+        self._began_s: float | None = None
+        """When this program's session began; None where it only looks, or fetches."""
         self._earlier_s = 0.0
         self.finished = 0
         """Pairs that are over, in all sessions."""
@@ -79,9 +80,13 @@ class RunFolder:
     def open(cls, path: Path) -> RunFolder:
         """Open a run that is there: to go on with it, or to fetch its other half."""
         folder = cls(path, _read_state(path))
-        for name in _LINES:
-            repair_tail(path / name)
-        folder._count()
+        try:
+            for name in _LINES:
+                repair_tail(path / name)
+            folder._count()
+        except BaseException:
+            folder.close()
+            raise
         return folder
 
     # What is in it.
@@ -122,7 +127,8 @@ class RunFolder:
     @property
     def receiver_half_complete(self) -> bool:
         """True if all files of the receiver are here."""
-        return (self._state.get("receiver_half") or {}).get("status") == COMPLETE
+        half = self._state.get("receiver_half")
+        return isinstance(half, dict) and half.get("status") == COMPLETE
 
     @property
     def sessions(self) -> int:
@@ -137,7 +143,7 @@ class RunFolder:
     @property
     def elapsed_s(self) -> float:
         """How long all sessions have taken, by a clock that does not step."""
-        return self._earlier_s + time.monotonic() - self._session_began_s
+        return self._earlier_s + (0.0 if self._began_s is None else time.monotonic() - self._began_s)
 
     def path_of(self, kind: str, sequence: int, part: str, side: str = SENDER) -> Path:
         """Where a file of the run is, by the kinds of `sender.wire.names`."""
@@ -153,8 +159,8 @@ class RunFolder:
         """A session of the sender begins; files of a pair that is not over are removed."""
         self._remove_pairs_after(self.finished)
         sessions = self._sessions()
-        self._earlier_s = sum(float(session.get("elapsed_s") or 0.0) for session in sessions)
-        self._session_began_s = time.monotonic()
+        self._earlier_s = sum(_seconds(session.get("elapsed_s")) for session in sessions)
+        self._began_s = time.monotonic()
         sessions.append({"start_ns": start_ns, "end_ns": None, "elapsed_s": 0.0})
         if self._state.get("start_ns") is None:
             self._state["start_ns"] = start_ns
@@ -198,7 +204,7 @@ class RunFolder:
     def close(self) -> None:
         """Let others write to the folder; one in which no session began goes again."""
         os.close(self._lock)
-        if not self._state["sessions"]:
+        if not self._sessions():
             with suppress(OSError):  # it was there before, and empty, or somebody put something in
                 self.path.rmdir()
 
@@ -209,9 +215,8 @@ class RunFolder:
         )
 
     def _write(self) -> None:
-        sessions = self._state["sessions"]
-        if sessions:
-            sessions[-1]["elapsed_s"] = round(time.monotonic() - self._session_began_s, 3)
+        if self._began_s is not None:
+            self._state["sessions"][-1]["elapsed_s"] = round(time.monotonic() - self._began_s, 3)
         self._state.update(pairs_finished=self.finished, pairs_failed=self.failed)
         write_run_state(self.path, self._state)
 
@@ -291,3 +296,7 @@ def _line(record: Record) -> str:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and value > 0 else 0.0

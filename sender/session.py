@@ -16,6 +16,7 @@ from typing import Any, Callable
 from capture.clock import clock_state
 from capture.errors import CaptureError
 from capture.host_record import HostRecord
+from capture.instance_metadata import check_setting
 from capture.interfaces import interface_towards
 from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
@@ -34,7 +35,7 @@ from sender.receiver_half import MISSING, ReceiverHalf, fetch_half, missing_half
 from sender.run_folder import COMPLETE, RunFolder, pair_records
 from sender.settings import Settings
 from sender.transfers import Transfers
-from sender.wire.endpoint import Endpoint
+from sender.wire.endpoint import Endpoint, plain_host
 from sender.wire.errors import WireError
 from sender.wire.program import DONE, FAILED, describe
 from sender.wire.program import INTERRUPTED as BY_SIGNAL
@@ -129,6 +130,8 @@ class _Session:
 
     def begin(self) -> None:
         """Reach the receiver and see that the plan can be done; only then is there a session in the folder."""
+        if self._settings.host_counters and self._settings.instance_metadata:
+            check_setting()
         if self._settings.capture and self._settings.interface is not None:
             self._capture = self._checked_capture(self._settings.interface)
         try:
@@ -136,9 +139,8 @@ class _Session:
         except KeyboardInterrupt:
             raise SenderError("interrupted before the receiver was reached") from None
         check_limits(self._folder.plan, accepted)
-        peer = self.link.control.peer_address[0].partition("%")[0]
         if self._settings.capture and self._capture is None:
-            self._capture = self._checked_capture(interface_towards(peer))
+            self._capture = self._checked_capture(interface_towards(plain_host(self.link.control.peer_address[0])))
         self._folder.begin_session(time.time_ns())
         self._note_parties(accepted)
         self._display.started(self._view(accepted))

@@ -15,6 +15,7 @@ from capture.health import CaptureHealth, health_path
 from capture.interruption import Interruption
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
+from sender.display import Display
 from sender.far_side import FarSide
 from sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
 from sender.link import Link
@@ -22,6 +23,7 @@ from sender.live import Moving, TransferWatch
 from sender.plan import TransferPlan
 from sender.run_folder import RunFolder
 from sender.settings import Settings
+from sender.wire.endpoint import plain_host
 from sender.wire.names import RECEIVER, path_of
 from sender.wire.program import describe
 from sender.wire.records import (
@@ -52,6 +54,7 @@ class Recorded:
     health: CaptureHealth | None
     error: str | None
     samples: Sequence[TcpInfoSample]
+    sampling_error: str | None
 
 
 class Transfers:
@@ -75,7 +78,7 @@ class Transfers:
         self._settings: Settings = folder.settings
         self._far_buffer_bytes = self._settings.capture_buffer_bytes
 
-    def run(self, sequence: int, part: str, plan: TransferPlan, show: Callable[[Moving], None]) -> Record:
+    def run(self, sequence: int, part: str, plan: TransferPlan, display: Display) -> Record:
         """Do a transfer; returns its record.
 
         Raises `TransferFailed` or `WireError`, and `OSError` when a file cannot be written.
@@ -88,13 +91,15 @@ class Transfers:
                 prepared = control.prepare(request)
             recording = _Recording(self._instruments, self._folder, request, self._capture_towards())
             try:
-                outcome, far = self._move(request, prepared, recording.sampler, show)
+                outcome, far = self._move(request, prepared, recording.sampler, display.moving)
             finally:
                 recorded = recording.stop()
         except BaseException:
             self._link.drop()
             raise
         self._learn(recorded, far)
+        if recorded.sampling_error is not None:
+            display.noticed(recorded.sampling_error)
         if far.error is not None:
             self._link.drop()
             raise TransferFailed(f"{part}: the receiver says: {far.error}")
@@ -137,8 +142,7 @@ class Transfers:
             return None
         control = self._link.control
         host, port = control.peer_address
-        host = host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host.partition("%")[0]
-        expression = f"tcp and host {host} and port {port} and not port {control.local_address[1]}"
+        expression = f"tcp and host {plain_host(host)} and port {port} and not port {control.local_address[1]}"
         return replace(self._capture, filter=expression, also_tagged=True)
 
     def _learn(self, recorded: Recorded, far: FarEnd) -> None:
@@ -193,9 +197,12 @@ class _Recording:
                 self._error = describe(error)
 
     def stop(self) -> Recorded:
-        samples = self.sampler.finish() if self.sampler is not None else ()
-        health = self._capture.stop() if self._capture is not None else None
-        return Recorded(health, self._error if health is None else health.error, samples)
+        try:
+            samples = self.sampler.finish() if self.sampler is not None else ()
+        finally:
+            health = self._capture.stop() if self._capture is not None else None
+        sampling_error = self.sampler.error if self.sampler is not None else None
+        return Recorded(health, self._error if health is None else health.error, samples, sampling_error)
 
 
 def transfer_record(plan: TransferPlan, outcome: Outcome, far: FarEnd, samples: Sequence[TcpInfoSample]) -> Record:

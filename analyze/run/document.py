@@ -11,6 +11,7 @@ import pyarrow as pa
 from analyze.atomic import make_folder, writing
 from analyze.run.provenance import SCHEMA, Provenance
 from analyze.run.results import Choice, RunResults
+from analyze.run.statistics import CONFIDENCE
 from analyze.run.table_records import Record, flat, tables
 from analyze.run.tables import run_baseline
 from analyze.run.two_sides_table import clock_row
@@ -30,7 +31,7 @@ def document(runs: Sequence[RunResults], choices: Sequence[Choice]) -> Record:
     return {
         "schema": SCHEMA,
         "vmtrace": version(),
-        "confidence": 0.95,
+        "confidence": CONFIDENCE,
         "runs": [_run(run, choice) for run, choice in zip(runs, choices, strict=True)],
         "verdict_changes": [verdict_change_record(one) for one in verdict_changes(runs)],
     }

@@ -19,6 +19,7 @@ from analyze.run.fields import endpoint
 from analyze.run.records import Connection, Endpoint, Side, Transfer
 from analyze.run.verdict.judged import Judged, of_record
 from analyze.trace import Options, Trace, TraceError, read
+from analyze.units import plural
 
 _SAMPLES_LIMIT = 5_000_000
 """Packets of a transfer of several streams that are held in memory for its exact quantiles."""
@@ -188,7 +189,7 @@ class Captures:
         matched_by = "address" if rows else "port"
         rows = rows or match(wanted, ends, exact=False)
         if not rows:
-            found = f"{len(ends)} other connections" if ends else "no connection"
+            found = plural(len(ends), "other connection") if ends else "no connection"
             raise NotMeasuredError(f"{side}'s capture holds {found}, not that of the transfer")
         return [
             _flow(trace, row, connection, at_sender=at_sender, matched_by=matched_by)

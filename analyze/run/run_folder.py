@@ -5,8 +5,9 @@ Nothing in a folder can make this read a file outside of it.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -142,12 +143,21 @@ def read_lines(folder: Path, name: str, read: Callable[[Fields], _Record], probl
     return records
 
 
-def _whole_lines(file: Iterable[bytes]) -> Iterator[tuple[int, bytes | None]]:
-    """Number and content of each line; None for a last line without its end, which a crash tore."""
-    for number, line in enumerate(file, 1):
-        if not line.endswith(b"\n"):
+def _whole_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Number and content of each line; None for a last line without its end, which a crash tore.
+
+    Of a line that is too long no more is read at once than one may have: it may be as long as the file.
+    """
+    for number in count(1):
+        line = file.readline(_LINE_LIMIT_BYTES)
+        if not line:
+            return
+        too_long = not line.endswith(b"\n") and len(line) == _LINE_LIMIT_BYTES
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_LINE_LIMIT_BYTES)
+        if not line:
             yield number, None
-        elif len(line) > _LINE_LIMIT_BYTES:
+        elif too_long:
             yield number, b"(too long)"
         elif line.strip():
             yield number, line

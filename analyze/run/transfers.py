@@ -21,6 +21,7 @@ from analyze.run.measure import Captures, Measures, measure
 from analyze.run.records import ROLES, SIDES, Pair, Role, Run, Side, Transfer
 from analyze.run.run_folder import capture_file
 from analyze.run.two_sides import two_sides
+from analyze.run.verdict.judged import of_json
 from analyze.run.verdict.of_transfer import verdict_of_both
 from analyze.trace import version
 
@@ -176,11 +177,21 @@ def _kept(folder: Path) -> dict[str, Measures]:
 
     names = [field.name for field in fields(Measures)]
     # It is written anew at the end; nothing is lost by not believing it.
-    with suppress(OSError, pa.ArrowException, ValueError, KeyError, TypeError):
+    with suppress(OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         table = read_table(_place(folder))
         rows: list[dict[str, Any]] = table.to_pylist() if table.schema.equals(_SCHEMA) else []
-        return {row["key"]: Measures(**{name: row[name] for name in names}) for row in rows}
+        return {row["key"]: _checked(Measures(**{name: row[name] for name in names})) for row in rows}
     return {}
+
+
+def _checked(kept: Measures) -> Measures:
+    """The same; raises what reading raises for JSON in it that is not of the form that `Measures` says."""
+    of_json(kept.verdict)
+    for time_s, lost_bytes in json.loads(kept.limits or "{}").values():
+        _ = time_s + (lost_bytes or 0)
+    for _side, _factor, start_ns, end_ns in json.loads(kept.limit_intervals or "[]"):
+        _ = end_ns - start_ns
+    return kept
 
 
 def _write(folder: Path, rows: list[dict[str, Any]]) -> None:

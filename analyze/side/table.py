@@ -17,6 +17,7 @@ _LARGEST_TIME_NS = 2**62
 _LARGEST_NUMBER = 2.0**64
 """No counter of a kernel or a driver holds more, and sums of such numbers stay finite."""
 _LONGEST_LINE = 1 << 20
+_ENDS_OF_LINE = ("\n", "\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Table:
 def read_table(path: Path, time_column: str, wanted: "Sequence[str] | None" = None) -> Table | None:
     """The columns of a file (`wanted` of them, or all); None if it has no column of times.
 
-    A row without a time that makes sense, or shorter than the header (torn by a crash), is left out. Raises OSError.
+    A row without a time that makes sense, with other cells than the header, or without its end (torn by a crash), is
+    left out. Raises OSError.
     """
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         provenance: dict[str, str] = {}
@@ -63,13 +65,25 @@ def read_table(path: Path, time_column: str, wanted: "Sequence[str] | None" = No
 
 
 def _data_lines(file: TextIO, provenance: dict[str, str]) -> Iterator[str]:
-    for line in file:
+    for line in _whole_lines(file):
         if line.startswith("#"):
             key, colon, value = line[1:].partition(":")
             if colon:
                 provenance[key.strip()] = value.strip()
-        elif "\0" not in line and len(line) <= _LONGEST_LINE and line.strip():
+        elif "\0" not in line and line.strip():
             yield line
+
+
+def _whole_lines(file: TextIO) -> Iterator[str]:
+    """Without those that are too long, and without a last one that has no end: its last cell may be torn.
+
+    Of a line that is too long no more is read at once than one may have: it may be as long as the file.
+    """
+    while line := file.readline(_LONGEST_LINE):
+        if line.endswith(_ENDS_OF_LINE):
+            yield line
+        while line and not line.endswith(_ENDS_OF_LINE):
+            line = file.readline(_LONGEST_LINE)
 
 
 def _whole(reader: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -127,8 +127,6 @@ def _rates(report: Report, direction: str) -> list[tuple[MeasuredTransaction, fl
 
 
 def _connections(reports: Sequence[Report]) -> Chart:
-    """The workload of most files that all runs have, else each its own."""
-
     def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
         one = _usual_of_most_files(report, direction)
         if one is None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from analyze.atomic import make_folder, writing
 from analyze.provenance import command_line
+from analyze.run.statistics import CONFIDENCE
 from analyze.storage.tables import Record, Report, as_record, flat, tables
 from analyze.storage.time_ledger import object_times
 from analyze.storage.transaction_rows import transaction_rows
@@ -22,7 +23,7 @@ def document(reports: Sequence[Report]) -> Record:
     return {
         "schema": SCHEMA,
         "vmtrace": version(),
-        "confidence": 0.95,
+        "confidence": CONFIDENCE,
         "runs": [_run(report) for report in reports],
     }
 

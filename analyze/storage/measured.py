@@ -1,6 +1,6 @@
 """The captures of a storage run: connections and name lookups of each transaction, beside what the log says of it.
 
-Captures are read some hundred in one go, because each file is open while it waits its turn.
+Captures are read some hundred in one go: their results are in memory together until they are shared out.
 """
 
 from collections import defaultdict
@@ -17,6 +17,7 @@ from analyze.run.fields import endpoint
 from analyze.storage.records import Endpoint, StorageRun, StoredObject, Transaction
 from analyze.storage.run_folder import capture_of
 from analyze.trace import Options, Trace, TraceError, read
+from analyze.units import plural
 
 Progress = Callable[[int], object]
 """Called with the bytes of captures that are done."""
@@ -154,7 +155,7 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     known = {one.number for one in run.transactions}
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:
-        problems.append(f"{lost} objects of a transaction that was not finished: left out")
+        problems.append(f"{plural(lost, 'object')} of a transaction that was not finished: left out")
     return MeasuredRun(run, tuple(measured), tuple(problems))
 
 

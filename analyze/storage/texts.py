@@ -1,5 +1,6 @@
 """The tables of storage runs as text: titles, heads and cells, the same on the terminal and on the page."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ def trouble(report: Report) -> Iterator[str]:
     if report.dropped:
         yield f"{plural(report.dropped, 'packet')} dropped while capturing"
     for one in report.overhead_left_out:
-        yield (
+        yield printable(
             f"{one.workload} {one.direction}: overhead is told without {one.transactions} of"
             f" {plural(one.of, 'transaction')}: {one.reason}"
         )
@@ -237,9 +238,11 @@ def _troubles(reports: Sequence[Report]) -> Table:
             upload = row.direction == "upload"
             write, read = (str(row.retries), ABSENT) if upload else (ABSENT, str(row.retries))
             write_error, read_error = (str(row.errors), ABSENT) if upload else (ABSENT, str(row.errors))
+            causes = Counter(row.retry_causes)
+            causes.update(row.failed_kinds)  # a cause may be that of retries and of failures
             yield (
                 printable(row.workload), row.direction, count(row.objects), share(row.availability), write, read,
-                write_error, read_error, count(row.failed), _counted({**row.retry_causes, **row.failed_kinds}),
+                write_error, read_error, count(row.failed), _counted(causes),
             )  # fmt: skip
 
     head = (

@@ -21,6 +21,7 @@ from lab.accuracy import gap_runs, gap_stall_runs
 from lab.accuracy.gap_runs import Made
 from lab.accuracy.gap_stall_score import FalseAlarm, SenderState, StallTally, states, table
 from lab.accuracy.gap_truth import HOSTS, STALLS, Gap, Place, gaps_of
+from lab.hosts import ADDRESSES
 
 _LIMIT_MS = 10.0
 """Gaps longer than this are listed; the engine judges no shorter ones."""
@@ -43,7 +44,7 @@ def directions(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 def sender_states(made: Made, folder: Path) -> list[SenderState]:
     """What the kernel of the data's sender knew, from its samples of TCP_INFO."""
-    role = "sender" if made.data_sender == "198.18.1.1" else "receiver"
+    role = "sender" if made.data_sender == ADDRESSES[4]["sender"] else "receiver"
     return states(tcp_info.read_table(folder / f"tcp_info.{role}.csv"))
 
 

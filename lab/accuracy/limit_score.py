@@ -14,8 +14,6 @@ from typing import Any
 
 from lab.accuracy.limit_truth import Known
 
-UNKNOWN = "unknown"
-
 
 @dataclass(frozen=True, slots=True)
 class Told:

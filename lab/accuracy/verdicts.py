@@ -150,17 +150,18 @@ def measure(wanted: Iterable[Labelled], out: Path, seed: int, *, no_runs: bool =
     for labelled in wanted:
         folder = out / f"{labelled.name}-seed{seed}"
         if not gap_runs.is_there(labelled.run, folder, no_runs=no_runs):
-            measured.refused.append(labelled.name)
+            measured.refused.append(f"{labelled.name} ({'not made' if no_runs else 'no run to rely on'})")
             print(f"{labelled.name}: not there, or no run to rely on", flush=True)
             continue
         judged = judge(labelled, folder)
         if judged.witnessed < labelled.witnessed:
-            measured.refused.append(labelled.name)
-            print(f"{labelled.name}: its factor was seen for {judged.witnessed:.0%} of the time only", flush=True)
+            seen_for = f"its factor was seen for {judged.witnessed:.0%} of the time only"
+            measured.refused.append(f"{labelled.name} ({seen_for})")
+            print(f"{labelled.name}: {seen_for}", flush=True)
             continue
         measured.judged.append(judged)
-        for place, seen in measured.judged[-1].seen.items():
-            print(_line(measured.judged[-1], place, seen), flush=True)
+        for place, seen in judged.seen.items():
+            print(_line(judged, place, seen), flush=True)
     return measured
 
 
@@ -251,10 +252,7 @@ def sections(measured: Measured) -> list[str]:
         *limit_tables.triggers(triggers),
     ]
     if measured.refused:
-        lines += [
-            "",
-            f"Not judged, since there was no quiet moment to make them on this machine: {', '.join(measured.refused)}.",
-        ]
+        lines += ["", f"Not judged: {', '.join(measured.refused)}."]
     return lines
 
 

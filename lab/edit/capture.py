@@ -40,6 +40,8 @@ class Capture:
 
 def parse_capture(content: bytes) -> Capture:
     """Reads a little-endian pcap file, microseconds or nanoseconds; `ValueError` if it is none or torn."""
+    if len(content) < _GLOBAL.size:
+        raise ValueError("the pcap header is torn")
     magic, _, _, _, _, snap_length, link_type = _GLOBAL.unpack_from(content)
     if magic not in _UNITS_NS:
         raise ValueError(f"not a little-endian pcap file: magic {magic:#x}")

@@ -146,16 +146,18 @@ def shut_down(sock: socket.socket) -> None:
 
 def plain_host(host: str) -> str:
     """An address without its scope; IPv4 in its own form also on a socket for both versions."""
-    host = host.split("%", maxsplit=1)[0]
-    return host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host
+    return _unmapped(host.partition("%")[0])
 
 
 def name_of(socket_address: object) -> str:
     """`address:port` of a socket's end, IPv6 in brackets, IPv4 in its own form also on a socket for both."""
-    host, port = socket_address[0], socket_address[1]  # type: ignore[index]
-    if host.startswith("::ffff:") and "." in host:
-        host = host[len("::ffff:") :]
+    host, port = _unmapped(socket_address[0]), socket_address[1]  # type: ignore[index]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _unmapped(host: str) -> str:
+    """`198.18.0.1` of `::ffff:198.18.0.1` (RFC 4291, 2.5.5.2); any other address as it is."""
+    return host[len("::ffff:") :] if host.startswith("::ffff:") and "." in host else host
 
 
 def _is_mapped(sock: socket.socket) -> bool:

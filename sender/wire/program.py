@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Callable
 
 from capture.errors import CaptureError
@@ -34,6 +36,11 @@ def main(
         return DONE
     except (OSError, ValueError, CaptureError, WireError) as error:
         complain(describe(error))
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a user never reads a traceback
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{'/'.join(Path(where.filename).parts[-2:])}:{where.lineno}"
+        complain(f"{type(error).__name__}: {describe(error)} at {place} (a defect: please report this line)")
         return FAILED
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,17 @@ def writer(cuts: list[int]) -> Callable[[Callable[[bytes], object]], None]:
             write(piece)
 
     return write_json
+
+
+def test_a_name_that_is_no_text_is_written_as_in_whole_documents() -> None:
+    """A file's name may hold any bytes (PEP 383); no number that JSON lacks is written."""
+    out: list[bytes] = []
+    appending = Appending(out.append)
+    appending(TEXT)
+    appending.finish({"path": "run\udcff"})
+    assert json.loads(b"".join(out)) == DOCUMENT | {"path": "run?"}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Appending(out.append).finish({"rate": float("nan")})
 
 
 CUTS = st.lists(st.integers(0, 10_000), max_size=20)

@@ -23,7 +23,7 @@ def test_raw_ip_has_no_link_header() -> None:
     assert first[3] == 0, "the IP version is in the first byte"
 
 
-@pytest.mark.parametrize("expression", ["tcp prt 443", "host", "port 99999999", "tcp\0"])
+@pytest.mark.parametrize("expression", ["tcp prt 443", "host", "port 99999999", "tcp\0", "tcp \udcff"])
 def test_a_bad_filter_is_one_clear_line(expression: str) -> None:
     with pytest.raises(FilterError, match=r"^filter") as caught:
         checked(expression)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyze.run import run_folder
 from analyze.run.fields import FieldError, Fields, endpoint, parse
 from analyze.run.records import Run
 from analyze.run.run_folder import RunFolderError, capture_file, inside, inside_or_new, named_apart, read_run
@@ -35,6 +37,33 @@ def test_a_torn_last_line_is_left_out_and_told_of(small_run: Any) -> None:
     run = read_run(small_run.folder)
     assert len(run.pairs) == 8
     assert run.problems == ("pairs.jsonl: its last line is torn and was left out",)
+
+
+class _Watched(BytesIO):
+    """Remembers the largest piece that was asked for; -1: all there is."""
+
+    asked: set[int]
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.asked.add(-1 if size is None else size)
+        return super().readline(size)
+
+
+@given(st.lists(st.sampled_from([b"\n", b" ", b"a", b"bcd", b"efghij"]), max_size=30).map(b"".join))
+def test_lines_are_those_of_the_file_and_no_long_one_is_in_memory_at_once(content: bytes) -> None:
+    most = 8
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_folder, "_LINE_LIMIT_BYTES", most)
+        file = _Watched(content)
+        file.asked = set()
+        found = list(run_folder._whole_lines(file))
+    lines = content.splitlines(keepends=True)
+    assert found == [
+        (number, None if not line.endswith(b"\n") else line if len(line) <= most else b"(too long)")
+        for number, line in enumerate(lines, 1)
+        if line.strip() or len(line) > most or not line.endswith(b"\n")
+    ]
+    assert file.asked == {most}
 
 
 def test_a_last_line_without_its_end_is_torn_even_if_it_is_whole_json(small_run: Any) -> None:

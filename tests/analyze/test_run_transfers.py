@@ -241,6 +241,24 @@ def test_a_kept_file_of_other_columns_is_not_believed(small_run: Any) -> None:
     assert len(Measuring(read_run(small_run.folder)).unread) == 16
 
 
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [("limits", '{"idle": 3}'), ("limits", "[]"), ("limit_intervals", '[["sender", "idle"]]'), ("verdict", '{"a": 1}')],
+)
+def test_kept_json_of_another_form_is_not_believed(small_run: Any, column: str, content: str) -> None:
+    import pyarrow as pa
+    from pyarrow.parquet import read_table, write_table
+
+    run = read_run(small_run.folder)
+    before = measured(run)
+    kept = small_run.folder / "analysis/transfers.parquet"
+    table = read_table(kept)
+    place = table.column_names.index(column)
+    write_table(table.set_column(place, column, pa.array([content] * len(table), pa.string())), kept)
+    assert Measuring(run).unread
+    assert measured(run) == before
+
+
 def test_results_are_never_kept_outside_of_the_run_folder(small_run: Any, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

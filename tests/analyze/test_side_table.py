@@ -1,5 +1,6 @@
 """Tables of a run folder in whatever state: provenance, torn rows, cells without a number, and what they are about."""
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,26 @@ def test_torn_rows_and_times_that_make_no_sense_are_left_out(tmp_path: Path) -> 
     table = read_table(written(tmp_path, f"time_ns,a\n{rows}"), "time_ns")
     assert table is not None
     assert table.times_ns("time_ns").tolist() == [1, 4]
+
+
+def test_a_number_that_a_crash_tore_is_no_number(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "time_ns,a\n1,2000\n2,20"), "time_ns")
+    assert table is not None
+    assert table.numbers("a").tolist() == [2000]
+
+
+def test_a_line_that_has_no_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    path = written(tmp_path, "time_ns,a\n1,2\n")
+    with path.open("a") as file:
+        file.writelines("x" * (1 << 20) for _ in range(64))
+        file.write("\n3,4\n")
+    tracemalloc.start()
+    table = read_table(path, "time_ns")
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table is not None
+    assert table.numbers("a").tolist() == [2, 4]
+    assert peak_bytes < 16 << 20
 
 
 @pytest.mark.parametrize("text", ["", "# only: this\n", "a,b\n1,2\n", 'a,"b\n' * 5])

@@ -187,6 +187,14 @@ def test_what_a_run_calls_itself_harms_nobody(tmp_path: Path) -> None:
     assert in_script(HOSTILE) in page
 
 
+def test_what_a_run_calls_itself_does_not_steer_a_terminal(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", name="\x1b[2J", error="\x1b[2J", status="failed", provider="\x1b[2J")
+    run.transaction(3, [said(0, 30, 32, 1002, opened=True)], workload="\x1b[2J")
+    found = report(run)
+    assert any("overhead is told without 1 of" in line for line in trouble(found))
+    assert "\x1b" not in "".join([heading(found), *trouble(found), *facts(found)])
+
+
 def test_trouble_is_told_before_the_numbers(tmp_path: Path) -> None:
     run = made(tmp_path / "run", status="interrupted", left_behind=[{"name": "x"}])
     run.transaction(3, [said(0, 30, 32, 1002, opened=True)], capture={"file": "packets/0003.pcap", "dropped": 7})

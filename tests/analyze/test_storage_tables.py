@@ -11,7 +11,7 @@ from analyze.storage.overhead import SPLIT, agreement, left_out, overhead_rows
 from analyze.storage.records import Counters
 from analyze.storage.round_trips import round_trip_rows
 from analyze.storage.tables import Report
-from analyze.storage.texts import trouble
+from analyze.storage.texts import tables, trouble
 from analyze.storage.throughput import throughput_rows
 from analyze.storage.time_ledger import login_times, object_times, time_rows
 from analyze.storage.transaction_rows import transaction_rows
@@ -266,6 +266,16 @@ def test_retries_and_errors_are_told_apart() -> None:
     assert (row.errors, row.failed, row.failed_kinds) == (1, 1, {"endpoint_gone": 1, "credentials": 1})
     assert (row.transactions, row.transactions_failed) == (2, 2)
     assert row.availability == pytest.approx(1 / 3)
+
+
+def test_a_cause_of_retries_and_of_failures_is_counted_with_both() -> None:
+    objects = [
+        stored(exchange(0, 1, 2, use(1), retries=5, retry_causes=(("timeout", 5),))),
+        stored(exchange(0, 1, 2, use(1)), number=2, outcome="failed", moved_bytes=0, error_kind="timeout"),
+        stored(exchange(0, 1, 2, use(1)), number=3, outcome="failed", moved_bytes=0, error_kind="endpoint_gone"),
+    ]
+    table = next(one for one in tables([Report(run_of(measured(objects)))]) if one.name == "troubles")
+    assert table.rows[0][-1] == "timeout: 6, endpoint_gone: 1"
 
 
 def test_a_transaction_without_a_capture_is_told_by_the_log_alone() -> None:

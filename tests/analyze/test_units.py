@@ -39,6 +39,7 @@ def test_sizes_have_three_digits_and_an_si_prefix(value: float | None, text: str
         (4000, "1h06m"),
         (1500, "25m00s"),
         (200_000, "2d07h"),
+        (-4000, "-1h06m"),
     ],
 )
 def test_durations_choose_their_unit(value: float | None, text: str) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
+from capture import display
 from capture.display import LiveLine, health_text, live_text, readable_bytes
 from capture.offload import Offload
 from capture.writer import Progress
@@ -31,6 +36,22 @@ def test_without_a_terminal_there_is_no_live_line(capsys: pytest.CaptureFixture[
     line.show(Progress(1, 1, 1, 1, 1))
     line.clear()
     assert capsys.readouterr().err == ""
+
+
+class _ClosedTerminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_a_terminal_that_was_closed_does_not_keep_the_recording_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", _ClosedTerminal())
+    monkeypatch.setattr(display, "_EVERY_S", 0.0)
+    line = LiveLine(wanted=True)
+    line.show(Progress(1, 1, 1, 1, 1))
+    line.clear()
 
 
 def test_a_drop_is_told_in_capitals() -> None:

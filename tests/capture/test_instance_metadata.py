@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import capture.instance_metadata
-from capture.instance_metadata import SETTING, _body, _is_complete, instance_metadata, is_ec2
+from capture.instance_metadata import SETTING, _body, _is_complete, check_setting, instance_metadata, is_ec2
 
 TOKEN = "AQAEAHh0b2tlbg=="
 FACTS = {
@@ -246,8 +246,9 @@ def test_firmware_and_hypervisor_tell_an_instance(tmp_path: Path, name: str, tex
 @pytest.mark.parametrize("setting", ["yes", "https://127.0.0.1", "http://metadata.example/", "http://[::1]:99999"])
 def test_a_setting_that_makes_no_sense_is_told_in_one_line(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SETTING, setting)
-    with pytest.raises(ValueError, match="must be never, force, or a URL"):
-        instance_metadata()
+    for asked in (instance_metadata, check_setting):
+        with pytest.raises(ValueError, match="must be never, force, or a URL"):
+            asked()
 
 
 @given(st.binary(max_size=200))

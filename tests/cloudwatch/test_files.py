@@ -54,6 +54,14 @@ def test_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         files.read_any(tmp_path / "a")
 
 
+def test_a_line_behind_a_torn_one_can_be_read(tmp_path: Path) -> None:
+    """Else what was published is not known, and put once more: it would count twice."""
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntw")
+    files.append_line(path, "three")
+    assert files.lines(path.read_bytes()) == [b"one", b"three"]
+
+
 def test_appended_lines_come_back_without_a_torn_last_one(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     files.append_line(path, "one")

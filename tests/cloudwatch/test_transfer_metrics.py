@@ -59,6 +59,14 @@ def test_failed_pairs_and_strange_numbers_give_no_values(new_run: Any) -> None:
     assert values_of(run.folder, []) == []
 
 
+@pytest.mark.parametrize("limits", ["[" * 100_000, '{"idle": [1%s, 0]}' % ("0" * 400), '{"idle": [true, []]}', "{"])
+def test_limits_that_make_no_sense_give_no_shares(new_run: Any, limits: str) -> None:
+    run = new_run()
+    run.pair(1)
+    measured(run.folder, {"sequence": 1, "role": "data", "limits": limits})
+    assert "limited_time_share" not in {value.metric for value in values_of(run.folder, [])}
+
+
 def test_a_damaged_measure_is_one_line(new_run: Any) -> None:
     run = new_run()
     run.pair(1)

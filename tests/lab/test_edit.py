@@ -38,6 +38,11 @@ def test_a_capture_written_and_read_again_is_the_same() -> None:
     assert parse_capture(pcap_bytes(LOSSY)) == LOSSY
 
 
+def test_a_file_with_half_a_header_is_refused() -> None:
+    with pytest.raises(ValueError, match="torn"):
+        parse_capture(pcap_bytes(LOSSY)[:10])
+
+
 @pytest.mark.parametrize("cut_bytes", [1, 60, 90])
 def test_a_torn_file_is_refused(cut_bytes: int) -> None:
     with pytest.raises(ValueError, match="torn"):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.accuracy.verdict_runs import draw
-from lab.accuracy.verdicts import Tally, direction_of, table
+from lab.accuracy import gap_runs, verdicts
+from lab.accuracy.limit_truth import Witnesses
+from lab.accuracy.verdict_runs import Labelled, draw
+from lab.accuracy.verdicts import Judged, Tally, direction_of, measure, sections, table
+from lab.impairments import Impairments
 
 
 def verdict(factor: str, confidence: float, *candidates: str) -> dict[str, Any]:
@@ -62,3 +66,17 @@ def test_drawn_transfers_have_names_of_their_own_and_a_label(seed: int) -> None:
 def test_where_a_send_buffer_is_only_likely_to_limit_the_kernel_must_say_so() -> None:
     witnessed = {one.name.rpartition("-")[0] for one in draw(1, 1) if one.witnessed}
     assert witnessed == {"send_buffer_writes", "send_buffer_losses"}
+
+
+def test_what_was_not_judged_is_listed_with_its_own_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judged(labelled: Labelled, _: Path) -> Judged:
+        return Judged(labelled, Witnesses((), (), (), Impairments(), 0.01), {}, witnessed=0.25)
+
+    monkeypatch.setattr(gap_runs, "is_there", lambda _run, folder, **_: "likely" in folder.name)
+    monkeypatch.setattr(verdicts, "judge", judged)
+    wanted = [
+        Labelled("likely-0", ("send_buffer",), lambda _: None, witnessed=0.6),
+        Labelled("late-0", ("send_buffer",), lambda _: None),
+    ]
+    reasons = "likely-0 (its factor was seen for 25% of the time only), late-0 (no run to rely on)"
+    assert sections(measure(wanted, tmp_path, 1))[-1] == f"Not judged: {reasons}."

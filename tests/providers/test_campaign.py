@@ -13,12 +13,13 @@ from lab.services.certificates import Certificates
 from lab.services.faults import Action, Fault
 from lab.services.service import Service as Server
 from providers.budget import Limits
-from providers.campaign import End, run_benchmark
+from providers.campaign import End, command_line, run_benchmark
 from providers.display import Display
 from providers.errors import ErrorKind, ProvidersError, ServiceError
 from providers.order import Order
 from providers.plan import Plan, Workload
 from providers.prices import load_prices
+from providers.transfer import Job
 from tests.providers.fakes import Memory
 from tests.providers.real_services import SOME
 
@@ -108,6 +109,31 @@ def test_what_will_not_get_better_ends_the_run_and_keeps_what_was_measured(
     assert [one["status"] for one in lines(tmp_path / "run", "transactions")] == ["complete", "complete", "failed"]
     assert lines(tmp_path / "run", "objects")[-1]["error_kind"] == kind
     assert memory.containers == {}
+
+
+def test_a_metadata_setting_that_makes_no_sense_is_told_before_anything_is_made(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMTRACE_METADATA", "yes")
+    with pytest.raises(ValueError, match="VMTRACE_METADATA=yes: must be never"):
+        run(tmp_path / "run", metadata=True)
+    assert memory.containers == {}
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_was_made_is_removed_also_after_a_defect(memory: Memory, tmp_path: Path) -> None:
+    class Defective(Display):
+        def transaction_begins(self, job: Job) -> None:
+            raise ZeroDivisionError(f"transaction {job.number}")
+
+    with pytest.raises(ZeroDivisionError):
+        run_benchmark(order(tmp_path / "run"), Defective())
+    assert memory.containers == {}
+    state = json.loads((tmp_path / "run/run.json").read_text())
+    assert (state["status"], state["error"]) == (
+        "failed",
+        "fake (http://127.0.0.1:9): ZeroDivisionError: transaction 1",
+    )
 
 
 def test_one_object_that_fails_is_told_of_and_the_rest_goes_on(memory: Memory, tmp_path: Path) -> None:
@@ -294,3 +320,7 @@ def test_bodies_never_exceed_the_budget_even_when_an_sdk_repeats_them(
     assert (end.status, len(puts)) == ("budget", 2)
     assert end.state["used"]["uploaded_bytes"] == 100_000
     assert end.state["left_behind"] == []
+
+
+def test_the_command_line_can_be_given_to_a_shell_again() -> None:
+    assert command_line(["storage", "run", "--out", "my run"]) == "vmtrace storage run --out 'my run'"

@@ -64,3 +64,20 @@ def test_what_is_no_run_is_told_of(tmp_path: Path) -> None:
         clean_run(tmp_path / "nowhere")
     with pytest.raises(ProvidersError, match="no run is there"):
         clean_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["id", "provider", "container"])
+def test_a_run_json_that_lacks_what_is_needed_is_told_of(memory: Memory, killed: Path, name: str) -> None:
+    state = json.loads((killed / "run.json").read_text())
+    for value in (None, "", {"a": 1}):
+        (killed / "run.json").write_text(json.dumps({**state, name: value}))
+        with pytest.raises(ProvidersError, match=rf"run\.json: {name} is missing: this run cannot be cleaned"):
+            clean_run(killed)
+    assert memory.calls == []
+
+
+def test_strange_settings_in_a_run_json_are_left_out(memory: Memory, killed: Path) -> None:
+    state = json.loads((killed / "run.json").read_text())
+    (killed / "run.json").write_text(json.dumps({**state, "tls": "yes", "options": [1]}))
+    assert clean_run(killed).left_behind == []
+    assert memory.containers == {}

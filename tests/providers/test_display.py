@@ -1,5 +1,6 @@
 """What a run tells while it goes on."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,12 @@ def test_the_bar_goes_through_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     display.ended()
     display.moved(1)
     assert "a upload 1" in capsys.readouterr().err
+
+
+def test_a_log_that_was_closed_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    closed = (tmp_path / "log").open("w")
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    display = PlainDisplay("EUR")
+    display.started(PLAN, tmp_path, "https://somewhere", None)
+    display.transaction_ends(record(1), None)

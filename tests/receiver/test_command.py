@@ -105,6 +105,15 @@ def test_trouble_is_one_clear_line(words: tuple[str, ...], status: int, line: st
         assert done.stderr.count("\n") == 1
 
 
+def test_a_metadata_setting_that_makes_no_sense_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "VMTRACE_METADATA", "yes")
+    done = ran("--key-file", "key", "--port", "0", "--no-capture", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "vmtrace: VMTRACE_METADATA=yes: must be never, force" in done.stderr
+
+
 def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
     import socket
 

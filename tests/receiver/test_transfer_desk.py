@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from capture.tcp_info import TcpInfoSample, TcpInfoSampler
 from receiver.certificate import Certificate
 from receiver.refusal import Refusal
 from receiver.storage import Storage
@@ -76,3 +77,20 @@ def test_bytes_of_a_session_are_spent_when_they_are_promised(desk: TransferDesk)
     with pytest.raises(Refusal, match="--max-session-bytes"):
         desk.prepare(TransferRequest(3, 1, "data", 1), no_certificate)
     desk.abort()
+
+
+def test_samples_that_could_not_be_kept_are_told_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finish = TcpInfoSampler.finish
+
+    def on_a_full_disk(sampler: TcpInfoSampler) -> tuple[TcpInfoSample, ...]:
+        samples = finish(sampler)
+        sampler.error = "0001-data.csv: No space left on device: TCP_INFO is kept until here"
+        return samples
+
+    monkeypatch.setattr(TcpInfoSampler, "finish", on_a_full_disk)
+    log = Memo()
+    desk = TransferDesk(Storage(tmp_path).new_run(), None, LIMITS, log, "it")
+    desk.prepare(TransferRequest(1, 1, "data", 10), no_certificate)
+    desk.interrupt("enough")
+    desk.finish(1, None)
+    assert "trouble: it: 0001-data.csv: No space left on device: TCP_INFO is kept until here" in log

@@ -167,8 +167,9 @@ class FakeCapture:
 class FakeInstruments:
     """Captures that drop or fail as told, one number or error for each in turn; no sampler takes samples."""
 
-    def __init__(self, outcomes: Sequence[int | str | None] = ()) -> None:
+    def __init__(self, outcomes: Sequence[int | str | None] = (), sampling_error: str | None = None) -> None:
         self.outcomes = list(outcomes)
+        self.sampling_error = sampling_error
         self.settings: list[CaptureSettings] = []
 
     def check(self, settings: CaptureSettings) -> None:
@@ -189,11 +190,14 @@ class FakeInstruments:
 
     def start_sampler(self, path: Path, interval_s: float) -> FakeSampler:
         path.write_text("samples")
-        return FakeSampler()
+        return FakeSampler(self.sampling_error)
 
 
 class FakeSampler:
     """Has no samples."""
+
+    def __init__(self, error: str | None) -> None:
+        self.error = error
 
     def watch(self, stream: int, direction: str, sock: object) -> None:
         pass

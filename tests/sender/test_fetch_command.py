@@ -11,6 +11,7 @@ import pytest
 from sender.errors import SenderError
 from sender.fetch_command import build_parser, run
 from sender.run_folder import RunFolder
+from sender.wire.errors import ReceiverGone
 
 NewRun = Callable[..., RunFolder]
 
@@ -27,6 +28,17 @@ def test_a_run_that_never_reached_its_receiver_has_nothing_to_fetch(new_run: New
         run(build_parser().parse_args([str(folder.path)]))
     # The lock was given back.
     RunFolder.open(folder.path).close()
+    folder._lock = os.open(folder.path, os.O_RDONLY)
+
+
+def test_a_strange_port_in_a_changed_run_json_is_no_defect(new_run: NewRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VMTRACE_KEY", "k" * 64)
+    folder = new_run()
+    folder.note(receiver={"name": "127.0.0.1", "port": {"number": 5810}})
+    folder.close()
+    words = [str(folder.path), "--quiet"]
+    with pytest.raises(ReceiverGone, match=r"127\.0\.0\.1:5810: "):
+        run(build_parser().parse_args(words))
     folder._lock = os.open(folder.path, os.O_RDONLY)
 
 

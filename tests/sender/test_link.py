@@ -91,3 +91,19 @@ def test_a_session_near_its_end_is_renewed() -> None:
     second = link.control
     link.make_room_for(1)
     assert link.control is not second
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_the_transfer_that_begins_a_session_counts_in_it(connected: bool) -> None:
+    """Else the receiver refuses a transfer of every session but the first: an attempt is lost, or a pair."""
+    far_side = FakeFarSide()
+    link, _ = link_to(far_side)
+    limits = dataclasses.replace(far_side.accepted.limits, session_bytes=100)
+    far_side.accepted = dataclasses.replace(far_side.accepted, limits=limits)
+    if connected:
+        _ = link.control
+        link.make_room_for(90)
+    link.make_room_for(60)
+    second = link.control
+    link.make_room_for(60)
+    assert link.control is not second

@@ -13,6 +13,7 @@ class Noting:
     """A sampler that notes what it is given."""
 
     def __init__(self) -> None:
+        self.error: str | None = None
         self.calls: list[tuple[str, int, str]] = []
 
     def watch(self, stream: int, direction: str, sock: object) -> None:

@@ -164,6 +164,46 @@ def test_the_time_of_all_sessions_counts(new_run: NewRun) -> None:
     assert folder.sessions == 2
 
 
+def test_what_is_noted_after_the_last_session_adds_nothing_to_its_time(new_run: NewRun) -> None:
+    """`vmtrace fetch` opens a run and notes what it got; the time of a run limited by `--for` is summed from this."""
+    folder = new_run()
+    folder._state["sessions"][0]["elapsed_s"] = 100.0
+    folder._began_s = None
+    folder.note(receiver_half=None)
+    folder.close()
+    fetching = RunFolder.open(folder.path)
+    fetching.note(receiver_half={"status": COMPLETE})
+    assert (fetching.elapsed_s, fetching.receiver_half_complete) == (0.0, True)
+    fetching.close()
+    assert state(folder.path)["sessions"][0]["elapsed_s"] == 100.0
+    folder._lock = os.open(folder.path, os.O_RDONLY)
+
+
+@pytest.mark.parametrize("sessions", [None, "many", [3, {"elapsed_s": "long"}]])
+def test_strange_words_of_a_changed_run_json_are_no_defect(new_run: NewRun, sessions: object) -> None:
+    folder = new_run()
+    folder.close()
+    content = {**state(folder.path), "sessions": sessions, "receiver_half": "whole"}
+    (folder.path / "run.json").write_text(json.dumps(content))
+    again = RunFolder.open(folder.path)
+    assert not again.receiver_half_complete
+    again.begin_session(2_000)
+    assert again.elapsed_s < 10
+    again.close()
+    folder._lock = os.open(folder.path, os.O_RDONLY)
+
+
+def test_a_run_that_cannot_be_opened_is_not_held(new_run: NewRun) -> None:
+    folder = new_run()
+    folder.close()
+    (folder.path / "pairs.jsonl").write_text("damaged\n")
+    with pytest.raises(SenderError, match="line 1 is damaged"):
+        RunFolder.open(folder.path)
+    (folder.path / "pairs.jsonl").unlink()
+    RunFolder.open(folder.path).close()
+    folder._lock = os.open(folder.path, os.O_RDONLY)
+
+
 def test_settings_and_plan_come_back(new_run: NewRun) -> None:
     settings = Settings(capture=False, tcp_info_interval_s=None, patience_s=5.0, attempts=2)
     folder = new_run(settings=settings)

@@ -139,6 +139,17 @@ def test_a_receiver_that_is_not_there_begins_no_session(new_run: NewRun) -> None
     assert not (folder.path / "run.json").exists()
 
 
+def test_a_metadata_setting_that_makes_no_sense_begins_no_session(
+    new_run: NewRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMTRACE_METADATA", "yes")
+    settings = dataclasses.replace(QUICK, host_counters=True, instance_metadata=True)
+    folder = new_run(settings=settings, begun=False)
+    with pytest.raises(ValueError, match="VMTRACE_METADATA=yes: must be never"):
+        Sending(folder, FakeFarSide()).run()
+    assert not (folder.path / "run.json").exists()
+
+
 def test_without_the_right_to_capture_one_line_names_the_way_on(new_run: NewRun) -> None:
     class Forbidden(FakeInstruments):
         def check(self, settings: CaptureSettings) -> None:  # noqa: ARG002
@@ -150,6 +161,13 @@ def test_without_the_right_to_capture_one_line_names_the_way_on(new_run: NewRun)
     with pytest.raises(SenderError, match=r"CAP_NET_RAW \(or --no-capture, to go on without"):
         sending.run()
     assert far_side.connected == 0
+
+
+def test_samples_that_could_not_be_kept_are_told_and_the_run_goes_on(new_run: NewRun) -> None:
+    sending = Sending(new_run(settings=QUICK, begun=False), FakeFarSide())
+    sending.instruments = FakeInstruments(sampling_error="tcp_info.csv: No space left: TCP_INFO is kept until here")
+    assert sending.run() == 0
+    assert set(sending.display.notices) == {"tcp_info.csv: No space left: TCP_INFO is kept until here"}
 
 
 def test_a_receiver_that_may_not_record_is_told_and_the_run_goes_on(new_run: NewRun) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from capture.tcp_info import TcpInfoSample
+from sender.display import Display
 from sender.far_side import FarControl
 from sender.link import Link
 from sender.plan import TransferPlan
@@ -100,13 +101,13 @@ def test_without_any_capture_there_is_none_in_the_record(new_run: NewRun) -> Non
             return control
 
     run = transfers(new_run(), NoCapture()).run
-    assert run(1, "probe", TransferPlan(10), lambda _moving: None)["capture"] is None
+    assert run(1, "probe", TransferPlan(10), Display())["capture"] is None
 
 
 def test_a_receiver_that_could_not_record_is_in_the_record(new_run: NewRun) -> None:
     far_side = FakeFarSide()
     far_side.prepare_capture_error = "no such interface"
-    record = transfers(new_run(), far_side).run(1, "probe", TransferPlan(10), lambda _moving: None)
+    record = transfers(new_run(), far_side).run(1, "probe", TransferPlan(10), Display())
     assert record["capture"]["receiver_error"] == "no such interface"
 
 
@@ -122,7 +123,7 @@ def test_what_the_receiver_says_went_wrong_fails_the_transfer(new_run: NewRun) -
 
     far_side = Failing()
     with pytest.raises(TransferFailed, match="probe: the receiver says: a stream came short"):
-        transfers(new_run(), far_side).run(1, "probe", TransferPlan(10), lambda _moving: None)
+        transfers(new_run(), far_side).run(1, "probe", TransferPlan(10), Display())
 
 
 def test_files_of_an_attempt_before_are_gone_before_the_next(new_run: NewRun) -> None:
@@ -130,5 +131,5 @@ def test_files_of_an_attempt_before_are_gone_before_the_next(new_run: NewRun) ->
     left = [folder.path_of(kind, 1, "probe") for kind in ("packets", "capture", "tcpinfo")]
     for path in left:
         path.write_text("old")
-    transfers(folder, FakeFarSide()).run(1, "probe", TransferPlan(10), lambda _moving: None)
+    transfers(folder, FakeFarSide()).run(1, "probe", TransferPlan(10), Display())
     assert not any(path.exists() for path in left)

@@ -1,4 +1,5 @@
 import argparse
+import re
 from collections.abc import Callable
 
 import pytest
@@ -28,6 +29,12 @@ def run_that_raises(error: BaseException) -> Callable[[argparse.Namespace], int]
 def test_trouble_is_one_line_and_status_1(error: Exception, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argparse.ArgumentParser, run_that_raises(error), []) == 1
     assert capsys.readouterr().err == line
+
+
+def test_a_defect_is_one_line_that_says_where(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argparse.ArgumentParser, run_that_raises(KeyError("id")), []) == 1
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"vmtrace: KeyError: 'id' at wire/test_program\.py:\d+ \(a defect: .*\)\n", told)
 
 
 def test_an_interruption_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:

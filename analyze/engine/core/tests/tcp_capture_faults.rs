@@ -37,6 +37,44 @@ fn little_that_the_capture_missed_is_much_beside_little_that_was_lost() {
 }
 
 #[test]
+fn what_the_capture_missed_leaves_out_numbers_of_its_own_beside_those_of_what_was_lost() {
+    // One segment of forty is missed and acknowledged before the next; one of the others is lost and comes again.
+    let missed = |n: i64| n % 40 == 5;
+    let lost = 42;
+    let sent = (0..240).fold(Talk::seen_at_server(40.0), |talk, n| {
+        let at_ms = 50.0 + n as f64;
+        match n {
+            n if missed(n) => talk.lost_before_capture(CLIENT, 1).server(at_ms + 0.1, ack((n + 1) * 1000)),
+            n if n == lost => talk.lost_before_capture(CLIENT, 1),
+            n if n > lost => talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 0.1, ack(lost * 1000)),
+            n => talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 0.1, ack((n + 1) * 1000)),
+        }
+    });
+    let talk = sent.client(350.0, data(lost * 1000, 1000)).server(350.1, ack(240_000));
+    let direction = client(&talk);
+    assert_eq!((direction.unseen_acknowledged_bytes, direction.loss.retransmitted), (6000, 1));
+    assert_eq!(direction.lost_by_identification.get(), Some(1));
+}
+
+#[test]
+fn what_was_told_in_a_block_that_the_snap_length_cut_off_did_not_come_late() {
+    // Segments 1 and 4 are lost, and so is the acknowledgement after 3: that after 5 tells of 3 in its second block.
+    let talk =
+        (1..=6).fold(Talk::seen_at_client(40.0), |talk, n| talk.client(50.0 + n as f64, data((n - 1) * 1000, 1000)));
+    let talk = talk
+        .server(92.0, ack(0).sack(1000, 2000))
+        .server(95.0, ack(0).sack(4000, 5000).sack(1000, 3000))
+        .server(96.0, ack(0).sack(4000, 6000).sack(1000, 3000))
+        .client(97.0, data(3000, 1000))
+        .client(97.1, data(0, 1000))
+        .server(137.0, ack(0).sack(1000, 6000))
+        .server(137.1, ack(6000));
+    let reordered = |talk: &Talk| client(talk).loss.reordered;
+    // Ethernet, IP, TCP, and a block of ten bytes behind two that fill up.
+    assert_eq!([reordered(&talk), reordered(&talk.clone().snapped(14 + 20 + 20 + 12))], [0, 0]);
+}
+
+#[test]
 fn a_hole_that_was_not_acknowledged_is_no_loss_of_the_capture() {
     let talk = Talk::seen_at_server(40.0).client(50.0, data(0, 1000)).client(51.0, data(2000, 1000));
     let direction = client(&talk.server(51.1, ack(1000).sack(2000, 3000)));

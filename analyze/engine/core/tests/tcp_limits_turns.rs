@@ -121,3 +121,35 @@ fn a_connection_that_stays_open_after_the_last_answer_waits_for_its_client() {
         assert!(about(idle_ms, 2000.0), "{idle_ms} ms");
     }
 }
+
+#[test]
+fn a_receiver_that_closes_long_after_the_last_data_waited_for_nothing() {
+    let full = i64::from(FULL);
+    let talk = twenty_in_a_round_trip(Talk::seen_at_server(20.0), 21.0);
+    let end = 60 * 20 * full;
+    let talk = talk.server(6600.0, ack(end).window(60_000)).server(6600.1, fin(0)).client(6620.2, fin(end).acking(1));
+    let verdict = talk.server(6620.3, ack(end + 1)).summary().verdict().expect("long enough");
+    assert_eq!(verdict.factor, Factor::SendBuffer, "{}", verdict.sentence);
+}
+
+/// Twenty segments a round trip of 20 ms, sixty times, at their receiver.
+fn twenty_in_a_round_trip(talk: Talk, first_ms: f64) -> Talk {
+    let full = i64::from(FULL);
+    (0..60i64).fold(talk, |talk, round| {
+        talk.each(0..20i64, |talk, n| {
+            let (at_ms, position) = (first_ms + 20.6 * round as f64 + 0.05 * n as f64, (20 * round + n) * full);
+            talk.client(at_ms, data(position, FULL)).server(at_ms + 0.01, ack(position + full))
+        })
+    })
+}
+
+#[test]
+fn a_first_flight_that_was_lost_on_the_way_made_a_timer_wait_and_not_the_application() {
+    let factor = |lost| {
+        let talk = Talk::seen_at_server(20.0).lost_before_capture(CLIENT, lost);
+        twenty_in_a_round_trip(talk, 3500.0).summary().verdict().map(|verdict| verdict.factor)
+    };
+    assert_eq!(factor(0), Some(Factor::Application));
+    assert_eq!(factor(1), Some(Factor::Application), "it may have been an acknowledgement");
+    assert_eq!(factor(12), Some(Factor::TimeoutWait));
+}

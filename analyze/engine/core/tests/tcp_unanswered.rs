@@ -43,6 +43,20 @@ fn a_repeat_that_the_receiver_had_is_answered_by_an_acknowledgement_of_nothing_m
 }
 
 #[test]
+fn what_acknowledgements_alone_tell_of_needless_repeats_may_be_too_little() {
+    let caveat = |talk: &Talk| talk.summary().directions[CLIENT].caveat();
+    let needed = without_sack(4).server(440.0, ack(5000));
+    assert_eq!((counts(&needed), caveat(&needed)), ((1, 0, 1), None));
+    let both = without_sack(4)
+        .server(440.0, ack(3000))
+        .client(440.1, data(3000, 1000))
+        .client(440.2, data(4000, 1000))
+        .server(480.1, ack(5000))
+        .server(480.2, ack(5000));
+    assert_eq!((counts(&both), caveat(&both)), ((3, 1, 2), Some("no_duplicate_reports")));
+}
+
+#[test]
 fn answers_that_come_when_the_connection_is_closed_still_count() {
     let talk = without_sack(4)
         .server(440.0, ack(3000))

@@ -300,7 +300,7 @@ fn loss(summary: &DirectionSummary, visitor: &mut impl Visitor) {
     visitor.integer(key!("lost_segments_ipid"), summary.lost_by_identification.get());
     visitor.number(key!("retransmission_rate"), summary.retransmission_rate());
     visitor.number(key!("loss_rate"), summary.loss_rate());
-    visitor.word(key!("caveat", IfKnown), summary.loss_caveat());
+    visitor.word(key!("caveat", IfKnown), summary.caveat());
     let details = summary.details.as_deref();
     visitor.seldom(details.is_some(), |visitor| loss_details(details, summary, visitor));
     visitor.end();

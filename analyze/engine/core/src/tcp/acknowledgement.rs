@@ -189,7 +189,7 @@ impl Half {
         if let Some(fin_ns) = later_fin_ns {
             acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
         }
-        self.loss.reordered += acknowledged.late_originals;
+        self.loss.reordered += if live.reports_are_cut { 0 } else { acknowledged.late_originals };
         let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
             let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
@@ -292,6 +292,9 @@ impl Half {
         // reports that were lost, and not of what came late.
         let mut comes_first = true;
         let in_order_before = live.scoreboard.is_empty();
+        live.reports_are_cut = (live.reports_are_cut && !in_order_before) || packet.options & option_bits::CUT != 0;
+        // What seems to come late may have been told of where the snap length cut the blocks off.
+        let tells_order = !live.reports_are_cut;
         let mut duplicates_are_reported = false;
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
@@ -319,7 +322,7 @@ impl Half {
                     newest = to.max(newest);
                     let known = segments.sack(from, to, highest_before);
                     latest_time_ns = latest_time_ns.max(known.latest_time_ns);
-                    loss.reordered += if comes_first { known.late_originals } else { 0 };
+                    loss.reordered += if comes_first && tells_order { known.late_originals } else { 0 };
                     if let Some(unanswered) = unanswered.as_deref_mut() {
                         unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
                             retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, loss);

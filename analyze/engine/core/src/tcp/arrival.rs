@@ -210,6 +210,8 @@ impl Half {
             }
             let in_order = contiguous && arrived.kind == Kind::Data;
             let before = live.last_data.length;
+            // What was acknowledged before it came took its numbers, too: the capture has missed that.
+            let in_order = in_order && live.last_data.is_followed_by(start);
             let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
             let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
             live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
@@ -223,7 +225,6 @@ impl Half {
             live.peer_max_then = around.peer_max;
         }
         arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
-        live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);
@@ -231,7 +232,9 @@ impl Half {
         if let Some(spoke_ns) = around.peer_spoke_ns.filter(|_| is_asked) {
             live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
-        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
+        let largest_send = u64::from(self.largest_payload);
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, &live.last_data);
+        live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived
     }
@@ -253,6 +256,9 @@ impl Half {
     #[inline]
     fn new_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) {
         let &Placed { packet, start, end, .. } = placed;
+        if self.data_packets == 1 {
+            self.note_wait_before_first(placed);
+        }
         if start > self.max {
             self.note_first_flight_lost(placed);
             self.pass_over(packet, start, placed.around.beside_sender);

@@ -356,10 +356,10 @@ impl Connection {
     fn check_round(&mut self, packet: &Packet, side: usize) {
         let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
         if is_over(&self.halves[1 - side]) {
-            self.close_round(packet, 1 - side);
+            self.close_round(packet, 1 - side, false);
         }
         if packet.payload_length > 0 && is_over(&self.halves[side]) {
-            self.close_round(packet, side);
+            self.close_round(packet, side, true);
         }
     }
 

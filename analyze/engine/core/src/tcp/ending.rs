@@ -215,6 +215,7 @@ struct Context {
     fixed_limit_ns: Option<u64>,
     beside_sender: bool,
     beside_receiver: bool,
+    sack: bool,
     vantage_known: bool,
     peer_closed: bool,
 }
@@ -229,6 +230,7 @@ impl Context {
             fixed_limit_ns,
             beside_sender: captured_at == sender,
             beside_receiver: captured_at == receiver,
+            sack: connection.sack,
             vantage_known: captured_at != Side::Unknown,
             peer_closed: connection.halves[1 - side].fin.is_some(),
         }
@@ -264,6 +266,7 @@ fn summarise(
     summary.unseen_acknowledged_bytes = half.unseen_acknowledged_bytes(context.peer_closed);
     summary.beside_sender = context.beside_sender;
     summary.beside_receiver = context.beside_receiver;
+    summary.sack = context.sack;
     summary.oversize_limit_is_fixed = context.fixed_limit_ns.is_some();
     summary.window = WindowSummary {
         scale: context.shift,

@@ -59,8 +59,14 @@ impl LastData {
         *self = Self { length: packet.payload_length, flags: packet.flags, max, short_end };
     }
 
-    /// It had PSH.
-    pub(super) fn has_push(&self) -> bool {
+    /// What begins there is what its sender sent next; so is the first data of all.
+    pub fn is_followed_by(&self, start: u64) -> bool {
+        self.max == start || self.length == 0
+    }
+
+    /// With it ended what its sender had been given (RFC 9293 section 3.9.1.2), or a frame that was cut into segments: Linux sets PSH
+    /// on each of these.
+    pub fn has_push(&self) -> bool {
         self.flags & tcp_flags::PSH != 0
     }
 }

@@ -181,6 +181,8 @@ pub struct Live {
     pub before: Option<Box<Before>>,
     /// What the peer reported by SACK, above `una`.
     pub scoreboard: RangeSet,
+    /// The snap length has cut off blocks of reports on it.
+    pub reports_are_cut: bool,
     /// Timestamp of the packet that reported the first of it; none if it had none.
     pub disorder_tsval: Option<u32>,
     /// What the last packet that reported of it echoed, likewise.
@@ -237,6 +239,8 @@ pub struct Live {
     pub window_closed: bool,
     /// Other traffic of the side takes identifications between those of this connection.
     pub shares_numbers: bool,
+    /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
+    pub begins_with_repeat: bool,
     /// Position of a new byte that was sent to probe a closed window.
     pub probed_at: Option<u64>,
     /// Payload of a full segment with the header of the last data packet.
@@ -290,6 +294,7 @@ impl Live {
             uneven,
             before,
             scoreboard,
+            reports_are_cut,
             disorder_tsval,
             disorder_tsecr,
             retransmissions,
@@ -318,6 +323,7 @@ impl Live {
             recorded_behind,
             window_closed,
             shares_numbers,
+            begins_with_repeat,
             probed_at,
             segment_size,
             highest_identification,
@@ -336,6 +342,7 @@ impl Live {
         *uneven = Default::default();
         *before = Default::default();
         *scoreboard = Default::default();
+        *reports_are_cut = false;
         *disorder_tsval = Default::default();
         *disorder_tsecr = Default::default();
         *retransmissions = Default::default();
@@ -361,6 +368,7 @@ impl Live {
         *recorded_behind = Default::default();
         *window_closed = Default::default();
         *shares_numbers = Default::default();
+        *begins_with_repeat = false;
         *probed_at = Default::default();
         *segment_size = Default::default();
         *highest_identification = Default::default();

@@ -7,11 +7,13 @@
 //! ([`super::limits::rules`]).
 //!
 //! A sender that paces (BBR) pauses between any two sends. Those pauses are shorter than the one that a buffer makes of them, and tell
-//! nothing: only pauses of at least half of the longest in the latest round trips count.
+//! nothing: only pauses of at least half of the longest in the latest round trips count, and those before which a single segment
+//! with PSH went alone: it was the end of what had been written, and pacing had nothing to keep back. (Linux sets PSH on each frame
+//! that the network card is to cut, so that on more than one segment it says nothing.)
 
 /// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
 /// kernel's own is immediate, and waking a writer takes less.
-const ANSWER_NS: i64 = 500_000;
+const ANSWER_NS: i64 = 250_000;
 const ANSWER_DIVISOR: i64 = 8;
 /// Away from the sender, what it sends may be so much longer under way than the shortest round trip says, and no more than such a
 /// part of the pause: a large frame is cut, passes, and is put together again.
@@ -21,10 +23,12 @@ const WAY_DIVISOR: i64 = 16;
 /// asked for where all was acknowledged: the send buffer was empty then, and whoever writes was awake.
 const NO_ANSWER_NS: i64 = 1_000_000;
 const NO_ANSWER_DIVISOR: i64 = 4;
+/// Whoever sees a sender from so near sees when it answers.
+const NEAR_NS: i64 = 1_000_000;
 /// Pauses from here on: of a shorter one much would be time for an answer.
 pub(super) const SHORTEST_PAUSE_NS: i64 = 1_000_000;
 /// Segments that a sender which paces may hand down at once (`tcp_min_tso_segs`).
-const PACED_SEGMENTS: u64 = 2;
+pub(super) const PACED_SEGMENTS: u64 = 2;
 /// Round trips in which the longest pause is looked for: a queue makes what a buffer lets pass at once last for more than one.
 const LATEST_ROUNDS: usize = 4;
 /// Not earlier than any time of a packet.
@@ -39,6 +43,10 @@ pub struct Pauses {
     pub answered_ns: u64,
     /// In those that data ended which answered none, and was more than pacing hands down.
     pub unanswered_ns: u64,
+    /// The same beside the sender, or near it, where no share of the pause is asked for.
+    pub late_ns: u64,
+    /// In those before which all was sent that had been written.
+    pub all_sent_ns: u64,
     /// In which data would have been an answer whatever sent it.
     pub covered_ns: u64,
 }
@@ -50,6 +58,8 @@ impl Pauses {
             paused_ns: self.paused_ns.saturating_sub(earlier.paused_ns),
             answered_ns: self.answered_ns.saturating_sub(earlier.answered_ns),
             unanswered_ns: self.unanswered_ns.saturating_sub(earlier.unanswered_ns),
+            late_ns: self.late_ns.saturating_sub(earlier.late_ns),
+            all_sent_ns: self.all_sent_ns.saturating_sub(earlier.all_sent_ns),
             covered_ns: self.covered_ns.saturating_sub(earlier.covered_ns),
         }
     }
@@ -59,6 +69,8 @@ impl Pauses {
         self.paused_ns = self.paused_ns.saturating_add(other.paused_ns);
         self.answered_ns = self.answered_ns.saturating_add(other.answered_ns);
         self.unanswered_ns = self.unanswered_ns.saturating_add(other.unanswered_ns);
+        self.late_ns = self.late_ns.saturating_add(other.late_ns);
+        self.all_sent_ns = self.all_sent_ns.saturating_add(other.all_sent_ns);
         self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
     }
 }
@@ -74,6 +86,8 @@ pub(super) struct Sends {
     pub least_burst: u64,
     /// Beside the sender, and all that it has sent was acknowledged before the pause ended.
     pub nothing_in_flight: bool,
+    /// The last of it had PSH.
+    pub pushed: bool,
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
@@ -85,6 +99,10 @@ struct Ended {
     start: u64,
     /// From here on it answers none.
     no_answer_ns: i64,
+    /// The pause began with the end of what had been written.
+    all_sent: bool,
+    /// Seen near the sender: only that itself can have been late.
+    near: bool,
 }
 
 /// See the module.
@@ -97,6 +115,8 @@ pub(super) struct Restarts {
     /// The longest pause in the rounds before and, last, in this one.
     longest_ns: [i64; LATEST_ROUNDS],
     last: Option<Ended>,
+    /// Highest position when the last pause ended, whether that counts or not.
+    resumed_at: u64,
     pauses: Pauses,
 }
 
@@ -107,6 +127,7 @@ impl Default for Restarts {
             heard_ns: NEVER,
             longest_ns: [0; LATEST_ROUNDS],
             last: None,
+            resumed_at: 0,
             pauses: Pauses::default(),
         }
     }
@@ -138,22 +159,25 @@ impl Restarts {
         if let Some(last) = self.last.take() {
             self.count(last, sends);
         }
+        let sent_before = sends.sent.saturating_sub(std::mem::replace(&mut self.resumed_at, sends.sent));
+        let all_sent = sends.pushed && sent_before <= sends.segment_size;
         let longest_ns = self.longest_ns.into_iter().max().unwrap_or(0);
         let now = &mut self.longest_ns[LATEST_ROUNDS - 1];
         *now = pause_ns.max(*now);
-        if pause_ns.saturating_mul(2) >= longest_ns && self.heard_ns != NEVER {
+        if (all_sent || pause_ns.saturating_mul(2) >= longest_ns) && self.heard_ns != NEVER {
             let way_ns = if loop_ns > 0 { loop_ns + WAY_NS.min(pause_ns / WAY_DIVISOR) } else { 0 };
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
             let part_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_DIVISOR };
             let no_answer_ns = NO_ANSWER_NS.max(part_ns);
-            self.last = Some(Ended { pause_ns, behind_ns, start: sends.sent, no_answer_ns });
+            self.last =
+                Some(Ended { pause_ns, behind_ns, start: sends.sent, no_answer_ns, all_sent, near: loop_ns < NEAR_NS });
         }
     }
 
     /// A lone short segment is what Nagle's algorithm has kept back (RFC 9293 section 3.7.4): it answers an acknowledgement
     /// whatever limits, and tells nothing.
     fn count(&mut self, last: Ended, sends: Sends) {
-        let Ended { pause_ns, behind_ns, start, no_answer_ns } = last;
+        let Ended { pause_ns, behind_ns, start, no_answer_ns, all_sent, near } = last;
         let bytes = sends.sent.saturating_sub(start);
         if bytes < sends.segment_size {
             return;
@@ -161,10 +185,20 @@ impl Restarts {
         // Times that jump back and forth make pauses of any sum.
         let add = |sum_ns: &mut u64| *sum_ns = sum_ns.saturating_add(pause_ns as u64);
         add(&mut self.pauses.paused_ns);
+        if all_sent {
+            add(&mut self.pauses.all_sent_ns);
+        }
         if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR) {
             add(&mut self.pauses.answered_ns);
-        } else if behind_ns > no_answer_ns && bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size) {
-            add(&mut self.pauses.unanswered_ns);
+        } else if behind_ns > NO_ANSWER_NS
+            && (all_sent || bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size))
+        {
+            if near {
+                add(&mut self.pauses.late_ns);
+            }
+            if behind_ns > no_answer_ns {
+                add(&mut self.pauses.unanswered_ns);
+            }
         }
     }
 
@@ -188,7 +222,7 @@ mod tests {
 
     /// One acknowledgement every 10 ms, and so many bytes so long after each, or a loop and so long.
     fn sent_behind_each(behind_ns: i64, bytes: u64) -> Pauses {
-        seen_from(0, behind_ns, bytes)
+        Pauses { late_ns: 0, ..seen_from(0, behind_ns, bytes) }
     }
 
     fn seen_from(loop_ns: i64, behind_ns: i64, bytes: u64) -> Pauses {
@@ -196,8 +230,13 @@ mod tests {
         for at in 1..=101 {
             restarts.passed(at * 10 * MS);
             restarts.heard_all();
-            let sends =
-                Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500, nothing_in_flight: false };
+            let sends = Sends {
+                sent: bytes * at as u64,
+                segment_size: 1000,
+                least_burst: 1500,
+                nothing_in_flight: false,
+                pushed: false,
+            };
             restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
             restarts.begin_round();
         }
@@ -207,7 +246,8 @@ mod tests {
     /// A second of pauses of 10 ms each.
     fn pauses(answered_ns: i64, unanswered_ns: i64) -> Pauses {
         let [answered_ns, unanswered_ns] = [answered_ns, unanswered_ns].map(|ns| ns as u64);
-        Pauses { paused_ns: 1000 * MS as u64, answered_ns, unanswered_ns, covered_ns: 101 * ANSWER_NS as u64 }
+        let covered_ns = 101 * ANSWER_NS as u64;
+        Pauses { paused_ns: 1000 * MS as u64, answered_ns, unanswered_ns, covered_ns, ..Pauses::default() }
     }
 
     #[test]
@@ -219,13 +259,38 @@ mod tests {
 
     #[test]
     fn away_from_the_sender_an_answer_may_be_under_way_for_half_a_millisecond_more() {
-        assert_eq!(seen_from(40 * MS, MS * 9 / 10, 5000), pauses(1000 * MS, 0));
-        assert_eq!(sent_behind_each(MS * 9 / 10, 5000), pauses(0, 0));
+        assert_eq!(seen_from(40 * MS, MS * 7 / 10, 5000), pauses(1000 * MS, 0));
+        assert_eq!(sent_behind_each(MS * 7 / 10, 5000), pauses(0, 0));
     }
 
     #[test]
     fn what_pacing_may_have_kept_back_is_not_said_to_answer_nothing() {
         assert_eq!(sent_behind_each(5 * MS, 2000), pauses(0, 0));
+    }
+
+    #[test]
+    fn what_comes_later_than_an_answer_counts_as_late_where_the_sender_is_seen_from_near() {
+        let late_ns = [0, MS / 2, 40 * MS].map(|loop_ns| seen_from(loop_ns, 2 * MS, 5000).late_ns);
+        assert_eq!(late_ns, [1000 * MS as u64, 1000 * MS as u64, 0]);
+    }
+
+    #[test]
+    fn a_single_segment_with_push_was_all_there_was_to_send_and_counts_beside_longer_pauses() {
+        for (pushed, unanswered_ns) in [(true, 50 * MS as u64), (false, 0)] {
+            let mut restarts = Restarts::default();
+            let sends = |at: u64| Sends {
+                sent: 1000 * at,
+                segment_size: 1000,
+                least_burst: 1500,
+                nothing_in_flight: false,
+                pushed,
+            };
+            restarts.passed(0);
+            restarts.heard_all();
+            restarts.paused(30 * MS, 30 * MS, 0, sends(1));
+            (1..=6).for_each(|at| restarts.paused((30 + 10 * at) * MS, 10 * MS, 0, sends(1 + at as u64)));
+            assert_eq!(restarts.pauses().unanswered_ns.saturating_sub(30 * MS as u64), unanswered_ns);
+        }
     }
 
     #[test]
@@ -239,7 +304,7 @@ mod tests {
         let mut sent = 0;
         let mut next = || {
             sent += 2000;
-            Sends { sent, segment_size: 1000, least_burst: 1500, nothing_in_flight: false }
+            Sends { sent, segment_size: 1000, least_burst: 1500, nothing_in_flight: false, pushed: false }
         };
         for round in 0..10 {
             let begins_ns = round * 100 * MS;
@@ -263,7 +328,7 @@ mod tests {
                 0,
                 i64::MAX,
                 0,
-                Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0, nothing_in_flight: false },
+                Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0, nothing_in_flight: false, pushed: false },
             );
         }
         let mut pauses = restarts.pauses();
@@ -275,7 +340,7 @@ mod tests {
     fn what_comes_a_while_after_everything_was_acknowledged_answers_none_however_long_the_pause() {
         for (nothing_in_flight, unanswered_ns) in [(true, 40 * MS as u64), (false, 0)] {
             let mut restarts = Restarts::default();
-            let sends = Sends { sent: 0, segment_size: 1000, least_burst: 1500, nothing_in_flight };
+            let sends = Sends { sent: 0, segment_size: 1000, least_burst: 1500, nothing_in_flight, pushed: false };
             restarts.passed(0);
             restarts.heard_all();
             restarts.paused(3 * MS, 40 * MS, 0, sends);
@@ -287,7 +352,7 @@ mod tests {
     #[test]
     fn without_an_acknowledgement_nothing_is_an_answer() {
         let mut restarts = Restarts::default();
-        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, nothing_in_flight: false };
+        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, nothing_in_flight: false, pushed: false };
         restarts.paused(20 * MS, 10 * MS, 0, sends);
         restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
         assert_eq!(restarts.pauses(), Pauses::default());

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
+use super::gap_watch::LastData;
 use super::restarts::{Pauses, Restarts, SHORTEST_PAUSE_NS, Sends};
 use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
@@ -158,16 +159,24 @@ impl SenderView {
         loop_ns
     }
 
-    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
+    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`. `before` is
+    /// the data packet before it.
     #[inline(always)]
-    pub fn sent(&mut self, time_ns: i64, start: u64, end: u64, segment_size: u64, largest_send: u64) {
+    pub fn sent(
+        &mut self,
+        time_ns: i64,
+        [start, end]: [u64; 2],
+        segment_size: u64,
+        largest_send: u64,
+        before: &LastData,
+    ) {
         self.advance(time_ns);
         if !self.begun {
             self.begun = true;
             self.acknowledged = start;
         }
         if time_ns > self.pause_from_ns {
-            self.restart(time_ns);
+            self.restart(time_ns, before.has_push());
         }
         self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
@@ -239,7 +248,7 @@ impl SenderView {
     }
 
     #[cold]
-    fn restart(&mut self, time_ns: i64) {
+    fn restart(&mut self, time_ns: i64, pushed: bool) {
         let pause_ns = time_ns.saturating_sub(self.sent_ns());
         // Away from the sender the receiving host may have put together what the path let pass one by one.
         let joined = if self.sender_loop.is_known() { self.largest_send } else { 0 };
@@ -251,6 +260,7 @@ impl SenderView {
             segment_size: self.segment_size,
             least_burst: self.paced_send.max(joined),
             nothing_in_flight: !self.sender_loop.is_known() && self.acknowledged >= self.sent,
+            pushed,
         };
         self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);
     }
@@ -346,6 +356,11 @@ impl SenderView {
     /// The longest of the latest silences that lie within a gap, if any.
     pub fn silence_within(&self, start_ns: i64, end_ns: i64) -> Option<Silence> {
         self.silences.within(start_ns, end_ns)
+    }
+
+    /// Since when the sender has had nothing in flight, having heard of what passed here before: none if it has.
+    pub fn idle_since_ns(&self) -> Option<i64> {
+        self.turns.idle_since_ns(self.busy_ns).filter(|_| self.flight == 0)
     }
 
     /// What was in flight when the round began is acknowledged.
@@ -463,9 +478,9 @@ mod tests {
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, 0, 10_000, 1000, 1000);
+        view.sent(0, [0, 10_000], 1000, 1000, &LastData::default());
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, 10_000, 10_500, 1000, 1000);
+        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
     }
@@ -480,7 +495,7 @@ mod tests {
             view.acknowledged(0, None, 0, Some(100_000), 0);
             view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND);
             assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
-            view.sent(1510 * MILLISECOND, 0, 1000, 1000, 1000);
+            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, &LastData::default());
             view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
             // The next question comes after a while, and its answer again after 1.5 s.
             view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
@@ -494,9 +509,9 @@ mod tests {
         let mut view = SenderView::default();
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, 10_000, 20_000, 1000, 1000);
+        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
     }
@@ -505,13 +520,13 @@ mod tests {
     fn room_for_one_segment_is_too_little_in_a_large_window() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, 0, 9000, 1000, 1000);
-        view.sent(10 * MILLISECOND, 9000, 10_000, 1000, 1000);
+        view.sent(0, [0, 9000], 1000, 1000, &LastData::default());
+        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 10_000_000);
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, 0, 8000, 1000, 1000);
-        view.sent(10 * MILLISECOND, 8000, 10_000, 1000, 1000);
+        view.sent(0, [0, 8000], 1000, 1000, &LastData::default());
+        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 0);
     }
 
@@ -519,10 +534,10 @@ mod tests {
     fn a_paced_sender_waits_for_room_for_a_millisecond() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(100_000), 0);
-        view.sent(0, 0, 96_000, 1000, 1000);
+        view.sent(0, [0, 96_000], 1000, 1000, &LastData::default());
         view.set_pace(20e6);
-        view.sent(10 * MILLISECOND, 96_000, 97_000, 1000, 1000);
-        view.sent(20 * MILLISECOND, 97_000, 97_000, 1000, 1000);
+        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, &LastData::default());
+        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
     }
 
@@ -532,11 +547,11 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(100 * MILLISECOND, 1);
-        view.sent(100 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
         view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
         // The queue grows: the answer takes 120 ms, and until then the window was full.
         view.heard(220 * MILLISECOND, 101);
-        view.sent(220 * MILLISECOND, 10_000, 12_000, 1000, 1000);
+        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, &LastData::default());
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
     }
@@ -547,7 +562,7 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
         view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
         view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
         assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
@@ -559,7 +574,7 @@ mod tests {
         view.set_loop(300 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, 0, 10_000, 1000, 1000);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
         assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
         // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
         view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
@@ -580,7 +595,7 @@ mod tests {
     fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
         let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
         view.heard(time_ns, (100 + heard) as u32);
-        view.sent(time_ns, position, position + 1000, 1000, 1000);
+        view.sent(time_ns, [position, position + 1000], 1000, 1000, &LastData::default());
         if acknowledges {
             view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
         }
@@ -605,7 +620,7 @@ mod tests {
     fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
         for at in times_ms {
             view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
-            view.sent(at * MILLISECOND, 1000 * at as u64, 1000 * (at + 1) as u64, 1000, 1000);
+            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, &LastData::default());
             let passed_ns = at * MILLISECOND + 10_000;
             view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
         }
@@ -639,7 +654,7 @@ mod tests {
     #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
-        view.sent(0, 0, 10_000, 1000, 1000);
+        view.sent(0, [0, 10_000], 1000, 1000, &LastData::default());
         view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
     }
@@ -647,7 +662,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
         let mut view = SenderView::default();
-        view.sent(0, 5000, 6000, 1000, 1000);
+        view.sent(0, [5000, 6000], 1000, 1000, &LastData::default());
         assert_eq!(view.flight_bytes(), 1000);
     }
 }

@@ -65,7 +65,6 @@ impl Half {
         let is_asked = by_server && peer.max > live.peer_max_then;
         live.peer_max_then = peer.max;
         live.spacing.add(packet.time_ns, packet.frame);
-        live.last_data.set(packet, end, is_short.then_some(end));
         self.last_sent.0 = packet.time_ns;
         let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {
@@ -75,7 +74,9 @@ impl Half {
         if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
             live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
-        live.view.sent(packet.time_ns, start, end, u64::from(segment_size), u64::from(self.largest_payload));
+        let largest_send = u64::from(self.largest_payload);
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, &live.last_data);
+        live.last_data.set(packet, end, is_short.then_some(end));
         Some(ahead_ns.unwrap_or(0))
     }
 

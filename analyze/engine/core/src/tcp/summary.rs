@@ -26,8 +26,8 @@ use crate::dns::Lookups;
 use crate::packet::{Packet, tcp_flags};
 use crate::tls::{StreamBytes, TlsFacts};
 
-/// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::loss_caveat`] mean.
-pub const REASONS: [(&str, &str); 13] = [
+/// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
+pub const REASONS: [(&str, &str); 14] = [
     ("no_data", "no data was seen in this direction"),
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
@@ -44,6 +44,10 @@ pub const REASONS: [(&str, &str); 13] = [
     ("few_stalls", "fewer than six stalls show no period"),
     ("no_period", "the stalls come at irregular intervals"),
     ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
+    (
+        "no_duplicate_reports",
+        "without SACK the receiver does not report what came twice: fewer segments may have been lost, and more repeats unnecessary",
+    ),
 ];
 
 /// Mean, extremes, deviation and quantiles of durations.
@@ -210,6 +214,8 @@ pub struct DirectionSummary {
     pub beside_sender: bool,
     /// The capture stands beside the receiver (by its vantage point): behind all losses.
     pub beside_receiver: bool,
+    /// Both sides use SACK, so that the receiver may report duplicates (RFC 2883).
+    pub sack: bool,
 }
 
 impl Default for DirectionSummary {
@@ -282,6 +288,7 @@ impl DirectionSummary {
         unseen_acknowledged_bytes: 0,
         beside_sender: false,
         beside_receiver: false,
+        sack: false,
     };
 
     /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
@@ -389,6 +396,13 @@ impl DirectionSummary {
         let stalls = self.stalls()?;
         let running_ns = self.data_time_ns.get()?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
         Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
+    }
+
+    /// What makes the loss numbers less than sure, a key of [`REASONS`]: the capture's own losses, or needless repeats of which only
+    /// acknowledgements that say nothing new tell (docs/methods.md, section 5).
+    pub fn caveat(&self) -> Option<&'static str> {
+        let untold = !self.sack && !self.beside_receiver && self.loss.spurious > 0;
+        self.loss_caveat().or(untold.then_some("no_duplicate_reports"))
     }
 
     /// A warning that belongs to the loss numbers: the capture missed more than a thousandth of the bytes, or more than a tenth

@@ -29,6 +29,11 @@ impl Turns {
         }
     }
 
+    /// Since when nothing has been in flight, if it had been for `busy_ns` in all by then.
+    pub(super) fn idle_since_ns(&self, busy_ns: u64) -> Option<i64> {
+        Some(self.idle_since_ns).filter(|_| self.idle_since_busy_ns == busy_ns)
+    }
+
     /// The sender says something at `time_ns`, the first since it heard the other side's last at `asked_ns`, with nothing in flight.
     pub(super) fn taken(&mut self, time_ns: i64, asked_ns: i64, is_first_data: bool) {
         if is_first_data {

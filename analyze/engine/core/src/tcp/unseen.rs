@@ -87,6 +87,33 @@ impl Half {
     }
 }
 
+/// Numbers missing before the first data that tell of data: a single one may be that of an acknowledgement.
+const FEWEST_OF_A_FLIGHT: u64 = 2;
+
+impl Half {
+    /// The first data of all. A sender begins with its first byte: if that passes only after others of its packets were lost, a timer
+    /// has repeated it (a black hole of large packets, RFC 4821, which take their first flight and some repeats).
+    #[cold]
+    pub(super) fn note_wait_before_first(&mut self, placed: &Placed<'_>) {
+        let &Placed { packet, start, .. } = placed;
+        let tells = packet.ip_version == 4 && numbers_connections_apart(packet.ttl);
+        if !tells || !self.opening_seen || start != self.base {
+            return;
+        }
+        let Some(live) = self.live.as_deref_mut() else { return };
+        let missing = live.identifications.missing_before(packet.ip_id);
+        live.begins_with_repeat = missing.is_some_and(|missing| missing >= FEWEST_OF_A_FLIGHT);
+    }
+}
+
+impl Live {
+    /// For what the time before the first data went, if that began so long before it: to a timer, if the sender counts its packets.
+    pub(super) fn waited_for_timer(&self, waited_ns: i64) -> bool {
+        let is_long = || waited_ns >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS;
+        self.begins_with_repeat && !self.shares_numbers && is_long() && self.identifications.missing().is_some()
+    }
+}
+
 impl Half {
     /// `placed` leaves a hole behind all that was seen: nothing, or one packet, to whose number its own is the next. What is missing
     /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.

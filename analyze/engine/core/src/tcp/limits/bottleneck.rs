@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::Share;
 use super::known::KnownRound;
 use super::round::Round;
-use super::rules::{Background, QUEUE_RATIO, REACH, STANDING_RATIO, neighbours, queued_from_ns};
+use super::rules::{Background, QUEUE_RATIO, REACH, STANDING_RATIO, neighbours, own_pause_ns, queued_from_ns, rests};
+use crate::tcp::restarts::PACED_SEGMENTS;
 
 /// Rounds at one rate that show a bottleneck.
 const BOTTLENECK_ROUNDS: usize = 4;
@@ -20,6 +21,8 @@ const ROUNDS_WITH_LOSS: usize = 3;
 /// How much larger the flight and how much longer the round trip are in a round that probes.
 const PROBE_FLIGHT: f64 = 1.15;
 const PROBE_ROUND_TRIP: f64 = 1.1;
+/// Such rounds among all that are looked at: BBR probes in one of eight, and a host that is late once makes one such round, too.
+const PROBES: usize = 2;
 /// Share of its largest flight that a round keeps in flight on average where data comes without a pause.
 const WITHOUT_PAUSE: f64 = 0.85;
 /// How much longer than the mean the longest time between two packets may be where they are spaced evenly, and packets that tell.
@@ -35,13 +38,16 @@ pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &B
     if around.iter().filter(|round| round.tells_rate()).nth(BOTTLENECK_ROUNDS - 1).is_none() {
         return false;
     }
-    let least_is = |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| least as f64 >= ratio * min_rtt_ns);
+    let of_path = |round: &KnownRound, rtt_ns: u64| rtt_ns.saturating_sub(own_pause_ns(round)) as f64;
+    let least_is =
+        |round: &KnownRound, ratio: f64| round.least_rtt_ns.map(|least| of_path(round, least) >= ratio * min_rtt_ns);
     let long = queued_from_ns(min_rtt_ns);
     // Pauses tell of a sender that waits for something else than the path, unless it has lost packets: then others may fill the
     // path between its bursts.
     let queued = |round: &&KnownRound| {
         (!background.no_loss_yet || !round.pauses())
-            && round.round_trip_ns().is_some_and(|rtt| rtt as f64 >= long)
+            && !rests(round)
+            && round.round_trip_ns().is_some_and(|rtt| of_path(round, rtt) >= long)
             && least_is(round, STANDING_RATIO).unwrap_or(true)
     };
     let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
@@ -100,15 +106,21 @@ fn is_evenly_spaced(round: &Round) -> bool {
 /// comes with pauses: a path that is full has none.
 fn is_probed_in_vain(rounds: &[KnownRound], index: usize) -> bool {
     let around = neighbours(rounds, index, REACH).iter().filter(|round| round.tells_rate());
-    let (mut telling, mut pausing, mut least_flight, mut most_flight) = (0, 0, u64::MAX, 0);
+    let (mut telling, mut pausing, mut least_flight, mut most_flights) = (0, 0, u64::MAX, [0; PROBES]);
     for round in around.clone() {
         telling += 1;
         pausing += usize::from(round.pauses());
         least_flight = least_flight.min(round.max_flight);
-        most_flight = most_flight.max(round.max_flight);
+        if round.max_flight > most_flights[0] {
+            most_flights[0] = round.max_flight;
+            most_flights.sort_unstable();
+        }
     }
+    // One send more or less in flight is no probe.
+    let one_send = PACED_SEGMENTS * rounds.get(index).map_or(0, |round| u64::from(round.segment_size));
     2 * pausing < telling
-        && most_flight as f64 >= PROBE_FLIGHT * least_flight as f64
+        && most_flights[0] as f64 >= PROBE_FLIGHT * least_flight as f64
+        && most_flights[0] > least_flight + one_send
         && evenness(around.clone().map(KnownRound::rate_bytes_s)) < EVEN_RATE
         && (is_longer(around.filter_map(KnownRound::round_trip_ns).map(|rtt| rtt as f64))
             || is_longer(round_trips_by_flight(&SmoothedRates::around(rounds, index))))

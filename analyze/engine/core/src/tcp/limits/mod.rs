@@ -137,6 +137,24 @@ pub struct WindowRounds {
     pub all: u64,
     /// Those in which a queue stood all the time.
     pub queued: u64,
+    /// Those around which most pauses of the data ended with what answers no acknowledgement.
+    pub at_own_pace: u64,
+}
+
+impl WindowRounds {
+    /// Puts others to them.
+    pub(super) fn add(&mut self, others: &Self) {
+        self.all += others.all;
+        self.queued += others.queued;
+        self.at_own_pace += others.at_own_pace;
+    }
+
+    /// Takes some of them out.
+    fn take(&mut self, some: &Self) {
+        self.all -= some.all;
+        self.queued -= some.queued;
+        self.at_own_pace -= some.at_own_pace;
+    }
 }
 
 /// What [`Limits`] comes to.
@@ -222,12 +240,14 @@ impl Limits {
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
         let mut counted = Counted::default();
         if factor == Factor::CongestionWindow {
-            counted.window_rounds = 1;
             // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
             let background = Background { min_rtt_ns: self.min_rtt_ns, ..background };
-            counted.queued = u64::from(bottleneck::has_standing_queue(&self.rounds, index, &background));
-            self.window_rounds.all += counted.window_rounds;
-            self.window_rounds.queued += counted.queued;
+            counted.window_rounds = WindowRounds {
+                all: 1,
+                queued: u64::from(bottleneck::has_standing_queue(&self.rounds, index, &background)),
+                at_own_pace: u64::from(rules::keeps_its_own_pace(&self.rounds, index)),
+            };
+            self.window_rounds.add(&counted.window_rounds);
         }
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
@@ -293,8 +313,7 @@ impl Limits {
             let moved = shares[from as usize].take(share);
             shares[to as usize].add(moved);
         }
-        self.window_rounds.all -= counted.window_rounds;
-        self.window_rounds.queued -= counted.queued;
+        self.window_rounds.take(&counted.window_rounds);
         self.runs.move_to(to, |factor| factor == from, between_ns);
         self.marks.move_to(to, from, between_ns);
     }
@@ -438,6 +457,8 @@ pub struct Opening {
     pub handshake: [Option<(i64, u32)>; 3],
     /// First frame of the connection.
     pub frame: u32,
+    /// What passed first was sent again by a timer.
+    pub waited_for_timer: bool,
 }
 
 impl LimitsSummary {
@@ -469,7 +490,7 @@ impl LimitsSummary {
         push(opening.start_ns, before_data_ns, Factor::Setup);
         let asked_ns = opening.asked_ns.unwrap_or(before_data_ns).clamp(before_data_ns, data_ns);
         push(before_data_ns, asked_ns, Factor::Idle);
-        push(asked_ns, data_ns, Factor::Application);
+        push(asked_ns, data_ns, if opening.waited_for_timer { Factor::TimeoutWait } else { Factor::Application });
         let mut marks = Marks::default();
         let handshake = opening.handshake.into_iter().flatten();
         handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
@@ -554,6 +575,7 @@ mod tests {
             asked_ns: None,
             handshake: [None; 3],
             frame: 1,
+            waited_for_timer: false,
         });
         let times_ns = |factor: Factor| summary.shares[factor as usize].time_ns;
         let all = [Factor::Setup, Factor::Idle, Factor::Application].map(times_ns);

@@ -3,8 +3,8 @@
 //! tells one from the other, so it counts for the congestion window at first, and is moved when it has lasted. Looking at
 //! the flight takes its time: once in eight rounds is enough for what must last for more.
 
-use super::Share;
 use super::send_buffer::SAME_SEGMENTS;
+use super::{Share, WindowRounds};
 
 /// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
 /// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the
@@ -26,9 +26,7 @@ pub struct Counted {
     /// Rounds.
     pub rounds: u64,
     /// Those that nothing but the congestion window limited.
-    pub window_rounds: u64,
-    /// Those in which a queue stood.
-    pub queued: u64,
+    pub window_rounds: WindowRounds,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +78,7 @@ impl Plateau {
             counted.share.add(round.share);
             counted.underlying.add(round.underlying);
             counted.rounds += round.rounds;
-            counted.window_rounds += round.window_rounds;
-            counted.queued += round.queued;
+            counted.window_rounds.add(&round.window_rounds);
         }
     }
 

@@ -2,7 +2,7 @@
 //! docs/verdict.md. Each looks at the rounds around it. Here are their order and those of the application; the path's are in
 //! [`super::bottleneck`], those of a send buffer in [`super::send_buffer`].
 
-use super::bottleneck::is_bottleneck_limited;
+use super::bottleneck::{has_standing_queue, is_bottleneck_limited};
 use super::factor::Factor;
 use super::known::KnownRound;
 use super::round::Round;
@@ -39,6 +39,9 @@ const PAUSED_SHARE: f64 = 0.25;
 const ANSWERED_BEYOND_CHANCE: f64 = 0.5;
 /// Share of the pauses that a limit of the sender's own may leave without an acknowledgement to answer.
 const MOST_UNANSWERED: f64 = 0.5;
+/// The same of those that end later than an answer by any share of the pause: pacing lets an answer wait, and a busy host, but not
+/// nearly each.
+const MOST_LATE: f64 = 0.8;
 
 /// What holds for the whole direction so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,6 +68,12 @@ pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> 
             return [Factor::Application; 2];
         }
         Factor::SendBuffer
+    } else if background.no_loss_yet
+        && !round.slow_start
+        && keeps_its_own_pace(rounds, index)
+        && !has_standing_queue(rounds, index, background)
+    {
+        return [Factor::Application; 2];
     } else {
         Factor::CongestionWindow
     };
@@ -116,12 +125,20 @@ fn answers_acknowledgements(rounds: &[KnownRound], index: usize) -> bool {
 /// send buffer had.
 pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
     // Most rounds have none of those pauses.
-    if neighbours(rounds, index, 1).iter().all(|round| round.pauses.unanswered_ns == 0) {
+    if neighbours(rounds, index, 1).iter().all(|round| round.pauses.unanswered_ns == 0 && round.pauses.late_ns == 0) {
         return false;
     }
     let (pauses, time_ns) = pauses_of(neighbours(rounds, index, PAUSE_REACH));
     let paused_ns = pauses.paused_ns as f64;
-    paused_ns >= PAUSED_SHARE * time_ns && pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns
+    paused_ns >= PAUSED_SHARE * time_ns
+        && (pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns || pauses.late_ns as f64 > MOST_LATE * paused_ns)
+}
+
+/// How much longer than the path's a round trip seemed because its sender had nothing to send, away from it: what it writes one
+/// segment after the other echoes no acknowledgement before its time has come.
+pub(super) fn own_pause_ns(round: &Round) -> u64 {
+    let Pauses { paused_ns, all_sent_ns, .. } = round.pauses;
+    if 2 * all_sent_ns > paused_ns { round.longest_gap_ns } else { 0 }
 }
 
 /// All pauses of some rounds, and nanoseconds.
@@ -147,9 +164,14 @@ fn writes_and_waits(rounds: &[KnownRound], index: usize, background: &Background
                 .zip(background.min_rtt_ns)
                 .is_some_and(|(least, min)| least as f64 >= queued_from_ns(min as f64))
         };
-        round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64 || (round.pauses() && delayed())
+        rests(round) || (round.pauses() && delayed())
     };
     any_window(rounds, index, WRITING_ROUNDS, |round| round.short_packets > 0 && waits(round), |_| true)
+}
+
+/// Nothing was in flight for a while: no queue outlasted that.
+pub(super) fn rests(round: &Round) -> bool {
+    round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64
 }
 
 /// No data came for a good part of the round: its path was not busy. A frame of many segments keeps it busy for as long as

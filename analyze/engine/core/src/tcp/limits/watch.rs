@@ -37,9 +37,9 @@ impl Connection {
         }
     }
 
-    /// What was in flight when the round of `side`'s data began is acknowledged.
+    /// What was in flight when the round of `side`'s data began is acknowledged; by a packet of that side, or of the other.
     #[cold]
-    pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize) {
+    pub(in crate::tcp) fn close_round(&mut self, packet: &Packet, side: usize, from_side: bool) {
         let half = &mut self.halves[side];
         if half.data_packets_so_far() < FEWEST_DATA_PACKETS
             && let Some(live) = half.live.as_deref_mut()
@@ -51,7 +51,20 @@ impl Connection {
             half.settle_counters();
         }
         let around = self.around(side);
-        self.halves[side].close_round(packet.time_ns, packet.frame, &around);
+        let spoke_ns = self.halves[1 - side].spoke_ns();
+        let half = &mut self.halves[side];
+        // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
+        // and none if neither side says anything more.
+        if let Some(heard_ns) = half.heard_of_all_ns().filter(|_| !from_side) {
+            let spoke_since = spoke_ns.is_some_and(|spoke_ns| spoke_ns > heard_ns);
+            // The last that the other side has said belongs to what follows.
+            let peer_bytes = around.peer_bytes.saturating_sub(u64::from(spoke_since));
+            half.close_round(heard_ns.min(packet.time_ns), packet.frame, &Around { peer_bytes, ..around });
+            if !spoke_since {
+                return;
+            }
+        }
+        half.close_round(packet.time_ns, packet.frame, &around);
     }
 }
 
@@ -91,6 +104,11 @@ impl Connection {
             }),
             handshake: self.handshake.steps(self.first_frame),
             frame: self.first_frame,
+            waited_for_timer: half.live.as_deref().is_some_and(|live| {
+                live.waited_for_timer(
+                    first_data_ns.saturating_sub(self.handshake.completed_ns.unwrap_or(first_data_ns)),
+                )
+            }),
         };
         let last_ns = half.last_data_ns;
         let around = self.around(side);
@@ -129,6 +147,13 @@ impl Half {
     fn first_data(&self, otherwise_ns: i64) -> Meter {
         let time_ns = self.first_data_ns.unwrap_or(otherwise_ns);
         Meter { time_ns, frame: self.first_data_frame, ..Meter::default() }
+    }
+
+    /// Since when in the round in progress the sender has had nothing in flight.
+    fn heard_of_all_ns(&self) -> Option<i64> {
+        let live = self.live.as_deref()?;
+        let start_ns = live.limits.as_ref()?.round_start_ns();
+        live.view.idle_since_ns().filter(|since_ns| *since_ns > start_ns)
     }
 
     fn close_round(&mut self, time_ns: i64, frame: u32, around: &Around) {

@@ -105,12 +105,16 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
     let perhaps_the_path = may_be_the_path(case, factor);
     let (confidence, needed) = confidence(case, factor, margin, perhaps_the_path);
-    let path = perhaps_the_path.then_some(Factor::BottleneckBandwidth);
+    let instead = match (perhaps_the_path, may_be_the_application(case, factor)) {
+        (true, _) => Some(Factor::BottleneckBandwidth),
+        (false, true) => Some(Factor::Application),
+        (false, false) => None,
+    };
     Some(Decision {
         factor,
         share: most / all.max(f64::MIN_POSITIVE),
         by_lost_bytes,
-        runner_up: path.or(second.map(|(other, _)| other)),
+        runner_up: instead.or(second.map(|(other, _)| other)),
         confidence,
         needed,
     })
@@ -136,6 +140,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
+    let perhaps_the_application = may_be_the_application(case, factor);
     let blames_loss = matches!(factor, Factor::LossRecovery | Factor::CongestionWindow | Factor::TimeoutWait);
     let window_unknown = case.direction.window.scale.is_none();
     let bounds = [
@@ -166,6 +171,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
             factor == Factor::CongestionWindow && nothing_reduced_it(case) && case.limits.rounds < ENOUGH_ROUNDS,
             Some("a longer transfer"),
         ),
+        (OPEN_CONFIDENCE, perhaps_the_application, Some("TCP_INFO of the sender")),
         (
             SHARED_PATH_CONFIDENCE,
             factor == Factor::CongestionWindow && 2 * case.limits.window_rounds.queued > case.limits.window_rounds.all,
@@ -191,6 +197,13 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
 /// No loss and no mark of congestion shows why the window was no larger.
 fn nothing_reduced_it(case: &Case) -> bool {
     case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
+}
+
+/// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
+/// as late, and what an application sends when it pleases makes round trips that long, away from it.
+fn may_be_the_application(case: &Case, factor: Factor) -> bool {
+    let rounds = &case.limits.window_rounds;
+    factor == Factor::CongestionWindow && nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all
 }
 
 /// No round trip was seen between hosts nearby: what looks like a sender's pauses, or its window, may be a queue before the path.
