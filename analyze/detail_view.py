@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.document import Record
 from analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
+from analyze.verdict import remedies
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,8 +77,7 @@ def _verdict_lines(record: Record) -> Iterator[str]:
     for evidence in verdict["evidence"]:
         yield f"  evidence: {printable(evidence['text'])}"
         yield f"    {evidence['display_filter']}"
-    for what_if in verdict["what_if"]:
-        yield f"  with {what_if['change']}: {si(what_if['goodput_bps'], 'bit/s')}"
+    yield from (f"  {remedy}" for remedy in remedies(record))
 
 
 def _limit_lines(record: Record) -> Iterator[str]:

@@ -119,9 +119,9 @@ FIELDS = (
 
 
 def main_direction(row: Row) -> str:
-    """The direction that carries most payload."""
-    forth, back = (row.get(f"{d}_payload_bytes") or 0 for d in DIRECTIONS)
-    return DIRECTIONS[0] if forth > back else DIRECTIONS[1]
+    """The direction that carries most payload without repeats, as for the verdict; the client's if they are even."""
+    forth, back = (row.get(f"{d}_unique_payload_bytes") or 0 for d in DIRECTIONS)
+    return DIRECTIONS[1] if back > forth else DIRECTIONS[0]
 
 
 def show(trace: "Trace", console: "Console", *, limit: int) -> None:

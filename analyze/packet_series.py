@@ -188,7 +188,9 @@ class Category:
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     """Sort a connection's packets into series."""
-    forth = record["client_to_server"]["payload_bytes"] > record["server_to_client"]["payload_bytes"]
+    # As for the verdict: bytes without repeats, and the client's if they are even.
+    forth_bytes, back_bytes = (record[way]["unique_payload_bytes"] for way in ("client_to_server", "server_to_client"))
+    forth = forth_bytes >= back_bytes
     time_s = (packets["time_ns"].to_numpy() - record["start_ns"]) / 1e9
     from_sender = packets["from_client"].to_numpy() == forth
     kind = Category(packets, "kind")

@@ -1,4 +1,7 @@
-"""When the engine's verdict on a transfer is left open (docs/verdict.md)."""
+"""When the engine's verdict on a transfer is left open, and what would help against it (docs/verdict.md)."""
+
+from analyze.document import Record
+from analyze.units import printable, si
 
 LEAST_CONFIDENCE = 0.6
 """The engine's `verdict::LEAST_CONFIDENCE`; a test compares them."""
@@ -7,3 +10,16 @@ LEAST_CONFIDENCE = 0.6
 def is_open(confidence: float | None) -> bool:
     """True if a verdict of this confidence names candidates and decides nothing."""
     return (confidence or 0.0) < LEAST_CONFIDENCE
+
+
+def remedies(record: Record) -> list[str]:
+    """What would help the connection of this record, with the throughput then and now.
+
+    Both are over all the time that `limits` shares out. `goodput_bps` leaves out the opening and the end, so that a
+    remedy may look as if it made the transfer slower beside it.
+    """
+    verdict = record["verdict"]
+    direction = record[verdict["direction"]]
+    time_s = sum(limit["time_s"] for limit in direction["limits"])
+    now = f" instead of {si(direction['unique_payload_bytes'] * 8 / time_s, 'bit/s')}" if time_s > 0 else ""
+    return [f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}{now}" for one in verdict["what_if"]]

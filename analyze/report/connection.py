@@ -8,7 +8,7 @@ from analyze.packet_series import ConnectionSeries
 from analyze.palette import LEDGER
 from analyze.report import events, judgement, lanes
 from analyze.report.host_lanes import host_lanes
-from analyze.units import count, instant, plural, printable, seconds, share, si
+from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Plain = dict[str, Any]
 
@@ -98,6 +98,8 @@ def facts(series: ConnectionSeries) -> list[list[str]]:
 
 
 def _oversize(spacing: Record) -> str:
+    if spacing["oversize"] is None:
+        return ABSENT
     return f"{count(spacing['oversize'])}, {seconds(spacing['oversize_time_s'])} together"
 
 

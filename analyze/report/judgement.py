@@ -9,8 +9,8 @@ from analyze.document import Record
 from analyze.packet_series import ConnectionSeries
 from analyze.palette import FACTORS
 from analyze.report.events import Rows
-from analyze.units import printable, seconds, share, si
-from analyze.verdict import is_open
+from analyze.units import printable, seconds, share
+from analyze.verdict import is_open, remedies
 
 Plain = dict[str, Any]
 
@@ -33,7 +33,7 @@ def verdict(series: ConnectionSeries, rows: Rows) -> Plain:
         "open": left_open,
         "facts": facts,
         "evidence": [_evidence(one, series.record, rows) for one in found["evidence"]],
-        "what_if": [f"with {printable(one['change'])}: {si(one['goodput_bps'], 'bit/s')}" for one in found["what_if"]],
+        "what_if": remedies(series.record),
     }
 
 

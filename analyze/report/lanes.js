@@ -177,6 +177,7 @@ page.lanes = (() => {
     const place = placing(lane, range, width, height);
     bandsBehind(pen, width, height);
     grid(pen, lane, range, place, width, height);
+    lane.note.textContent = ""; // what is hidden is not told of
     clipped(pen, width, height, () => {
       shown.series.forEach((series, index) => {
         const { xs, ys, from, to, bin } = parts[index];

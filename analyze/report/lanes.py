@@ -113,8 +113,11 @@ def clock_step_s(span_s: float) -> float:
 
 
 def rounded(value: Floats) -> list[float | int | None]:
-    """Whole numbers as they are, others with six digits; null for what is not there."""
-    if np.all(np.isfinite(value)) and np.all(value == np.rint(value)):
+    """Whole numbers as they are, others with six digits; null for what is not there.
+
+    Beyond 2^53 (a counter may say anything) there are no whole numbers in the page's script either.
+    """
+    if np.all(np.isfinite(value)) and np.all(value == np.rint(value)) and np.all(np.abs(value) < 2**53):
         return list(value.astype(np.int64).tolist())
     return [float(f"{one:.6g}") if np.isfinite(one) else None for one in value]
 

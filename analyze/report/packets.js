@@ -27,7 +27,7 @@ page.packets = (() => {
     for (const [title, side] of titles) head.append(make("th", title, side));
     table.createTHead().append(head);
     const body = table.createTBody();
-    const frames = [];
+    const frames = new Map(); // by file: each counts its own
     for (let at = first; at < last; at++) {
       const before = at > 0 && packets.row[at - 1] === packets.row[at] - 1 ? si(packets.time_s[at] - packets.time_s[at - 1], "s") : "-";
       const cells = [
@@ -39,9 +39,19 @@ page.packets = (() => {
       const line = make("tr", undefined, packets.row[at] === row ? "current" : "");
       for (const [text, side] of cells) line.append(make("td", text, side));
       body.append(line);
-      frames.push(packets.frame[at]);
+      const file = packets.file ? packets.file[at] : "";
+      frames.set(file, [...(frames.get(file) ?? []), packets.frame[at]]);
     }
     return { table, frames, length: last > first ? packets.time_s[last - 1] - packets.time_s[first] : 0 };
+  }
+
+  // A display filter for the frames of each file.
+  function filters(frames) {
+    return [...frames].map(([file, numbers]) => {
+      const said = make("p", `Display filter for these packets${file ? ` in ${file}` : ""}: `);
+      said.append(filterNode(`frame.number in {${numbers.join(", ")}}`));
+      return said;
+    });
   }
 
   // Shows the packets around a row, if they are in this file; returns how long they took.
@@ -51,9 +61,7 @@ page.packets = (() => {
     element("packets-title").textContent = title;
     const told = texts.filter(Boolean).join(" ");
     const parts = told ? [make("p", told)] : [];
-    const said = make("p", "Display filter for these packets: ");
-    said.append(filterNode(`frame.number in {${(found?.frames ?? frames).join(", ")}}`));
-    parts.push(said);
+    parts.push(...filters(found?.frames ?? new Map([["", frames]])));
     if (found) {
       const scroll = make("div", undefined, "scroll");
       scroll.append(found.table);
@@ -113,10 +121,14 @@ page.packets = (() => {
   // The packet of the table that is nearest to a moment, if one is as near as that.
   function near(time, away) {
     const packets = plot.packets;
-    const next = firstFrom(packets.time_s, time);
-    const best = [next - 1, next].filter((at) => Math.abs(packets.time_s[at] - time) <= away)
-      .sort((a, b) => Math.abs(packets.time_s[a] - time) - Math.abs(packets.time_s[b] - time))[0];
-    if (best === undefined) return;
+    // They stand in the order in which they passed, which need not be that of their times.
+    let best = -1;
+    let least = away;
+    packets.time_s.forEach((at_s, at) => {
+      const apart = Math.abs(at_s - time);
+      if (apart < least || (apart === least && best < 0)) [best, least] = [at, apart];
+    });
+    if (best < 0) return;
     showFrame(packets.frame[best], packets.row[best], packets.time_s[best]);
     page.lanes.mark(packets.time_s[best]);
   }
@@ -149,6 +161,7 @@ page.packets = (() => {
     rows = new Map();
     element("packets").hidden = true;
     element("events-part").hidden = !plot.events.length;
+    for (const id of ["event-before", "event-after"]) element(id).disabled = !plot.events.length;
     const shown = [...plot.events].sort((a, b) => weight(b) - weight(a)).slice(0, EVENTS_SHOWN).sort((a, b) => a.time_s - b.time_s);
     element("events-count").textContent = shown.length < plot.events.length ? `${shown.length} of ${count(plot.events.length)}; all are marked in the lanes` : count(plot.events.length);
     element("events-list").classList.toggle("long", shown.length > 40); // what paper has room for: see the style

@@ -44,7 +44,7 @@ page.verdict = (() => {
   }
 
   function ledger(parts) {
-    element("ledger").hidden = !parts.length;
+    element("ledger").hidden = element("ledger-title").hidden = !parts.length;
     element("ledger").replaceChildren(...parts.map((part) => {
       const bar = make("div");
       bar.style.background = part.colour;

@@ -25,7 +25,7 @@ def write_report(
     trace: "Trace", series: "SeriesOf | Sequence[ConnectionSeries]", provenance: Provenance, path: Path
 ) -> None:
     """Write the report of `trace` with the lanes of the connections in `series`."""
-    inputs = tuple(printable(Path(path).name) for path in trace.paths)
+    inputs = _file_names(trace.paths)
 
     def plot(one: "ConnectionSeries") -> dict[str, Any]:
         capture = trace.file_of(one.record["input"])
@@ -48,6 +48,18 @@ def write_report(
         "script": scripts("sorting.js", "marks.js", "lanes.js", "packets.js", "verdict.js", "page.js"),
     }
     write_page(resource("page.html"), parts, path)
+
+
+def _file_names(paths: Sequence[str]) -> tuple[str, ...]:
+    """By which files are told apart: their names, with their folders where several have the same.
+
+    Where that does not help, as in an anonymous report, which has no folders, with numbers.
+    """
+    names = [Path(path).name for path in paths]
+    longer = [path if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
+    return tuple(
+        printable(f"{name} ({number})" if longer.count(name) > 1 else name) for number, name in enumerate(longer, 1)
+    )
 
 
 def _title(trace: "Trace") -> str:

@@ -37,4 +37,4 @@ def _summary(report: Report) -> str:
 def _section(one: Table) -> str:
     rows = table(one.head, ((list(row), False) for row in one.rows), left=range(one.left))
     hint = f'<p class="hint">{escape(one.hint)}</p>' if one.hint else ""
-    return f'<section id="{one.name}"><h2>{escape(one.title)}</h2>{rows}{hint}</section>'
+    return f'<section id="{one.name}" class="wide"><h2>{escape(one.title)}</h2>{rows}{hint}</section>'

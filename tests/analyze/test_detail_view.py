@@ -113,6 +113,7 @@ def test_a_token_bucket_of_either_direction_is_told(record: dict[str, Any]) -> N
 
 def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict[str, Any]) -> None:
     record["verdict"] = {
+        "direction": "client_to_server",
         "factor": "receiver_window",
         "share": 0.9,
         "runner_up": "slow_start",
@@ -125,12 +126,13 @@ def test_the_verdict_comes_first_and_the_limits_with_what_they_cost(record: dict
         "undetermined_between": [],
     }
     limit = {"factor": "receiver_window", "time_s": 3.0, "fraction": 0.75, "lost_bytes": 5_000_000}
-    record["client_to_server"]["limits"] = [limit, {**limit, "factor": "setup", "lost_bytes": None}]
+    setup = {**limit, "factor": "setup", "time_s": 1.0, "lost_bytes": None}
+    record["client_to_server"] |= {"limits": [limit, setup], "unique_payload_bytes": 600_000}
     lines = shown(record).splitlines()
     why = lines.index("  why: The window was small.")
     assert lines[why + 1] == "  confidence 80.0 %, then slow start"
     assert lines[why + 2 : why + 4] == ["  evidence: the window", "    frame.number in {3, 9}"]
-    assert lines[why + 4] == "  with twice the window: 2.00 Mbit/s"
+    assert lines[why + 4] == "  with twice the window: 2.00 Mbit/s instead of 1.20 Mbit/s", "over all its time"
     told = lines.index("what limited it, client → server:")
     assert lines[told + 1].split() == ["receiver", "window", "3.00", "s", "75.0", "%,", "cost", "5.00", "MB"]
     assert lines[told + 2].split()[-2:] == ["75.0", "%"]

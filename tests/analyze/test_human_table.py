@@ -87,10 +87,15 @@ def test_a_notebook_gets_escaped_html(transfer: Any, monkeypatch: pytest.MonkeyP
 
 
 def test_the_main_direction_carries_most_payload() -> None:
-    assert main_direction({"client_to_server_payload_bytes": 5}) == "client_to_server"
-    assert (
-        main_direction({"client_to_server_payload_bytes": 5, "server_to_client_payload_bytes": 6}) == "server_to_client"
-    )
+    assert main_direction({"client_to_server_unique_payload_bytes": 5}) == "client_to_server"
+    assert main_direction({"server_to_client_unique_payload_bytes": 5}) == "server_to_client"
+    assert main_direction({}) == "client_to_server", "who opened it"
+
+
+def test_repeats_do_not_turn_the_main_direction() -> None:
+    repeated = {"client_to_server_payload_bytes": 8, "client_to_server_unique_payload_bytes": 5}
+    whole = {"server_to_client_payload_bytes": 6, "server_to_client_unique_payload_bytes": 6}
+    assert main_direction(repeated | whole) == "server_to_client"
 
 
 def test_the_verdict_on_the_largest_connections_is_told_in_sentences(two_transfers: Any) -> None:

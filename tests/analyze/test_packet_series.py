@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from analyze.human_table import main_direction
 from analyze.packet_series import ConnectionSeries, keep_extremes, of_connections, throughput, throughput_bin_s
 from analyze.report.lanes import series_of
 from analyze.trace import read
@@ -108,3 +109,23 @@ def test_bins_are_round_and_of_a_sensible_number(duration_s: float) -> None:
     assert width >= 1e-3 * 0.999
     assert duration_s / width <= 201
     assert float(f"{width:.0e}"[0]) in (1, 2, 5)
+
+
+def test_the_direction_drawn_is_that_of_the_verdict_though_repeats_outweigh_it(new_capture: Any) -> None:
+    """The client sends 12 kB twice, the server 15 kB once."""
+    client, server, ack = ("10.0.0.1", 40_000), ("10.0.0.2", 5001), 0x10
+    capture = new_capture()
+    for number in range(12):
+        for repeat in range(2):
+            time_s = number * 0.5 + repeat * 0.25
+            capture.tcp(time_s, client, server, ack, 1000 + number * 1000, 5000, bytes(1000))
+        capture.tcp(number * 0.5 + 0.3, server, client, ack, 5000, 2000 + number * 1000)
+    for number in range(15):
+        capture.tcp(7.0 + number * 0.05, server, client, ack, 5000 + number * 1000, 13_000, bytes(1000))
+        capture.tcp(7.01 + number * 0.05, client, server, ack, 13_000, 6000 + number * 1000)
+    trace = read(capture.bytes())
+    (series,) = of_connections(trace, [1])
+    record = series.record
+    assert record["client_to_server"]["payload_bytes"] > record["server_to_client"]["payload_bytes"]
+    assert record["verdict"]["direction"] == "server_to_client"
+    assert series.direction == main_direction(trace.row(0)) == "server_to_client"

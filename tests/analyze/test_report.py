@@ -105,3 +105,22 @@ def test_an_anonymous_report_names_nobody(two_transfers: Any, tmp_path: Path) ->
 def test_a_capture_without_connections_has_a_report(new_capture: Any, tmp_path: Path) -> None:
     data = data_of(report_of(read(new_capture().bytes()), tmp_path / "r.html", []))
     assert data["rows"] == data["plots"] == []
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(transfer: Any, tmp_path: Path) -> None:
+    middle = len(transfer.records) // 2
+    paths = [tmp_path / folder / "x.pcap" for folder in ("a", "b")]
+    for path, records in zip(paths, (transfer.records[:middle], transfer.records[middle:]), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(replace(transfer, records=records).bytes())
+    for options, names in ((Options(), set(map(str, paths))), (Options(anonymize=True), {"x.pcap (1)", "x.pcap (2)"})):
+        page = report_of(read(*paths, options=options), tmp_path / "r.html", [1])
+        assert set(data_of(page)["plots"][0]["packets"]["file"]) == names
+
+
+def test_of_a_lone_syn_no_pauses_are_told(new_capture: Any, tmp_path: Path) -> None:
+    capture = new_capture()
+    capture.tcp(0.0, ("10.0.0.1", 40_000), ("10.0.0.2", 80), 2, 1000)
+    (plot,) = data_of(report_of(read(capture.bytes()), tmp_path / "r.html", [1]))["plots"]
+    assert dict(plot["facts"])["oversize gaps"] == "-"
+    assert plot["title"] == "connection 1: 10.0.0.1:40000 → 10.0.0.2:80"

@@ -15,6 +15,7 @@ from tests.analyze.pages import Visit
 from tests.analyze.reports import HOSTILE, hostile_trace, report_of
 
 LANES = ["factors", "events", "throughput", "sequence", "rtt", "flight", "spacing", "axis"]
+SAMPLES = Path(__file__).parents[2] / "samples"
 LONGEST_ZOOM_MS = 1500
 """Measured: 10 to 60 ms on two cores, 50 to 130 ms where others keep them busy."""
 
@@ -142,6 +143,10 @@ def test_the_pointer_reads_the_values_of_all_lanes(browser: Any, trace: Trace, t
     assert visit.page.locator("#moment").inner_text() == ""
     visit.page.locator("[data-lane=sequence] button.key", has_text="window edge").click()
     assert visit.page.locator("[data-lane=sequence] button.key[aria-pressed=false]").inner_text() == "window edge"
+    note = visit.page.locator("[data-lane=throughput] .note")
+    assert note.inner_text().startswith("in bins of ")
+    visit.page.locator("[data-lane=throughput] button.key").click()
+    assert note.inner_text() == "", "what is hidden is not told of"
 
 
 def test_a_click_on_a_retransmission_shows_its_packets(browser: Any, trace: Trace, tmp_path: Path) -> None:
@@ -168,6 +173,39 @@ def test_a_click_on_a_retransmission_shows_its_packets(browser: Any, trace: Trac
     syn_s = visit.page.evaluate("page.data.plots[0].packets.time_s[1]")
     visit.page.mouse.click(*visit.place("rtt", syn_s))
     assert visit.page.locator("#packets-title").inner_text().startswith("frame 2 at ")
+    assert visit.complaints == []
+
+
+def test_a_click_finds_the_packet_of_its_moment_though_others_passed_in_another_order(
+    browser: Any, trace: Trace, tmp_path: Path
+) -> None:
+    visit = visited(browser, trace, tmp_path / "r.html", [1])
+    packets = visit.page.evaluate("page.data.plots[0].packets")
+    late, wanted = len(packets["frame"]) // 2, len(packets["frame"]) * 3 // 4
+    visit.page.evaluate("(late) => { page.data.plots[0].packets.time_s[late] = page.data.plots[0].end_s; }", late)
+    visit.page.mouse.click(*visit.place("axis", packets["time_s"][wanted]))
+    assert visit.page.locator("#packets-title").inner_text().startswith(f"frame {packets['frame'][wanted]} at ")
+
+
+def test_packets_of_several_files_have_a_filter_for_each(browser: Any, tmp_path: Path) -> None:
+    trace = read(*(SAMPLES / f"rotated-{number}.pcap" for number in (1, 2)))
+    visit = visited(browser, trace, tmp_path / "r.html", [1])
+    packets = visit.page.evaluate("page.data.plots[0].packets")
+    time_s = packets["time_s"][packets["file"].index("rotated-2.pcap")]
+    visit.page.evaluate("(time) => page.lanes.zoom(time - 0.01, time + 0.01)", time_s)
+    visit.drawn()
+    visit.page.mouse.click(*visit.place("axis", time_s))
+    body = visit.page.locator("#packets-body")
+    rows = [text.split("\t") for text in body.locator("tbody tr").all_inner_texts()]
+    wanted: dict[str, list[str]] = {}
+    for row in rows:
+        wanted.setdefault(row[-1], []).append(row[0].replace(",", ""))
+    assert set(wanted) == {"rotated-1.pcap", "rotated-2.pcap"}
+    told = [text for text in body.locator("p").all_inner_texts() if "frame.number" in text]
+    assert len(told) == 2
+    for (file, frames), text in zip(wanted.items(), told, strict=True):
+        assert file in text
+        assert f"frame.number in {{{', '.join(frames)}}}" in text
     assert visit.complaints == []
 
 

@@ -39,6 +39,7 @@ def test_times_rise_though_packets_passed_in_another_order() -> None:
 def test_values_keep_whole_numbers_and_six_digits() -> None:
     assert lanes.rounded(np.array([1.0, 4_123_456_789.0])) == [1, 4_123_456_789]
     assert lanes.rounded(np.array([0.123456789, np.nan])) == [0.123457, None]
+    assert lanes.rounded(np.array([1e19, 2.0])) == [1e19, 2.0], "a counter that somebody made up"
 
 
 def test_a_series_without_points_is_left_out() -> None:

@@ -148,6 +148,17 @@ def test_a_browser_shows_every_section_without_complaint_or_request(
     assert [url for url in visit.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def test_evidence_of_the_verdict_is_whole_on_paper(browser: Any, small_run: Any, tmp_path: Path) -> None:
+    page_of(tmp_path / "r.html", small_run)
+    visit = RunVisit(browser, tmp_path / "r.html")
+    visit.page.set_viewport_size({"width": 703, "height": 1000})  # A4 between the margins
+    visit.page.emulate_media(media="print")
+    filters = visit.page.locator("#verdict td", has_text="frame.number in")
+    assert filters.count() > 0
+    ends = [box["x"] + box["width"] for one in filters.all() if (box := one.bounding_box())]
+    assert max(ends) <= 703
+
+
 def test_pairs_and_transfers_are_sorted_by_number_and_what_has_none_is_last(
     browser: Any, small_run: Any, tmp_path: Path
 ) -> None:

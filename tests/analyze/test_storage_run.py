@@ -163,6 +163,17 @@ def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path
     assert visit.requests == [path.as_uri()]
 
 
+def test_every_table_is_whole_on_paper(tmp_path: Path, browser: Any) -> None:
+    reports = reports_of([measured(made(tmp_path / name)) for name in ("one", "other")])
+    write_page_of(reports, charts(reports), provenance(reports), tmp_path / "r.html")
+    visit = Visit(browser, tmp_path / "r.html")
+    visit.page.emulate_media(media="print")
+    for selector, width in (("section:not(.wide)", 703), ("section.wide", 1047)):  # A4 between the margins, either way
+        visit.page.set_viewport_size({"width": width, "height": 1000})
+        tables = [(one, one.bounding_box()) for one in visit.page.locator(f"{selector} table").all()]
+        assert [one.inner_text() for one, box in tables if box and box["x"] + box["width"] > width] == []
+
+
 def test_what_a_run_calls_itself_harms_nobody(tmp_path: Path) -> None:
     run = made(tmp_path / "run", name=HOSTILE, error=HOSTILE, status="failed", region=HOSTILE, provider=HOSTILE)
     run.transaction(3, [said(0, 30, 32, 1002, opened=True, retries=1, retry_causes={HOSTILE: 1})], workload=HOSTILE)

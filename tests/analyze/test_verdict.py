@@ -1,9 +1,10 @@
-"""The verdict's threshold in Python is the engine's."""
+"""The verdict's threshold in Python is the engine's, and what would help is set against what was."""
 
 from pathlib import Path
 
 import vmtrace
-from analyze.verdict import is_open
+from analyze.units import si
+from analyze.verdict import is_open, remedies
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -28,3 +29,19 @@ def test_one_remedy_for_two_factors_is_said_once() -> None:
     verdict = connection["verdict"]
     assert {verdict["factor"], verdict["runner_up"]} == {"congestion_window", "loss_recovery"}
     assert [what_if["change"] for what_if in verdict["what_if"]] == ["no loss"]
+
+
+def test_no_remedy_makes_a_transfer_slower_than_it_was() -> None:
+    told = 0
+    for capture in sorted(SAMPLES.glob("*.pcap*")):
+        for connection in vmtrace.read(capture).json()["connections"]:
+            verdict = connection["verdict"]
+            if verdict is None:
+                continue
+            direction = connection[verdict["direction"]]
+            now_bps = direction["unique_payload_bytes"] * 8 / sum(limit["time_s"] for limit in direction["limits"])
+            for what_if, text in zip(verdict["what_if"], remedies(connection), strict=True):
+                assert what_if["goodput_bps"] >= now_bps
+                assert text.startswith(f"with {what_if['change']}: ")
+                told += f"instead of {si(now_bps, 'bit/s')}" in text
+    assert told > 10
