@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
-from analyze.verdict import is_open
+from analyze.verdict import is_on_the_clients_data, is_open
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,9 +119,9 @@ FIELDS = (
 
 
 def main_direction(row: Row) -> str:
-    """The direction that carries most payload without repeats, as for the verdict; the client's if they are even."""
+    """The direction that the verdict is about."""
     forth, back = (row.get(f"{d}_unique_payload_bytes") or 0 for d in DIRECTIONS)
-    return DIRECTIONS[1] if back > forth else DIRECTIONS[0]
+    return DIRECTIONS[0] if is_on_the_clients_data(forth, back) else DIRECTIONS[1]
 
 
 def show(trace: "Trace", console: "Console", *, limit: int) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analyze.document import Record
+from analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
     from analyze.trace import Trace
@@ -188,9 +189,8 @@ class Category:
 
 def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     """Sort a connection's packets into series."""
-    # As for the verdict: bytes without repeats, and the client's if they are even.
-    forth_bytes, back_bytes = (record[way]["unique_payload_bytes"] for way in ("client_to_server", "server_to_client"))
-    forth = forth_bytes >= back_bytes
+    ways = ("client_to_server", "server_to_client")
+    forth = is_on_the_clients_data(*(record[way]["unique_payload_bytes"] for way in ways))
     time_s = (packets["time_ns"].to_numpy() - record["start_ns"]) / 1e9
     from_sender = packets["from_client"].to_numpy() == forth
     kind = Category(packets, "kind")

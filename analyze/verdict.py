@@ -12,6 +12,11 @@ def is_open(confidence: float | None) -> bool:
     return (confidence or 0.0) < LEAST_CONFIDENCE
 
 
+def is_on_the_clients_data(client_unique_bytes: int, server_unique_bytes: int) -> bool:
+    """True if the engine judges the data of the client: most payload without repeats, or as much as the server sent."""
+    return client_unique_bytes >= server_unique_bytes
+
+
 def remedies(record: Record) -> list[str]:
     """What would help the connection of this record, with the throughput then and now.
 
