@@ -137,23 +137,29 @@ impl RecentPackets {
     /// Remembers a packet.
     #[inline]
     pub fn remember(&mut self, packet: &Packet, bytes: &[u8]) {
-        let entry = &mut self.entries[usize::from(self.next) % REMEMBERED];
+        let entry = self.next_entry();
         // In this order neighbours are copied together, straight from one place to the other.
         *entry = Passed::without_digest(packet);
         entry.add_digest(packet, bytes);
-        self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
     /// Remembers a packet that is none of those remembered. False if it is one of them; then nothing has changed.
     #[inline(never)]
     pub fn remember_another(&mut self, packet: &Packet, bytes: &[u8]) -> bool {
         let passing = Passed::of(packet, bytes);
-        if self.entries.iter().any(|entry| entry.is_same_packet(&passing)) {
-            return false;
+        let is_another = !self.entries.iter().any(|entry| entry.is_same_packet(&passing));
+        if is_another {
+            *self.next_entry() = passing;
         }
-        self.entries[usize::from(self.next) % REMEMBERED] = passing;
+        is_another
+    }
+
+    /// The place of the oldest, which the next one takes.
+    #[inline(always)]
+    fn next_entry(&mut self) -> &mut Passed {
+        let index = usize::from(self.next) % REMEMBERED;
         self.next = (self.next + 1) % REMEMBERED as u8;
-        true
+        &mut self.entries[index]
     }
 
     /// How long ago the same packet was seen, nanoseconds; none if it was not within `longest_ns`.

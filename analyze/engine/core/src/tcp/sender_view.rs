@@ -12,7 +12,6 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::gap_watch::LastData;
 use super::restarts::{Pauses, Restarts, SHORTEST_PAUSE_NS, Sends};
 use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
@@ -159,24 +158,17 @@ impl SenderView {
         loop_ns
     }
 
-    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`. `before` is
-    /// the data packet before it.
+    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`; the data packet
+    /// before it `pushed`, if it had PSH.
     #[inline(always)]
-    pub fn sent(
-        &mut self,
-        time_ns: i64,
-        [start, end]: [u64; 2],
-        segment_size: u64,
-        largest_send: u64,
-        before: &LastData,
-    ) {
+    pub fn sent(&mut self, time_ns: i64, [start, end]: [u64; 2], segment_size: u64, largest_send: u64, pushed: bool) {
         self.advance(time_ns);
         if !self.begun {
             self.begun = true;
             self.acknowledged = start;
         }
         if time_ns > self.pause_from_ns {
-            self.restart(time_ns, before.has_push());
+            self.restart(time_ns, pushed);
         }
         self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
@@ -478,9 +470,9 @@ mod tests {
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(0, [0, 10_000], 1000, 1000, false);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, &LastData::default());
+        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
     }
@@ -495,7 +487,7 @@ mod tests {
             view.acknowledged(0, None, 0, Some(100_000), 0);
             view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND);
             assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
-            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, &LastData::default());
+            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, false);
             view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
             // The next question comes after a while, and its answer again after 1.5 s.
             view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
@@ -509,9 +501,9 @@ mod tests {
         let mut view = SenderView::default();
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, &LastData::default());
+        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
     }
@@ -520,13 +512,13 @@ mod tests {
     fn room_for_one_segment_is_too_little_in_a_large_window() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 9000], 1000, 1000, &LastData::default());
-        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, &LastData::default());
+        view.sent(0, [0, 9000], 1000, 1000, false);
+        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 10_000_000);
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 8000], 1000, 1000, &LastData::default());
-        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, &LastData::default());
+        view.sent(0, [0, 8000], 1000, 1000, false);
+        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 0);
     }
 
@@ -534,10 +526,10 @@ mod tests {
     fn a_paced_sender_waits_for_room_for_a_millisecond() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(100_000), 0);
-        view.sent(0, [0, 96_000], 1000, 1000, &LastData::default());
+        view.sent(0, [0, 96_000], 1000, 1000, false);
         view.set_pace(20e6);
-        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, &LastData::default());
-        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, &LastData::default());
+        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, false);
+        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
     }
 
@@ -547,11 +539,11 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(100 * MILLISECOND, 1);
-        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, false);
         view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
         // The queue grows: the answer takes 120 ms, and until then the window was full.
         view.heard(220 * MILLISECOND, 101);
-        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, &LastData::default());
+        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, false);
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
     }
@@ -562,7 +554,7 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
         view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
         view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
         assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
@@ -574,7 +566,7 @@ mod tests {
         view.set_loop(300 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
         assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
         // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
         view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
@@ -595,7 +587,7 @@ mod tests {
     fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
         let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
         view.heard(time_ns, (100 + heard) as u32);
-        view.sent(time_ns, [position, position + 1000], 1000, 1000, &LastData::default());
+        view.sent(time_ns, [position, position + 1000], 1000, 1000, false);
         if acknowledges {
             view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
         }
@@ -620,7 +612,7 @@ mod tests {
     fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
         for at in times_ms {
             view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
-            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, &LastData::default());
+            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, false);
             let passed_ns = at * MILLISECOND + 10_000;
             view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
         }
@@ -654,7 +646,7 @@ mod tests {
     #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
-        view.sent(0, [0, 10_000], 1000, 1000, &LastData::default());
+        view.sent(0, [0, 10_000], 1000, 1000, false);
         view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
     }
@@ -662,7 +654,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
         let mut view = SenderView::default();
-        view.sent(0, [5000, 6000], 1000, 1000, &LastData::default());
+        view.sent(0, [5000, 6000], 1000, 1000, false);
         assert_eq!(view.flight_bytes(), 1000);
     }
 }

@@ -75,7 +75,7 @@ impl Half {
             live.view.takes_its_turn(packet.time_ns, spoke_ns);
         }
         let largest_send = u64::from(self.largest_payload);
-        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, &live.last_data);
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, live.last_data.has_push());
         live.last_data.set(packet, end, is_short.then_some(end));
         Some(ahead_ns.unwrap_or(0))
     }

@@ -103,13 +103,8 @@ pub fn decide(case: &Case) -> Option<Decision> {
     };
     let second = second.filter(|(_, weight)| *weight >= 0.05 * all);
     let margin = second.map_or(1.0, |(_, weight)| 1.0 - (weight / most).min(1.0));
-    let perhaps_the_path = may_be_the_path(case, factor);
-    let (confidence, needed) = confidence(case, factor, margin, perhaps_the_path);
-    let instead = match (perhaps_the_path, may_be_the_application(case, factor)) {
-        (true, _) => Some(Factor::BottleneckBandwidth),
-        (false, true) => Some(Factor::Application),
-        (false, false) => None,
-    };
+    let instead = may_be_instead(case, factor);
+    let (confidence, needed) = confidence(case, factor, margin, instead);
     Some(Decision {
         factor,
         share: most / all.max(f64::MIN_POSITIVE),
@@ -134,13 +129,21 @@ fn sets_the_rate(factor: &Factor) -> bool {
         || matches!(factor, Factor::ReceiverWindow | Factor::Application)
 }
 
+/// What else the same packets may come from.
+fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
+    if may_be_the_path(case, factor) {
+        Some(Factor::BottleneckBandwidth)
+    } else {
+        may_be_the_application(case, factor).then_some(Factor::Application)
+    }
+}
+
 /// The least of what the evidence, the capture and its place allow (docs/verdict.md, "The verdict").
-fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) -> (f64, Option<&'static str>) {
+fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
-    let perhaps_the_application = may_be_the_application(case, factor);
     let blames_loss = matches!(factor, Factor::LossRecovery | Factor::CongestionWindow | Factor::TimeoutWait);
     let window_unknown = case.direction.window.scale.is_none();
     let bounds = [
@@ -159,7 +162,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
             Some("a capture beside the sender, or one with timestamps"),
         ),
-        (OPEN_CONFIDENCE, perhaps_the_path, Some("a capture beside the sender, or one with timestamps")),
+        (
+            OPEN_CONFIDENCE,
+            instead == Some(Factor::BottleneckBandwidth),
+            Some("a capture beside the sender, or one with timestamps"),
+        ),
         (
             BY_EXCLUSION_CONFIDENCE,
             factor == Factor::CongestionWindow && nothing_reduced_it(case),
@@ -171,7 +178,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, perhaps_the_path: bool) 
             factor == Factor::CongestionWindow && nothing_reduced_it(case) && case.limits.rounds < ENOUGH_ROUNDS,
             Some("a longer transfer"),
         ),
-        (OPEN_CONFIDENCE, perhaps_the_application, Some("TCP_INFO of the sender")),
+        (OPEN_CONFIDENCE, instead == Some(Factor::Application), Some("TCP_INFO of the sender")),
         (
             SHARED_PATH_CONFIDENCE,
             factor == Factor::CongestionWindow && 2 * case.limits.window_rounds.queued > case.limits.window_rounds.all,
