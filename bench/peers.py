@@ -37,6 +37,11 @@ def walk(walker: Path) -> Peer:
     return Peer("bare walk", (str(walker), "FILE"))
 
 
+def minimal(program: Path) -> Peer:
+    """The least that an analyzer of TCP must do: connections, round-trip times, segments sent again."""
+    return Peer("minimal pass", (str(program), "FILE"))
+
+
 def readers(walker: Path) -> list[Peer]:
     """The bytes of the file read, and nothing else: as everyone does it, and as quickly as reads of a MiB can."""
     return [Peer("cat", ("cat", "FILE"), needs="cat"), Peer("read", (str(walker), "--read", "FILE"))]

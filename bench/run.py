@@ -53,7 +53,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--prefix", type=int, default=500_000, help="packets given to slow peers (500,000)")
     parser.add_argument("--only", action="append", choices=[r.name for r in captures.RECIPES], help="these captures")
-    parser.add_argument("--binaries", type=Path, help="folder of the built examples bench_generate and bench_walk")
+    parser.add_argument("--binaries", type=Path, help="folder of the built examples bench_*")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.repeat, arguments.prefix = 1, min(arguments.prefix, 20_000)
@@ -71,14 +71,14 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
     rows: list[Row] = []
     single: dict[str, Cost] = {}
     wrong: list[str] = []
-    generator, walker = (_binaries(arguments) / name for name in ("bench_generate", "bench_walk"))
+    binaries = _binaries(arguments)
     out = folder / "out.json"
     for recipe in captures.RECIPES:
         if arguments.only is not None and recipe.name not in arguments.only:
             continue
         _say(f"{recipe.title}: making the capture")
-        capture = captures.make(recipe, generator, folder, quick=arguments.quick)
-        asked = (_trial(capture, peer, arguments.repeat) for peer in _peers(capture, walker, arguments.prefix))
+        capture = captures.make(recipe, binaries / "bench_generate", folder, quick=arguments.quick)
+        asked = (_trial(capture, peer, arguments.repeat) for peer in _peers(capture, binaries, arguments.prefix))
         trials = [trial for trial in asked if trial is not None]
         run_in_turns(trials, say=_say)
         measured = [trial for trial in trials if trial.costs]
@@ -89,12 +89,14 @@ def _measure(arguments: argparse.Namespace, folder: Path) -> tuple[list[Row], di
     return rows, single, wrong
 
 
-def _peers(capture: Capture, walker: Path, prefix_packets: int) -> Iterator[peers.Peer]:
+def _peers(capture: Capture, binaries: Path, prefix_packets: int) -> Iterator[peers.Peer]:
+    walker = binaries / "bench_walk"
     yield peers.vmtrace()
     if capture.name in WITH_ONE_PROCESSOR:
         yield replace(peers.vmtrace(), cpus=1)
     if capture.name in WITH_ALL_PEERS:
         yield peers.walk(walker)
+        yield peers.minimal(binaries / "bench_minimal")
         yield from peers.others(prefix_packets)
     if capture.name == "full":
         yield from peers.readers(walker)

@@ -1,4 +1,4 @@
-"""The two programs of the benchmark, built once for all its tests."""
+"""The programs of the benchmark, built once for all its tests."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ sys.path.append(str(ROOT))
 
 @pytest.fixture(scope="session")
 def binaries() -> Path:
-    """The folder of bench_generate and bench_walk."""
+    """The folder of bench_generate, bench_walk and bench_minimal."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
     command = ["cargo", "build", "--quiet", "--release", "--locked", "--examples", "--package", "vmtrace-core"]

@@ -45,6 +45,16 @@ def test_the_walk_counts_the_packets_that_were_made(bulk: Capture, binaries: Pat
     assert json.loads(output(binaries / "bench_walk", "--read", bulk.path))["bytes"] == bulk.file_bytes
 
 
+@pytest.mark.parametrize("kind", ["bulk", "short"])
+def test_the_minimal_pass_finds_connections_and_retransmissions(
+    kind: str, binaries: Path, request: pytest.FixtureRequest
+) -> None:
+    capture: Capture = request.getfixturevalue(kind)
+    found = json.loads(output(binaries / "bench_minimal", capture.path))
+    truth = (capture.packets, capture.connections, capture.retransmitted_segments)
+    assert (found["packets"], found["connections"], found["retransmitted_segments"]) == truth
+
+
 def test_tcptrace_counts_the_retransmissions_of_the_bulk_flows(bulk: Capture) -> None:
     found = re.findall(r"rexmt data pkts:\s+(\d+)\s+rexmt data pkts:\s+(\d+)", output("tcptrace", "-lrn", bulk.path))
     assert sum(int(a) + int(b) for a, b in found) == bulk.retransmitted_segments > 0
