@@ -106,8 +106,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make accuracy", description=__doc__)
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="only these, all else")
+    parser = argparse.ArgumentParser(
+        prog="make accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="only these (all of them)")
     today = datetime.datetime.now(datetime.UTC).date()
     parser.add_argument("--seed", type=int, default=int(today.strftime("%Y%m%d")), help="of what is drawn (the day)")
     parser.add_argument(

@@ -14,6 +14,9 @@ from typing import Any
 
 from lab.accuracy.limit_truth import Known
 
+# Told of a time for which there is no interval.
+NOTHING = "nothing"
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -58,7 +61,7 @@ def told_of(direction: Mapping[str, Any], later_ns: int) -> list[Told]:
 
 
 def score(known: Sequence[Known], told: Sequence[Told], round_trip_ns: int) -> TimeScore:
-    """One transfer's time. What is right is counted in the row of the name that was told."""
+    """One transfer's time. What is right counts in the row of the name that was told; without an interval none is."""
     result = TimeScore()
     starts = [run.start_ns for run in told]
     by_factor: dict[str, list[Known]] = {}
@@ -67,6 +70,7 @@ def score(known: Sequence[Known], told: Sequence[Told], round_trip_ns: int) -> T
             by_factor.setdefault(factor, []).append(truth)
     near = {factor: _Times(truths, round_trip_ns) for factor, truths in by_factor.items()}
     for truth in known:
+        untold_ns = truth.end_ns - truth.start_ns
         at = max(bisect.bisect_right(starts, truth.start_ns) - 1, 0)
         for run in told[at:]:
             start_ns, end_ns = max(truth.start_ns, run.start_ns), min(truth.end_ns, run.end_ns)
@@ -74,12 +78,14 @@ def score(known: Sequence[Known], told: Sequence[Told], round_trip_ns: int) -> T
                 break
             if start_ns >= end_ns:
                 continue
+            untold_ns -= end_ns - start_ns
             strictly = run.factor in truth.factors
             right_ns = near[run.factor].within_ns(start_ns, end_ns) if run.factor in near else 0
             result.time_ns[run.factor, run.factor] += right_ns
             result.time_ns[truth.factors[0], run.factor] += end_ns - start_ns - right_ns
             result.right_ns += right_ns
             result.strictly_right_ns += (end_ns - start_ns) * strictly
+        result.time_ns[truth.factors[0], NOTHING] += untold_ns
     return result
 
 

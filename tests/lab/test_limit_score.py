@@ -30,6 +30,13 @@ def test_what_is_wrong_for_longer_is_wrong() -> None:
     assert table(result).splitlines()[2:] == ["| application | 0.1 | 0% |", "| slow_start | 0.1 | 100% |"]
 
 
+def test_time_of_which_nothing_is_told_is_not_right() -> None:
+    known = [Known(0, 100 * MS, ("slow_start",)), Known(100 * MS, 200 * MS, ("application",))]
+    result = score(known, [Told(50 * MS, 100 * MS, "slow_start")], 0)
+    assert (result.share, result.time_ns["application", "nothing"]) == (0.25, 100 * MS)
+    assert score(known, [], 0).share == 0
+
+
 def test_a_capture_elsewhere_is_brought_to_the_senders_time() -> None:
     direction = {"limit_intervals": [{"start_ns": 50, "end_ns": 90, "factor": "setup"}]}
     assert told_of(direction, 20) == [Told(30, 70, "setup")]
