@@ -431,7 +431,10 @@ impl Connection {
             live.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {
-            half.ledger.add_first_transmission(packet);
+            match half.fin {
+                None => half.ledger.add_first_transmission(packet),
+                Some(_) => half.ledger.add_retransmission(packet, 0),
+            }
             self.take_fin(packet, side);
             return Arrived { kind: Kind::Fin, ..Arrived::default() };
         }
