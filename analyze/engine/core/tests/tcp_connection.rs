@@ -412,6 +412,24 @@ fn stragglers_at_once_belong_to_the_connection() {
 }
 
 #[test]
+fn a_fin_that_comes_again_is_a_repeat_in_the_ledger_too() {
+    // 14 link, 20 IP, 20 TCP: before the other side closes, and after the connection was put away.
+    let open = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).server(90.0, ack(1000));
+    let [client, _] = open.client(91.0, fin(1000)).client(400.0, fin(1000)).summary().directions;
+    assert_eq!((client.loss.fin, client.ledger.retransmitted, client.ledger.tcp_header), (1, 54, 3 * 20));
+
+    let closed = whole();
+    let later = Talk::new().between(3, 1234, 4, 80).client(6_000.0, syn()).server(6_001.0, syn_ack());
+    let straggling = closed.clone().server(7_000.0, fin(0)).client(7_001.0, data(0, 1000).and_fin());
+    let mut frames = merged(&[closed.clone(), later]);
+    frames.extend_from_slice(&straggling.frames()[closed.frames().len()..]);
+    let [client, server] = &analysis_of(&frames, &Default::default()).connections[0].directions;
+    assert_eq!((server.loss.fin, server.ledger.retransmitted), (1, 54));
+    let loss = &client.loss;
+    assert_eq!((loss.fin, loss.retransmitted, client.data_packets, client.ledger.retransmitted), (0, 1, 2, 1054));
+}
+
+#[test]
 fn ports_and_addresses_tell_connections_apart_over_both_protocols() {
     let talks = [
         Talk::seen_at_client(40.0),

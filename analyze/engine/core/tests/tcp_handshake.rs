@@ -51,6 +51,26 @@ fn a_repeated_syn_ack_hides_the_clients_loop() {
 }
 
 #[test]
+fn a_syn_ack_like_the_last_that_answers_another_syn_is_a_repeat() {
+    // The first SYN-ACK was lost, and the timers of both sides run out together.
+    let talk = Talk::new()
+        .with_timestamps()
+        .without_identifications()
+        .client(0.0, syn())
+        .server(0.1, syn_ack())
+        .server(1000.0, syn_ack())
+        .client(1000.1, syn())
+        .copy_of(2, 1000.11);
+    let answered = |talk: Talk| {
+        let summary = talk.client(1000.2, ack(0)).summary();
+        let loss = &summary.directions[SERVER].loss;
+        (loss.syn, loss.capture_duplicates, summary.handshake_rtt_ns())
+    };
+    assert_eq!(answered(talk.clone()), (2, 0, Some(ms(0.1) + ms(0.2))));
+    assert_eq!(answered(talk.again(1000.12)), (2, 1, Some(ms(0.1) + ms(0.2))), "captured twice");
+}
+
+#[test]
 fn an_acknowledgement_of_something_else_does_not_complete_the_handshake() {
     let talk = Talk::new().client(0.0, syn()).server(40.0, syn_ack()).client(40.1, ack(77));
     assert!(!talk.summary().handshake_complete);

@@ -115,6 +115,19 @@ fn parts_without_identifications_may_be_sent_again_once_an_answer_can_have_come(
 }
 
 #[test]
+fn so_they_may_where_the_opening_took_longer_than_a_round_trip() {
+    // A SYN-ACK was lost, which nobody sees beside the client.
+    let talk = beside_sender(1000.2)
+        .client(1050.0, frame(0, 5, false).without_push())
+        .server(1050.2, ack(5 * SIZE))
+        .client(1060.0, frame(5, 5, false).without_push())
+        .server(1060.2, ack(5 * SIZE).sack(7 * SIZE, 10 * SIZE))
+        .client(1060.3, frame(5, 1, false))
+        .client(1060.301, frame(6, 1, false));
+    assert_eq!(copies(&talk).2, 2);
+}
+
+#[test]
 fn a_repeat_passes_two_interfaces_as_well() {
     // The first has left the checksum to a card behind it.
     let talk = Talk::new().over_ipv6().with_timestamps().open_with_sizes(RTT, 0.1, [SIZE as u16; 2]);

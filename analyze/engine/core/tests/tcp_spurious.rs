@@ -303,3 +303,35 @@ fn the_left_edge_of_a_report_of_a_duplicate_is_enough() {
     assert_eq!(counts(talk.clone().snapped(96)), (1, 1, 0));
     assert_eq!(counts(talk.snapped(14 + 40 + 20 + 12)), (1, 0, 0), "nothing of it");
 }
+
+#[test]
+fn an_answer_on_a_path_as_short_as_what_hosts_take_comes_as_soon_as_it_likes() {
+    let talk = Talk::new()
+        .with_timestamps()
+        .open(0.08, 0.02)
+        .each(0..10, |talk, n| {
+            let at_ms = 50.0 + f64::from(n);
+            talk.client(at_ms, data(i64::from(n) * 1000, 1000)).server(at_ms + 0.08, ack(i64::from(n + 1) * 1000))
+        })
+        .each(10..14, |talk, n| talk.client(70.0, data(i64::from(n) * 1000, 1000)))
+        .server(70.1, ack(10_000).sack(11_000, 14_000))
+        .client(70.11, data(10_000, 1000))
+        .server(70.15, ack(14_000));
+    assert_eq!(counts(talk), (1, 0, 0));
+}
+
+#[test]
+fn a_receiver_that_answers_sooner_than_the_sender_does_is_not_where_the_capture_is() {
+    // Each takes some microseconds, and the sender has answered but once.
+    let talk = Talk::new()
+        .with_timestamps()
+        .open(0.08, 0.03)
+        .each(0..10, |talk, n| {
+            let at_ms = 50.0 + f64::from(n);
+            talk.client(at_ms, data(i64::from(n) * 1000, 1000)).server(at_ms + 0.01, ack(i64::from(n + 1) * 1000))
+        })
+        .client(70.0, data(10_000, 1000))
+        .client(280.0, data(10_000, 1000))
+        .server(280.1, ack(11_000));
+    assert_eq!(counts(talk), (1, 0, 0));
+}

@@ -3,7 +3,7 @@
 //! Order matters: SACK first (it tells what was delivered out of order), then what is acknowledged cumulatively (it may
 //! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
 
-use super::arrival::{FARTHEST_JUMP, FASTEST_ANSWER};
+use super::arrival::FARTHEST_JUMP;
 use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::lengthened_trips::LEAST_DELAY_NS;
@@ -499,9 +499,8 @@ impl Live {
             }
             return echoes_older;
         }
-        let shortest = self.round_trips.moments.min().unwrap_or(0) as f64;
         let answers_original =
-            terms.beside_sender && ((packet.time_ns - repeat.time_ns) as f64) < FASTEST_ANSWER * shortest;
+            terms.beside_sender && packet.time_ns.saturating_sub(repeat.time_ns) < self.soonest_answer_ns();
         if answers_original
             && let Some(known) = self.retransmissions.newest_over(start, end)
             && !known.spurious

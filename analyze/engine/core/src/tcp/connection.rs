@@ -15,7 +15,7 @@ use super::ip_id::Around;
 use super::sequence::unwrap;
 use super::shard::{ClockStep, Environment};
 use super::two_points::TwoPoints;
-use super::vantage::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS};
+use super::vantage::{BESIDE_SHARE, Clues, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS, Side};
 use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
@@ -431,7 +431,10 @@ impl Connection {
             live.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {
-            half.ledger.add_first_transmission(packet);
+            match half.fin {
+                None => half.ledger.add_first_transmission(packet),
+                Some(_) => half.ledger.add_retransmission(packet, 0),
+            }
             self.take_fin(packet, side);
             return Arrived { kind: Kind::Fin, ..Arrived::default() };
         }
@@ -535,6 +538,14 @@ impl Connection {
         }
     }
 
+    /// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
+    /// nobody sees that a SYN-ACK was lost.
+    pub(super) fn shortest_rtt_ns(&self) -> Option<i64> {
+        let [client_ns, server_ns] = self.loops_ns;
+        let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
+        self.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
+    }
+
     pub(super) fn set_loop(&mut self, side: usize, loop_ns: i64) {
         self.loops_ns[side] = Some(loop_ns);
         let beside = [self.is_beside(0), self.is_beside(1)];
@@ -552,15 +563,23 @@ impl Connection {
     /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
     /// [`super::vantage`] says where it was.
     fn is_beside(&self, side: usize) -> bool {
-        match (self.loops_ns[side], self.loops_ns[1 - side]) {
-            (Some(near), Some(far)) => {
-                let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
-                (near <= LONGEST_BESIDE_NS || self.handshake.complete)
-                    && near < far
-                    && near as f64 <= share * far as f64
-            }
-            _ => false,
+        let [Some(near), Some(far)] = [self.loops_ns[side], self.loops_ns[1 - side]] else { return false };
+        if near.saturating_add(far) >= SHORTEST_TELLING_NS {
+            return self.is_near(near, far);
         }
+        // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
+        let ttl = [self.halves[0].ttl, self.halves[1].ttl];
+        match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
+            (Side::Client, _) => side == 0,
+            (Side::Server, _) => side == 1,
+            (_, Some(loops_ns)) => self.is_near(loops_ns[side], loops_ns[1 - side]),
+            (_, None) => self.is_near(near, far),
+        }
+    }
+
+    fn is_near(&self, near: i64, far: i64) -> bool {
+        let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
+        (near <= LONGEST_BESIDE_NS || self.handshake.complete) && near < far && near as f64 <= share * far as f64
     }
 
     /// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction

@@ -64,7 +64,7 @@ impl Connection {
             packet,
             live,
             start,
-            handshake_rtt_ns: self.handshake_rtt_ns,
+            shortest_rtt_ns: self.shortest_rtt_ns(),
             // Most use SACK, and then an acknowledgement like the last is none for another segment (RFC 2018).
             sack: self.sack || !self.offers_are_known(),
             two_points: self.has_two_points(),
@@ -178,7 +178,8 @@ struct Again<'a> {
     live: &'a Live,
     /// Position of its first byte.
     start: u64,
-    handshake_rtt_ns: Option<i64>,
+    /// The shortest round trip of the connection so far, if its handshake was measured.
+    shortest_rtt_ns: Option<i64>,
     /// Both sides use SACK.
     sack: bool,
     /// Everything passes two capture points, far apart, in frames that may be cut or joined between them.
@@ -270,10 +271,9 @@ impl Again<'_> {
         (age_ns as f64) < FASTEST_ANSWER * self.round_trip_ns()
     }
 
-    /// That of the handshake, if it was measured.
     fn round_trip_ns(&self) -> f64 {
         let smoothed_ns = || self.live.round_trips.srtt_ns().unwrap_or(0.0);
-        self.handshake_rtt_ns.map_or_else(smoothed_ns, |rtt_ns| rtt_ns as f64)
+        self.shortest_rtt_ns.map_or_else(smoothed_ns, |rtt_ns| rtt_ns as f64)
     }
 
     /// Since the last time it was sent again the sender has heard nothing.

@@ -32,14 +32,17 @@ impl Openings {
         Self { count, refused: count, first_ns, ..Self::default() }
     }
 
-    /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again.
-    pub fn add(&mut self, packet: &Packet) -> bool {
+    /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again. `asked_since`: it answers a SYN that came since the
+    /// last one, which it may equal if the server's clock has not gone on.
+    pub fn add(&mut self, packet: &Packet, asked_since: bool) -> bool {
         let tsval = packet.timestamp();
         let identity = (packet.ip_id, packet.checksum);
         let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
         if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
-            return false;
+            // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
+            self.count += u32::from(asked_since);
+            return asked_since;
         }
         if self.count == 0 {
             self.first_ns = packet.time_ns;
@@ -115,8 +118,13 @@ impl Handshake {
         ]
     }
 
+    /// From the capture point to the client and back, and to the server and back, if both were measured.
+    pub fn loops_ns(&self) -> Option<[i64; 2]> {
+        Some([self.client_loop_ns?, self.server_loop_ns?])
+    }
+
     /// The whole round trip between client and server, wherever the capture stands.
     pub fn rtt_ns(&self) -> Option<i64> {
-        Some(self.server_loop_ns? + self.client_loop_ns?)
+        self.loops_ns().map(|[client_ns, server_ns]| client_ns + server_ns)
     }
 }

@@ -15,7 +15,7 @@ pub struct ByteLedger {
     pub tcp_options: u64,
     /// Whole packets that only acknowledge (keep-alives and window probes too).
     pub pure_acknowledgements: u64,
-    /// Whole packets that repeat data, less any payload in them that is new.
+    /// Whole packets that repeat data, SYN or FIN, less any payload in them that is new.
     pub retransmitted: u64,
     /// Payload of first transmissions.
     pub payload: u64,
@@ -62,7 +62,7 @@ impl ByteLedger {
         self.link += wire_bytes - ip - tcp - payload_bytes;
     }
 
-    /// A packet that repeats data, of which `new_payload` bytes are new.
+    /// A packet that repeats what was sent, of whose payload `new_payload` bytes are new.
     pub fn add_retransmission(&mut self, packet: &Packet, new_payload: u32) {
         let new_payload = new_payload.min(packet.wire_length);
         self.retransmitted += u64::from(packet.wire_length - new_payload);

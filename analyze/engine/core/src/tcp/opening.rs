@@ -123,10 +123,11 @@ impl Connection {
 
     /// Returns false for a copy.
     fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        let asked_ns = (packet.has(tcp_flags::ACK) && self.handshake.syn.count > 1).then_some(self.handshake.syn.last_ns);
         let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
         let repeated = openings.count > 0;
         let before_ns = openings.last_ns;
-        if !openings.add(packet) {
+        if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > before_ns)) {
             self.halves[side].loss.capture_duplicates += 1;
             self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
             return false;

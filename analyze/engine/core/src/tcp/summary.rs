@@ -528,11 +528,9 @@ impl ConnectionSummary {
         if packet.has(tcp_flags::RST) {
             self.reset_by.get_or_insert(side as u8);
             direction.ledger.add_first_transmission(packet);
-        } else if packet.has(tcp_flags::FIN) {
-            if packet.payload_length == 0 {
-                direction.loss.fin += 1;
-            }
-            direction.ledger.add_first_transmission(packet);
+        } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {
+            direction.loss.fin += 1;
+            direction.ledger.add_retransmission(packet, 0);
         } else if packet.payload_length == 0 {
             direction.ledger.add_acknowledgement(packet);
         } else {

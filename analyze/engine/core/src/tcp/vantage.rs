@@ -61,7 +61,7 @@ const BESIDE_SHARE_OF_SHORT: f64 = 0.35;
 /// seem near that comes from farther.
 pub const LONGEST_BESIDE_NS: i64 = 1_000_000;
 /// Host processing alone makes loops of this length: shorter round trips tell nothing.
-const SHORTEST_TELLING_NS: i64 = 150_000;
+pub const SHORTEST_TELLING_NS: i64 = 150_000;
 
 /// How sure the share of the handshake's round trip is; that of the shortest answers, which may have waited for an application;
 /// and an untouched TTL alone.
