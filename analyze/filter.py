@@ -80,9 +80,10 @@ def compile_filter(expression: str, link_type: int, snap_length: int = 0) -> byt
 
 
 def _dlt(link_type: int) -> int:
-    """The DLT_ number libpcap uses in memory for a file's LINKTYPE_ number: they differ for raw IP on Linux."""
-    linktype_raw, dlt_raw = 101, 12
-    return dlt_raw if link_type == linktype_raw else link_type
+    """The DLT_ number libpcap uses in memory for a file's LINKTYPE_ number: they differ for raw IP on Linux, which
+    OpenBSD numbers in yet another way."""
+    linktype_raw, linktype_raw_openbsd, dlt_raw = 101, 14, 12
+    return dlt_raw if link_type in (linktype_raw, linktype_raw_openbsd) else link_type
 
 
 def checked(expression: str) -> str:
