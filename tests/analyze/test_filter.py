@@ -56,6 +56,13 @@ def test_a_filter_that_a_link_type_cannot_have_is_told_of() -> None:
     assert checked("ether host 02:00:00:00:00:01") == "ether host 02:00:00:00:00:01"
 
 
+def test_what_no_packet_of_a_link_type_can_match_leaves_those_out() -> None:
+    raw_ipv4 = 228
+    assert compile_filter("ip6", raw_ipv4) == struct.pack("=HBBI", 6, 0, 0, 0)
+    with pytest.raises(FilterError, match=r"^filter 'ip and ip6': expression rejects all packets$"):
+        checked("ip and ip6")
+
+
 def test_a_missing_libpcap_is_told_of_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_library(name: str) -> None:
         raise OSError(name)
