@@ -1,6 +1,7 @@
 """Which files to read: names, glob patterns and folders (where captures are known by their first bytes)."""
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -34,14 +35,29 @@ class Found(NamedTuple):
 
 
 def find(names: Iterable[str]) -> Found:
-    """Resolve what was named on the command line. A file named outright is taken whatever it holds."""
+    """Resolve what was named on the command line. A file named outright is taken whatever it holds.
+
+    One that several names lead to (`./x.pcap`, a link `latest.pcap`) is taken once, by the first of them.
+    """
     paths: dict[str, None] = {}
     problems: list[str] = []
     for name in names:
         matched, wrong = _resolve(name)
         paths.update(dict.fromkeys(matched))
         problems += wrong
-    return Found(tuple(paths), tuple(problems))
+    once: dict[object, str] = {}
+    for path in paths:
+        once.setdefault(_identity(path), path)
+    return Found(tuple(once.values()), tuple(problems))
+
+
+def _identity(path: str) -> object:
+    """What is equal for all names of a file."""
+    try:
+        state = Path(path).stat()
+    except (OSError, ValueError):
+        return path
+    return (state.st_dev, state.st_ino) if stat.S_ISREG(state.st_mode) and path != STANDARD_INPUT else path
 
 
 def _resolve(name: str) -> tuple[list[str], list[str]]:

@@ -7,11 +7,18 @@ privilege and no interface for that.
 import ctypes
 import ctypes.util
 import os
+import struct
 from functools import cache
 
 _DEFAULT_SNAP_LENGTH = 262_144
 _NETMASK_UNKNOWN = 0xFFFFFFFF
 _INSTRUCTION_BYTES = 8
+
+
+_NOTHING_MATCHES = "expression rejects all packets"
+"""libpcap's words for a filter that is one, but holds for no packet of the link type."""
+_KEEP_NOTHING = struct.pack("=HBBI", 6, 0, 0, 0)
+"""The program that returns 0."""
 
 
 class FilterError(ValueError):
@@ -57,8 +64,14 @@ def _libpcap() -> ctypes.CDLL:
 def compile_filter(expression: str, link_type: int, snap_length: int = 0) -> bytes:
     """Compile `expression` for a link type: packed `struct bpf_insn`, 8 bytes each, in the machine's byte order.
 
-    Raises `FilterError` if it is not a filter, cannot be used on this link type, or libpcap is missing.
+    Raises `FilterError` if it is not a filter, cannot be used on this link type, or libpcap is missing. What no packet
+    of the link type can match (`ip6` on raw IPv4) leaves them all out: other interfaces may have some.
     """
+    return _compiled(expression, link_type, snap_length) or _KEEP_NOTHING
+
+
+def _compiled(expression: str, link_type: int, snap_length: int = 0) -> bytes | None:
+    """The program; None for one that keeps nothing."""
     library = _libpcap()
     if "\0" in expression:
         raise FilterError("filter: a NUL character cannot be part of a filter")
@@ -70,6 +83,8 @@ def compile_filter(expression: str, link_type: int, snap_length: int = 0) -> byt
     try:
         if library.pcap_compile(handle, ctypes.byref(program), os.fsencode(expression), 1, _NETMASK_UNKNOWN) != 0:
             reason = library.pcap_geterr(handle).decode(errors="replace")
+            if reason == _NOTHING_MATCHES:
+                return None
             raise FilterError(f"filter {expression!r}: {' '.join(reason.split())}")
         try:
             return ctypes.string_at(program.instructions, program.length * _INSTRUCTION_BYTES)
@@ -80,19 +95,21 @@ def compile_filter(expression: str, link_type: int, snap_length: int = 0) -> byt
 
 
 def _dlt(link_type: int) -> int:
-    """The DLT_ number libpcap uses in memory for a file's LINKTYPE_ number: they differ for raw IP on Linux."""
-    linktype_raw, dlt_raw = 101, 12
-    return dlt_raw if link_type == linktype_raw else link_type
+    """The DLT_ number libpcap uses in memory for a file's LINKTYPE_ number: they differ for raw IP on Linux, which
+    OpenBSD numbers in yet another way."""
+    linktype_raw, linktype_raw_openbsd, dlt_raw = 101, 14, 12
+    return dlt_raw if link_type in (linktype_raw, linktype_raw_openbsd) else link_type
 
 
 def checked(expression: str) -> str:
     """The expression itself, after making sure (for Ethernet or raw IP) that it is a filter at all."""
     linktype_ethernet, linktype_raw = 1, 101
-    try:
-        compile_filter(expression, linktype_ethernet)
-    except FilterError as error:
+    errors = []
+    for link_type in (linktype_ethernet, linktype_raw):
         try:
-            compile_filter(expression, linktype_raw)
-        except FilterError:
-            raise error from None
-    return expression
+            if _compiled(expression, link_type) is not None:
+                return expression
+            errors.append(FilterError(f"filter {expression!r}: {_NOTHING_MATCHES}"))
+        except FilterError as error:
+            errors.append(error)
+    raise errors[0]

@@ -260,6 +260,10 @@ def trouble(header: Row) -> Iterator[str]:
             yield f"capture loss: {capture[name]:,} {text}"
     if capture.get("unseen_acked_bytes"):
         yield f"capture loss: {si(capture['unseen_acked_bytes'], 'B')} were acknowledged but are not in the capture"
+    if capture.get("packets_without_time"):
+        timeless = capture["packets_without_time"]
+        those = "no packet has" if timeless == header["packets"] else f"{plural(timeless, 'packet')} without"
+        yield f"{those} a time that can be right"
     if capture.get("duplicates"):
         yield f"{plural(capture['duplicates'], 'packet')} captured twice (left out of the analysis)"
     if capture.get("clock_steps"):

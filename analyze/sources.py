@@ -7,6 +7,7 @@ packets will be wanted later.
 import os
 import stat
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -40,34 +41,64 @@ class Opened(NamedTuple):
         return self.file is None and not isinstance(self.data, bytes) and not can_be_read_again(self.data)
 
 
+_OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux has the open files of a process, also those that have no name any more."""
+
+
 class Spool:
-    """Temporary files (mode 0600) with the content of streams. They live as long as this does."""
+    """Temporary files (mode 0600) with the content of streams. They live as long as this does, and no longer than the
+    process, however that ends: a capture holds other people's traffic."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.interrupted = False
         self._progress = progress
-        self._files: list[IO[bytes]] = []
         self._copied_bytes = 0
 
     def copy(self, stream: IO[bytes]) -> str:
-        """The name of the copy. Ctrl-C ends the copying: what had come until then is the capture."""
-        import tempfile  # takes longer to load than a small capture to read
+        """What to open the copy by. Ctrl-C ends the copying: what had come until then is the capture.
 
-        file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture")  # noqa: SIM115 - lives on in `_files`
-        self._files.append(file)
+        Raises `OSError` with the folder's name where there is no room for it.
+        """
+        file, name = self._file()
         read: Callable[[int], Any] = getattr(stream, "read1", stream.read)
         try:
             while not self.interrupted and (chunk := read(_COPIED_AT_ONCE_BYTES)):
                 if isinstance(chunk, str):
                     raise TypeError("a capture is not text: open it in binary mode")
-                file.write(chunk)
+                _append(chunk, file)
                 self._copied_bytes += len(chunk)
                 if self._progress is not None:
                     self._progress(self._copied_bytes)
         except KeyboardInterrupt:
             self.interrupted = True
-        file.flush()
-        return file.name
+        return name
+
+    def _file(self) -> tuple[IO[bytes], str]:
+        """A new file that is closed with this, and what to open it by."""
+        import tempfile  # takes longer to load than a small capture to read
+
+        file: IO[bytes]
+        if _OPEN_FILES.is_dir():
+            file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the spool
+            name = str(_OPEN_FILES / str(file.fileno()))
+        else:
+            file = tempfile.NamedTemporaryFile(prefix="vmtrace-", suffix=".capture", buffering=0)  # noqa: SIM115 - the same
+            name = file.name
+        # Also when the command leaves, which does not take apart what it has.
+        weakref.finalize(self, file.close)
+        return file, name
+
+
+def _append(chunk: bytes, file: IO[bytes]) -> None:
+    try:
+        rest = memoryview(chunk)
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        import tempfile
+
+        what = f"{error.strerror}, where what can be read only once is copied to (TMPDIR names another folder)"
+        raise OSError(error.errno, what, tempfile.gettempdir()) from error
 
 
 def opened(source: Source, spool: Spool, *, keep: bool) -> Opened:
@@ -80,7 +111,9 @@ def opened(source: Source, spool: Spool, *, keep: bool) -> Opened:
     if isinstance(source, str | os.PathLike):
         return _of_path(os.fsdecode(source), spool, keep=keep)
     if not hasattr(source, "read"):
-        raise TypeError(f"a capture is a path, bytes or a file opened in binary mode, not {type(source).__name__}")
+        several = "; several are given one by one: read(*captures)" if isinstance(source, list | tuple) else ""
+        what = type(source).__name__
+        raise TypeError(f"a capture is a path, bytes or a file opened in binary mode, not {what}{several}")
     return Opened(spool.copy(source), str(getattr(source, "name", "<stream>")), None)
 
 

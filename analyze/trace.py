@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
@@ -73,10 +74,11 @@ def connection_columns() -> Columns:
 def read(*sources: Source, options: Options = _DEFAULTS, progress: Progress | None = None) -> "Trace":
     """Measure captures.
 
-    Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture, and
-    `ValueError` for a bad filter, for too many captures and for options out of range. Ctrl-C stops the reading; what
-    was measured until then is kept (`interrupted`).
+    Raises `FileNotFoundError`, `PermissionError` and other `OSError`s, `TraceError` for what is not a capture,
+    `ValueError` for a bad filter, for too many captures and for options out of range, and `TypeError` for what is no
+    source or no option. Ctrl-C stops the reading; what was measured until then is kept (`interrupted`).
     """
+    _check_kinds(options)
     if not 0 <= options.threads <= MOST_THREADS:
         raise ValueError(f"threads: from 0 to {MOST_THREADS:,}, not {options.threads:,}")
     if len(sources) > MOST_INPUTS:
@@ -185,10 +187,9 @@ class Trace:
         Reads the files once more, unless `load_packets` has. Raises `KeyError` for a connection or a column that there
         is not, and what `load_packets` raises.
         """
-        several = connection if isinstance(connection, Iterable) else (connection,)
-        wanted = [one.__index__() for one in several]
+        wanted = _numbers(connection)
         self.load_packets(wanted)
-        names = None if columns is None else list(columns)
+        names = None if columns is None else [columns] if isinstance(columns, str) else list(columns)
         found = self._detail[1].packets(connections=self._but_not_all(wanted), names=names)
         there = set(found.names)
         for name in names or ():
@@ -320,7 +321,10 @@ class Trace:
         write(as_bytes(content))
 
     def summary(self, *, limit: int = 20, width: int = 100) -> str:
-        """The table that `vmtrace analyze` prints."""
+        """The table that `vmtrace analyze` prints, with so many connections in so many columns of text."""
+        for name, value in (("limit", limit), ("width", width)):
+            if value < 1:
+                raise ValueError(f"{name}: 1 or more, not {value:,}")
         from analyze.human_table import summary_text
 
         return summary_text(self, limit=limit, width=width)
@@ -381,6 +385,32 @@ class Trace:
             progress=self._progress,
             interrupted=interrupted,
         )
+
+
+def _check_kinds(options: Options) -> None:
+    """Raises `TypeError` for an option of the wrong kind: it would be taken for another, or mislead far from here."""
+    if not isinstance(options, Options):
+        raise TypeError(f"options: vmtrace.Options(...), not {type(options).__name__}")
+    from numbers import Integral, Real  # numpy's, too
+
+    none = type(None)
+    for name, kinds, wanted in (
+        ("filter", (str, none), "a filter expression"),
+        ("threads", (Integral,), "a whole number"),
+        ("grouping", (Grouping,), "a Grouping"),
+        ("oversize_abs_ms", (Real, none), "a number"),
+        ("allowed_bps", (Real, none), "a number"),
+        ("packets_of", (Sequence,), "a sequence of connections' numbers"),
+    ):
+        value = getattr(options, name)
+        if not isinstance(value, kinds) or (isinstance(value, str) and name != "filter"):
+            raise TypeError(f"{name}: {wanted}, not {value!r}")
+
+
+def _numbers(connections: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """Connections' numbers; raises `TypeError` for what is none."""
+    several = connections if isinstance(connections, Iterable) else (connections,)
+    return [index(one) for one in several]
 
 
 def _anonymizer() -> "Anonymizer":

@@ -57,6 +57,15 @@ def test_a_file_named_twice_is_read_once(folder: Path) -> None:
     assert len(find([f"{folder}/b.pcap", str(folder)]).paths) == 3
 
 
+def test_a_file_of_several_names_is_read_once_by_the_first(folder: Path) -> None:
+    (folder / "latest.pcap").symlink_to("b.pcap")
+    (folder / "z.pcap").hardlink_to(folder / "a.trace")
+    assert [Path(path).name for path in find([str(folder)]).paths] == ["a.trace", "b.pcap", "c.dmp.gz"]
+    other_name = f"{folder}/sub/../b.pcap"
+    assert find([other_name, f"{folder}/a.trace", f"{folder}/b.pcap"]).paths == (other_name, f"{folder}/a.trace")
+    assert find(["/dev/null", "/dev/null", "-", "gone.pcap"]).paths == ("/dev/null", "-", "gone.pcap")
+
+
 def test_a_capture_is_known_by_its_first_bytes(folder: Path) -> None:
     names = ("a.trace", "notes.txt", "empty.pcap", "sub/c.dmp.gz", "sub/archive.tar.gz", "sub", "gone")
     assert [is_capture(folder / name) for name in names] == [True, False, False, True, False, False, False]

@@ -65,6 +65,16 @@ def test_many_inputs_are_summed_up_but_for_those_with_trouble() -> None:
     assert lines == ["21 captures: 210 packets (189 TCP)", "bad: could not be read"]
 
 
+def test_packets_without_a_time_are_told_of() -> None:
+    header = {"path": "x", "format": "pcapng", "link_types": ["EN10MB"], "packets": 46, "tcp_packets": 46}
+    for number, told in (
+        (46, "no packet has a time that can be right"),
+        (2, "2 packets without a time that can be right"),
+    ):
+        lines = [line for line, _ in inputs_lines([header | {"capture": {"packets_without_time": number}}])]
+        assert lines[1:] == [f"  {told}"]
+
+
 def test_names_cannot_steer_the_terminal_or_the_notebook() -> None:
     header = {
         "path": "\x1b[31m<script>.pcap",

@@ -2,6 +2,7 @@
 
 import io
 import os
+import tempfile
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from analyze import sources
 from analyze.sources import Spool, can_be_read_again, opened
 
 
@@ -46,6 +48,23 @@ def test_a_stream_is_copied_and_its_copy_lives_as_long_as_the_spool() -> None:
     assert copy.stat().st_mode & 0o777 == 0o600
     del spool
     assert not copy.exists()
+
+
+def test_where_open_files_have_no_names_the_copy_is_removed_with_the_spool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_OPEN_FILES", Path("/nowhere"))
+    spool = Spool(None)
+    copy = Path(spool.copy(io.BytesIO(b"abc")))
+    assert (copy.name[:8], copy.read_bytes(), copy.stat().st_mode & 0o777) == ("vmtrace-", b"abc", 0o600)
+    del spool
+    assert not copy.exists()
+
+
+def test_a_copy_without_room_is_told_of_with_its_folder(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
+        with pytest.raises(OSError, match=r"No space left on device, where .* is copied to \(TMPDIR") as caught:
+            spool.copy(io.BytesIO(b"abc"))
+    assert caught.value.filename == tempfile.gettempdir()
 
 
 def test_text_is_no_capture(spool: Spool) -> None:

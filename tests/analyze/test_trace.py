@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,48 @@ def test_oversize_spacing_follows_the_option(transfer: Any) -> None:
 def test_an_option_out_of_range_is_refused_in_words(transfer: Any, options: Options) -> None:
     with pytest.raises(ValueError, match=r"^(threads|oversize_abs_ms): .*, not "):
         read(transfer.bytes(), options=options)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"threads": 1}, "options: vmtrace.Options"),
+        (Options(grouping="separate"), "grouping: a Grouping, not 'separate'"),  # type: ignore[arg-type]
+        (Options(threads="2"), "threads: a whole number, not '2'"),  # type: ignore[arg-type]
+        (Options(filter=443), "filter: a filter expression, not 443"),  # type: ignore[arg-type]
+        (Options(oversize_abs_ms="5"), "oversize_abs_ms: a number, not '5'"),  # type: ignore[arg-type]
+        (Options(packets_of=1), "packets_of: a sequence of connections' numbers, not 1"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_option_of_another_kind_is_refused_in_words(transfer: Any, options: Options, what: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(what)}"):
+        read(transfer.bytes(), options=options)
+
+
+def test_numbers_of_numpy_are_numbers(two_transfers: Any) -> None:
+    options = Options(threads=np.int64(1), oversize_abs_ms=np.float32(5))  # type: ignore[arg-type]
+    trace = read(two_transfers.bytes(), options=options)
+    assert len(trace.packets(np.array([1, 2]))) == 134
+
+
+def test_several_captures_in_a_list_are_refused_with_what_to_do(transfer_file: Path) -> None:
+    with pytest.raises(TypeError, match=r"not list; several are given one by one: read\(\*captures\)"):
+        read([transfer_file])  # type: ignore[arg-type]
+
+
+def test_packets_take_one_column_and_only_numbers(transfer: Any) -> None:
+    trace = read(transfer.bytes())
+    assert trace.packets(1, columns="rtt_s").names == ["rtt_s"]
+    for wrong in ("1", 1.0, None):
+        with pytest.raises(TypeError):
+            trace.packets(wrong)  # type: ignore[arg-type]
+
+
+def test_a_summary_of_nothing_is_refused_in_words(transfer: Any) -> None:
+    trace = read(transfer.bytes())
+    for arguments in ({"limit": 0}, {"width": 0}, {"limit": -1}):
+        with pytest.raises(ValueError, match="1 or more, not"):
+            trace.summary(**arguments)
 
 
 def test_where_the_system_gives_fewer_threads_those_do_all_the_work(transfer_file: Path) -> None:

@@ -96,8 +96,33 @@ def test_a_pipe_without_anything_in_it_is_named_as_it_was_given(vmtrace: Any, tm
 def test_a_page_of_standard_input_shows_no_temporary_file(vmtrace: Any, transfer: Any, tmp_path: Path) -> None:
     done = vmtrace("analyze", "-", "--report", "page.html", "--csv", "out", stdin=transfer.bytes())
     assert (done.returncode, done.stderr) == (0, "")
-    assert ".capture" not in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert ".capture" not in page
+    assert "/proc/" not in page
     assert json.loads((tmp_path / "out/provenance.json").read_text())["inputs"] == []
+
+
+def test_nothing_is_left_of_what_could_not_be_read(vmtrace: Any, tmp_path: Path) -> None:
+    (tmp_path / "aside").mkdir()
+    done = vmtrace("analyze", "-", "--report", "page.html", stdin=b"these are notes", TMPDIR=str(tmp_path / "aside"))
+    assert (done.returncode, done.stderr) == (1, "vmtrace: <stdin>: text, not a capture (pcap, pcapng or snoop)\n")
+    assert list((tmp_path / "aside").iterdir()) == []
+
+
+def test_nothing_is_left_of_standard_input_when_the_process_is_killed(transfer: Any, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb", buffering=0) as feeder, os.fdopen(reading, "rb") as silent:
+        feeder.write(transfer.bytes())
+        running = subprocess.Popen(
+            [sys.executable, "-P", "-m", "vmtrace", "analyze", "-", "--report", "page.html"],
+            stdin=silent, cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)},
+        )  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not waits_for_a_pipe(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.kill()
+        running.wait(timeout=20)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_while_nothing_comes_ends_it(tmp_path: Path) -> None:

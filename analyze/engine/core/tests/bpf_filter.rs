@@ -139,8 +139,30 @@ fn what_the_kernel_refuses_is_refused() {
     assert_eq!(refused(&[(0x15, 0, 1, 0), RETURN_A]), InvalidProgram::JumpOutOfRange { at: 0 });
 }
 
+/// A jump back, over so many instructions and itself.
+const fn back(over: u32) -> Raw {
+    (0x05, 0, 0, (over + 1).wrapping_neg())
+}
+
+#[test]
+fn a_loop_goes_on_until_its_condition_or_for_as_many_turns_as_there_are_bytes() {
+    // Counts X up to k.
+    let up_to = |k: u32| {
+        let count = [(0x01, 0, 0, 0), (0x87, 0, 0, 0), (0x04, 0, 0, 1), (0x07, 0, 0, 0), (0x15, 1, 0, k), back(4)];
+        program(&[&count[..], &[RETURN_A]].concat()).run(&PACKET, 8)
+    };
+    assert_eq!((up_to(1), up_to(9)), (1, 9));
+    assert_eq!(up_to(10), 0, "eight bytes, nine turns back");
+    assert_eq!(refused(&[RETURN_A, back(2), RETURN_A]), InvalidProgram::JumpOutOfRange { at: 1 });
+    assert!(Program::parse(&bytes(&[RETURN_A, back(1), RETURN_A])).is_ok());
+}
+
 #[test]
 fn memory_that_may_be_unwritten_is_refused() {
+    // Written before the loop on one way into it, but not on the one that comes back.
+    let skips = [(0x02, 0, 0, 3), (0x60, 0, 0, 3), RETURN_A, back(2), RETURN_A];
+    let into = [&[(0x15, 3, 0, 0)][..], &skips].concat();
+    assert_eq!(refused(&into), InvalidProgram::MemoryNotWritten { at: 4 });
     assert_eq!(refused(&[(0x60, 0, 0, 0), RETURN_A]), InvalidProgram::MemoryNotWritten { at: 0 });
     // Written on one side of the branch only.
     let one_side = [(0x15, 0, 1, 0), (0x02, 0, 0, 3), (0x60, 0, 0, 3), RETURN_A];
@@ -182,6 +204,9 @@ fn pcap(frames: &[Vec<u8>], snap_length: usize) -> Vec<u8> {
 fn real_filters_give_libpcaps_verdict() {
     let mut frames: Vec<Vec<u8>> = shapes().into_iter().filter(|shape| shape.1 == 1).map(|shape| shape.2).collect();
     frames.push(ethernet(0x86dd, &ipv6(6, &tcp(&[], b"hello"))));
+    let options = [&[60, 0, 1, 4, 0, 0, 0, 0][..], &[43, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    let headers = [&options[..], &[6, 0, 0, 0, 0, 0, 0, 0], &tcp(&[], b"hello")].concat();
+    frames.push(ethernet(0x86dd, &ipv6(0, &headers)));
     frames.push(ethernet(0x86dd, &ipv6(44, &ipv6_fragment(6, 0, true, &tcp(&[], &[0; 44])))));
     frames.push(ethernet(0x0800, &ipv4_with(&[1; 8], 0x4000, 6, &tcp(&[1, 1, 1, 1], &[7; 900]))));
     frames.push(ethernet(0x0800, &ipv4_with(&[], 0x00b9, 6, &[7; 100])));
@@ -207,6 +232,8 @@ fn real_filters_give_libpcaps_verdict() {
         "ip[8] % 2 = 1 and ip[8] / 3 > 4 and len * 2 > 100",
         "arp or (udp and port 4789)",
         "pppoes and ip",
+        "ip6 protochain 6",
+        "ip6 protochain 17 or ip protochain 6",
     ];
     for snap_length in [65535, 60, 40] {
         let folder = std::env::temp_dir().join(format!("vmtrace-filter-{}-{snap_length}", std::process::id()));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{FilterCompiler, Observer};
 use crate::decode::{Batch, Counts, CountsByInput};
 use crate::dns::Lookups;
-use crate::filter::Program;
+use crate::filter::{Loopback, Program};
 use crate::read::{Chunk, ChunkSource, ReadError, Record};
 use crate::tcp::shard::Shard;
 
@@ -35,7 +35,8 @@ impl<'a> Intake<'a> {
         filter: Option<&'a dyn FilterCompiler>,
         observer: &'a dyn Observer,
     ) -> Self {
-        let filter = filter.map(|compiler| Filter { compiler, programs: HashMap::new() });
+        let filter =
+            filter.map(|compiler| Filter { compiler, programs: HashMap::new(), loopback: Loopback::default() });
         Self {
             source,
             filter,
@@ -99,6 +100,7 @@ impl<'a> Intake<'a> {
 struct Filter<'a> {
     compiler: &'a dyn FilterCompiler,
     programs: HashMap<u16, Program>,
+    loopback: Loopback,
 }
 
 /// Snap length given to the compiler: it only bounds what a program returns.
@@ -113,10 +115,11 @@ impl Filter<'_> {
                 self.programs.insert(record.link_type, program);
             }
         }
-        let (bytes, programs) = (&chunk.bytes, &self.programs);
+        let (bytes, programs, loopback) = (&chunk.bytes, &self.programs, &mut self.loopback);
         chunk.records.retain(|record| {
             let start = record.offset as usize;
             let frame = bytes.get(start..start + record.captured_length as usize).unwrap_or_default();
+            let frame = loopback.as_captured_here(record.link_type, frame);
             let keep =
                 programs.get(&record.link_type).is_some_and(|program| program.run(frame, record.original_length) > 0);
             if !keep {

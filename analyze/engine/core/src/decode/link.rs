@@ -4,7 +4,7 @@ use super::Undecoded;
 use super::ethernet::ether_type;
 use super::view::{Part, View};
 use super::walk::Layer;
-use crate::link_type;
+use crate::link_type::{self, LoopbackFamily};
 
 /// Reads what a link type puts before the first layer that other link types have, too.
 pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded> {
@@ -30,15 +30,11 @@ pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded>
     }
 }
 
-/// BSD loopback: an address family in the byte order of the capturing machine (NULL) or of the network (LOOP). The
-/// number is small, so its order shows; the value for IPv6 differs from system to system.
+/// BSD loopback.
 fn null(view: &mut View<'_>) -> Result<Layer, Undecoded> {
-    let bytes = *view.take::<4>(Part::Link)?;
-    let family = u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes));
-    match family {
-        // AF_INET; AF_INET6 of Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS.
-        2 | 10 | 23 | 24 | 28 | 30 => Ok(Layer::Ip),
-        _ => Err(Undecoded::NotIp),
+    match LoopbackFamily::read(*view.take::<4>(Part::Link)?) {
+        LoopbackFamily::Ipv4 | LoopbackFamily::Ipv6 => Ok(Layer::Ip),
+        LoopbackFamily::Other => Err(Undecoded::NotIp),
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) enum Operation {
     Arithmetic(Arithmetic, Operand),
     /// `A = -A`
     Negate,
-    /// Skip k instructions.
+    /// Skip k instructions, or go back if it is negative: so libpcap steps over a chain of headers (`protochain`).
     Jump,
     /// Skip `jt` instructions if the condition holds, else `jf`.
     Branch(Condition, Operand),
@@ -252,12 +252,20 @@ fn check(instruction: &Instruction, at: usize, count: usize) -> Result<(), Inval
         Op::LoadMemory | Op::IndexMemory | Op::Store | Op::StoreIndex if k >= MEMORY_WORDS => {
             Err(InvalidProgram::NoSuchMemory { at })
         }
-        Op::Jump if k >= behind => Err(InvalidProgram::JumpOutOfRange { at }),
+        Op::Jump if k >= behind && target_behind(instruction, at).is_none() => {
+            Err(InvalidProgram::JumpOutOfRange { at })
+        }
         Op::Branch(..) if usize::from(instruction.jump_true.max(instruction.jump_false)) >= behind => {
             Err(InvalidProgram::JumpOutOfRange { at })
         }
         _ => Ok(()),
     }
+}
+
+/// Where the jump at `at` goes back to, if it does.
+fn target_behind(jump: &Instruction, at: usize) -> Option<usize> {
+    let skip = jump.k.cast_signed();
+    (at + 1).checked_add_signed(isize::try_from(skip).ok()?).filter(|&target| skip < 0 && target < at)
 }
 
 /// Checks that no memory word is read which some way through the program leaves unwritten (as the kernel does).
@@ -268,6 +276,19 @@ fn check_memory(instructions: &[Instruction]) -> Result<(), InvalidProgram> {
     let mut current = 0_u16;
     for (at, instruction) in instructions.iter().enumerate() {
         current &= written.get(at).copied().unwrap_or(0);
+        if let Some(here) = written.get_mut(at) {
+            *here = current;
+        }
+        // What lies between was checked with the words of the first time through: there must be no fewer now.
+        if instruction.operation == Operation::Jump
+            && let Some(target) = target_behind(instruction, at)
+        {
+            if written.get(target).is_none_or(|first| first & !current != 0) {
+                return Err(InvalidProgram::MemoryNotWritten { at });
+            }
+            current = u16::MAX;
+            continue;
+        }
         let mut reaches = |skip: usize, words: u16| {
             if let Some(target) = written.get_mut(at + 1 + skip) {
                 *target &= words;

@@ -7,6 +7,8 @@ pub(super) fn run(program: &[Instruction], packet: &[u8], wire_length: u32) -> O
     let (mut a, mut x) = (0_u32, 0_u32);
     let mut memory = [0_u32; MEMORY_WORDS];
     let mut at = 0_usize;
+    // A loop steps over headers, so more turns than the packet has bytes lead nowhere.
+    let mut turns_left = packet.len();
     while let Some(instruction) = program.get(at) {
         let k = instruction.k;
         at += 1;
@@ -24,7 +26,11 @@ pub(super) fn run(program: &[Instruction], packet: &[u8], wire_length: u32) -> O
             Operation::StoreIndex => *memory.get_mut(k as usize)? = x,
             Operation::Arithmetic(kind, operand) => a = compute(kind, a, second(operand, k, x))?,
             Operation::Negate => a = a.wrapping_neg(),
-            Operation::Jump => at = at.checked_add(k as usize)?,
+            Operation::Jump => {
+                let skip = k.cast_signed();
+                turns_left = turns_left.checked_sub(usize::from(skip < 0))?;
+                at = at.checked_add_signed(isize::try_from(skip).ok()?)?;
+            }
             Operation::Branch(condition, operand) => {
                 let holds = test(condition, a, second(operand, k, x));
                 at += usize::from(if holds { instruction.jump_true } else { instruction.jump_false });
