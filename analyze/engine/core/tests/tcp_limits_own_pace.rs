@@ -134,3 +134,14 @@ fn uneven_sends_that_answer_nothing_may_be_the_application_s() {
     let (factor, confidence) = verdict(&uneven);
     assert!(factor == Factor::SendBuffer && confidence <= 0.5, "{factor:?} {confidence}");
 }
+
+#[test]
+fn single_segments_that_end_what_was_written_are_no_sure_send_buffer_s_though_each_answers() {
+    // The application's rhythm is that of the acknowledgements.
+    let begins = |at: usize| 20.65 * at as f64;
+    let sends = Sends { count: 500, begins_ms: &begins, ..Sends::default() };
+    for at_client in [true, false] {
+        let (factor, confidence) = sends.verdict(at_client).expect("long enough");
+        assert!(factor == Factor::Application || confidence <= 0.5, "{factor:?} {confidence}");
+    }
+}

@@ -167,6 +167,8 @@ pub struct BufferPauses {
     pub paused_ns: u64,
     /// In those of them that data ended as an answer to an acknowledgement.
     pub answered_ns: u64,
+    /// In those of them before which all was sent that had been written.
+    pub all_sent_ns: u64,
 }
 
 impl BufferPauses {
@@ -174,6 +176,7 @@ impl BufferPauses {
         self.time_ns += round.duration_ns();
         self.paused_ns = self.paused_ns.saturating_add(round.pauses.paused_ns);
         self.answered_ns = self.answered_ns.saturating_add(round.pauses.answered_ns);
+        self.all_sent_ns = self.all_sent_ns.saturating_add(round.pauses.all_sent_ns);
     }
 }
 

@@ -208,23 +208,27 @@ fn nothing_reduced_it(case: &Case) -> bool {
     case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
 }
 
-/// Data comes as an answer to no acknowledgement. Either the round trips are long: behind a queue of others' what a window sends comes
-/// as late, and what an application sends when it pleases makes round trips that long, away from it. Or the flight looks like a send
-/// buffer's, beside the sender, which would be filled with acknowledgements, and no pacing spaces packets so unevenly.
+/// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
+/// as late, and what an application sends when it pleases makes round trips that long, away from it. Or the flight is as even as a
+/// send buffer makes it, but nothing fills one.
 fn may_be_the_application(case: &Case, factor: Factor) -> bool {
     let rounds = &case.limits.window_rounds;
     match factor {
         Factor::CongestionWindow => nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all,
-        Factor::SendBuffer => {
-            let sender = [Side::Client, Side::Server][case.side & 1];
-            let BufferPauses { time_ns, paused_ns, answered_ns } = case.limits.buffer_pauses;
-            case.connection.vantage.side == sender
-                && paused_ns >= time_ns / TELLING_PAUSES
-                && answered_ns < paused_ns / 2
-                && is_unevenly_spaced(case)
-        }
+        Factor::SendBuffer => fills_no_buffer(case),
         _ => false,
     }
+}
+
+/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, beside the sender where that shows, is
+/// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
+fn fills_no_buffer(case: &Case) -> bool {
+    let sender = [Side::Client, Side::Server][case.side & 1];
+    let BufferPauses { time_ns, paused_ns, answered_ns, all_sent_ns } = case.limits.buffer_pauses;
+    let answers = answered_ns >= paused_ns / 2;
+    let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
+    let answers_none = || case.connection.vantage.side == sender && !answers && is_unevenly_spaced(case);
+    paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
 }
 
 /// A path spaces packets so, pacing does, and an application that is paced.
