@@ -8,6 +8,7 @@ use vmtrace_core::tcp::limits::Factor;
 const FIRST_MS: f64 = 300.0;
 
 /// Sends of so many full segments, each at its time, which are acknowledged one by one a round trip later.
+#[derive(Clone, Copy)]
 struct Sends<'a> {
     count: usize,
     segments: i64,
@@ -18,6 +19,8 @@ struct Sends<'a> {
     round_trip_ms: f64,
     /// By how much longer the acknowledgements of each take.
     later_ms: &'a dyn Fn(usize) -> f64,
+    /// How long each has waited in the sender's host before it passes.
+    waits_ms: f64,
 }
 
 impl Default for Sends<'_> {
@@ -29,6 +32,7 @@ impl Default for Sends<'_> {
             begins_ms: &|at| 4.0 * at as f64,
             round_trip_ms: 20.6,
             later_ms: &|_| 0.0,
+            waits_ms: 0.0,
         }
     }
 }
@@ -36,13 +40,18 @@ impl Default for Sends<'_> {
 impl Sends<'_> {
     /// The factor of the verdict, with timestamps: data echoes the last acknowledgement that its sender had heard.
     fn seen(&self, at_client: bool) -> Option<Factor> {
+        self.verdict(at_client).map(|(factor, _)| factor)
+    }
+
+    /// The same, and how sure it is.
+    fn verdict(&self, at_client: bool) -> Option<(Factor, f64)> {
         let way_ms = if at_client { 0.0 } else { self.round_trip_ms / 2.0 };
         let passes_ms = |at: usize| FIRST_MS + way_ms + (self.begins_ms)(at);
         let answered_ms =
             |at: usize| passes_ms(at) + if at_client { self.round_trip_ms } else { 0.05 } + (self.later_ms)(at);
         let mut lines: Vec<(f64, usize, Segment)> = Vec::new();
         for at in 0..self.count {
-            let sent_ms = passes_ms(at) - 2.0 * way_ms;
+            let sent_ms = passes_ms(at) - 2.0 * way_ms - self.waits_ms;
             let heard_ms = (0..at).rev().map(answered_ms).find(|time_ms| *time_ms <= sent_ms).unwrap_or(FIRST_MS);
             for segment in 0..self.segments {
                 let position = (at as i64 * self.segments + segment) * i64::from(FULL);
@@ -58,7 +67,7 @@ impl Sends<'_> {
         let talk = Talk::new().with_timestamps();
         let talk = if at_client { talk.open(self.round_trip_ms, 0.1) } else { talk.open(0.1, self.round_trip_ms) };
         let talk = lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment));
-        talk.summary().verdict().map(|verdict| verdict.factor)
+        talk.summary().verdict().map(|verdict| (verdict.factor, verdict.confidence))
     }
 }
 
@@ -101,4 +110,38 @@ fn one_send_more_in_flight_while_an_acknowledgement_is_late_is_no_probe_of_the_p
     let begins = |at: usize| 5.8 * at as f64;
     let pairs = Sends { segments: 2, pushed: false, begins_ms: &begins, later_ms: &late, ..Sends::default() };
     assert_eq!(pairs.seen(true), Some(Factor::SendBuffer));
+}
+
+#[test]
+fn what_has_waited_in_a_queue_says_nothing_of_the_application() {
+    // As above, but it was handed down before the last acknowledgement came, as echoes tell.
+    let begins = |at: usize| 35.0 * at as f64;
+    let sends = Sends { count: 400, segments: 45, begins_ms: &begins, round_trip_ms: 65.0, ..Sends::default() };
+    for at_client in [true, false] {
+        assert_ne!(Sends { waits_ms: 8.0, ..sends }.seen(at_client), Some(Factor::Application));
+    }
+}
+
+#[test]
+fn uneven_sends_that_answer_nothing_may_be_the_application_s() {
+    // A flight that hardly varies, as a send buffer makes it, or pacing; but pacing is even, and a buffer is filled with acknowledgements.
+    let uneven = |at: usize| 1.2 * at as f64 + 4.0 * (at / 25) as f64;
+    let even = |at: usize| 1.36 * at as f64;
+    let sends = Sends { count: 4000, pushed: false, ..Sends::default() };
+    let verdict = |begins_ms: &dyn Fn(usize) -> f64| Sends { begins_ms, ..sends }.verdict(true).expect("long enough");
+    let (factor, confidence) = verdict(&even);
+    assert!(factor == Factor::SendBuffer && confidence > 0.8, "{factor:?} {confidence}");
+    let (factor, confidence) = verdict(&uneven);
+    assert!(factor == Factor::SendBuffer && confidence <= 0.5, "{factor:?} {confidence}");
+}
+
+#[test]
+fn single_segments_that_end_what_was_written_are_no_sure_send_buffer_s_though_each_answers() {
+    // The application's rhythm is that of the acknowledgements.
+    let begins = |at: usize| 20.65 * at as f64;
+    let sends = Sends { count: 500, begins_ms: &begins, ..Sends::default() };
+    for at_client in [true, false] {
+        let (factor, confidence) = sends.verdict(at_client).expect("long enough");
+        assert!(factor == Factor::Application || confidence <= 0.5, "{factor:?} {confidence}");
+    }
 }

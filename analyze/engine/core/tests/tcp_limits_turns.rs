@@ -153,3 +153,52 @@ fn a_first_flight_that_was_lost_on_the_way_made_a_timer_wait_and_not_the_applica
     assert_eq!(factor(1), Some(Factor::Application), "it may have been an acknowledgement");
     assert_eq!(factor(12), Some(Factor::TimeoutWait));
 }
+
+/// Segments of a message that one round trip takes whole.
+const MESSAGE: i64 = 200;
+const MESSAGE_BYTES: i64 = MESSAGE * 1000 - 300;
+
+/// Messages of one side, each for a word of the other, which follows as soon as the message is there: never more in flight, and never a
+/// pause.
+fn messages(place: Place, of_server: bool, number: i64) -> ConnectionSummary {
+    let way_ms = ROUND_TRIP_MS / 2.0;
+    let (sender, other) = if of_server { (SERVER, CLIENT) } else { (CLIENT, SERVER) };
+    let [sender_ms, other_ms] =
+        if of_server { [place.server_ms, place.client_ms] } else { [place.client_ms, place.server_ms] };
+    let mut lines = Vec::new();
+    let mut sent_ms = 40.0;
+    for message in 0..number {
+        let start = message * MESSAGE_BYTES;
+        for n in 0..MESSAGE {
+            let (at, now_ms) = (start + n * 1000, sent_ms + 0.005 * n as f64);
+            let end = (at + 1000).min(start + MESSAGE_BYTES);
+            let segment =
+                data(at, (end - at) as u32).acking(message * 300).tsecr(TICKS_AT_CLIENT + (now_ms - way_ms) as u32);
+            lines.push((now_ms + sender_ms, sender, if n + 1 < MESSAGE { segment.without_push() } else { segment }));
+            let answer = if n + 1 < MESSAGE { ack(end) } else { data(message * 300, 300).acking(end) };
+            let answered_ms = now_ms + way_ms;
+            lines.push((
+                answered_ms + other_ms,
+                other,
+                answer.window(5000).tsval(TICKS_AT_CLIENT + answered_ms as u32),
+            ));
+        }
+        sent_ms += ROUND_TRIP_MS + 0.005 * MESSAGE as f64 + 0.05;
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    lines.into_iter().fold(place.open(), |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment)).summary()
+}
+
+#[test]
+fn messages_that_one_round_trip_takes_whole_are_no_limit_of_the_sender_s_buffer() {
+    for place in [AT_SERVER, AT_CLIENT] {
+        for (of_server, side) in [(true, SERVER), (false, CLIENT)] {
+            let summary = messages(place, of_server, 60);
+            let limits = summary.limits(side).map(|limits| limits.list()).unwrap_or_default();
+            let of =
+                |factor: Factor| limits.iter().find(|limit| limit.factor == factor).map_or(0.0, |limit| limit.fraction);
+            assert!(of(Factor::Application) > 0.8, "{limits:?}");
+            assert_eq!(of(Factor::SendBuffer), 0.0);
+        }
+    }
+}

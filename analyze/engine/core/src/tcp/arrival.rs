@@ -6,6 +6,7 @@ use super::half::{Half, Live};
 use super::holes::{Exposure, Hole};
 use super::ip_id::Around;
 use super::loss::Trigger;
+use super::restarts::Resumption;
 use super::segment_size::{ETHERNET_PAYLOAD, most_payload};
 use super::segments::Segment;
 use super::sequence::unwrap;
@@ -201,7 +202,7 @@ impl Half {
         };
         let live = Live::of(&mut self.live);
         live.segment_size = segment_size;
-        let is_asked = around.by_server && around.peer_max > live.peer_max_then;
+        let is_asked = around.peer_max > live.peer_max_then;
         let is_short = is_short(packet.payload_length, segment_size);
         live.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
@@ -230,10 +231,11 @@ impl Half {
             live.hear(packet);
         }
         if let Some(spoke_ns) = around.peer_spoke_ns.filter(|_| is_asked) {
-            live.view.takes_its_turn(packet.time_ns, spoke_ns);
+            live.view.takes_its_turn(packet.time_ns, spoke_ns, around.by_server);
         }
         let largest_send = u64::from(self.largest_payload);
-        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, live.last_data.has_push());
+        let resumption = || Resumption::of(packet, live.last_data.has_push(), around.peer_tsval);
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, resumption);
         live.last_data.set(packet, self.max, is_short.then_some(end));
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         arrived

@@ -71,6 +71,8 @@ pub struct Connection {
     pub(super) echo_loops: Option<Box<EchoLoops>>,
     /// The capture point is beside client, server; follows from the loops.
     pub(super) beside: [bool; 2],
+    /// A queue stands between client, server and the capture point: it is not beside them, however short the way is.
+    pub(super) behind_queue: [bool; 2],
     /// Shifts of the windows that client, server advertise; follow from the offers.
     pub(super) shifts: [Option<u8>; 2],
     /// Both sides permit SACK.
@@ -163,6 +165,7 @@ impl Connection {
             loops_ns: [None; 2],
             echo_loops: begins_in_mid_stream.then(Box::default),
             beside: [false; 2],
+            behind_queue: [false; 2],
             shifts: [None; 2],
             sack: false,
             handshake_rtt_ns: None,
@@ -397,7 +400,7 @@ impl Connection {
             by_server: side == 1,
             peer_max: peer.max,
             peer_spoke_ns: peer.spoke_ns().max(answered_opening_ns),
-            peer_tsval: peer.live.as_ref().and_then(|live| live.clock.newest()),
+            peer_tsval: peer.newest_tsval(),
             sack: self.sack,
             sender_loop_ns,
             beside_sender,
@@ -563,6 +566,9 @@ impl Connection {
     /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
     /// [`super::vantage`] says where it was.
     fn is_beside(&self, side: usize) -> bool {
+        if self.behind_queue[side] {
+            return false;
+        }
         let [Some(near), Some(far)] = [self.loops_ns[side], self.loops_ns[1 - side]] else { return false };
         if near.saturating_add(far) >= SHORTEST_TELLING_NS {
             return self.is_near(near, far);

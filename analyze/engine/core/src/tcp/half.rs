@@ -500,6 +500,11 @@ impl Half {
         self.stream_offset(self.una) + self.live.as_ref().map_or(0, |live| live.scoreboard.total())
     }
 
+    /// The newest timestamp of its packets.
+    pub(super) fn newest_tsval(&self) -> Option<u32> {
+        self.live.as_deref().and_then(|live| live.clock.newest())
+    }
+
     /// When the last packet with data or FIN passed.
     pub fn spoke_ns(&self) -> Option<i64> {
         self.live.as_ref().and_then(|live| live.spacing.last_time_ns()).max(self.fin_ns)

@@ -66,6 +66,7 @@ pub mod nagle;
 mod opening;
 pub mod openings;
 pub mod packed;
+mod queue_before;
 pub mod ranges;
 pub mod rate_series;
 pub mod recovery_trips;

@@ -11,6 +11,9 @@
 //! with PSH went alone: it was the end of what had been written, and pacing had nothing to keep back. (Linux sets PSH on each frame
 //! that the network card is to cut, so that on more than one segment it says nothing.)
 
+use super::sequence::serial_difference;
+use crate::packet::{Packet, option_bits};
+
 /// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
 /// kernel's own is immediate, and waking a writer takes less.
 const ANSWER_NS: i64 = 250_000;
@@ -21,7 +24,7 @@ const WAY_NS: i64 = 500_000;
 const WAY_DIVISOR: i64 = 16;
 /// What comes so much later than the last acknowledgement, and after such a part of the pause, answers none. The part is not
 /// asked for where all was acknowledged: the send buffer was empty then, and whoever writes was awake.
-const NO_ANSWER_NS: i64 = 1_000_000;
+pub(super) const NO_ANSWER_NS: i64 = 1_000_000;
 const NO_ANSWER_DIVISOR: i64 = 4;
 /// Whoever sees a sender from so near sees when it answers.
 const NEAR_NS: i64 = 1_000_000;
@@ -33,6 +36,15 @@ pub(super) const PACED_SEGMENTS: u64 = 2;
 const LATEST_ROUNDS: usize = 4;
 /// Not earlier than any time of a packet.
 const NEVER: i64 = 1 << 62;
+
+impl Resumption {
+    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
+    pub(super) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
+        let echoes = packet.options & option_bits::TIMESTAMPS != 0;
+        let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
+        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
+    }
+}
 
 /// Nanoseconds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,6 +100,17 @@ pub(super) struct Sends {
     pub nothing_in_flight: bool,
     /// The last of it had PSH.
     pub pushed: bool,
+    /// What ends the pause was handed down before its sender heard of what had passed long before: it has waited in a queue.
+    pub has_waited: bool,
+}
+
+/// What is known of data by what was captured before it; asked for only where it ends a pause.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resumption {
+    /// The data packet before it had PSH.
+    pub pushed: bool,
+    /// It does not echo the newest timestamp of the other side that has passed.
+    pub behind_echo: bool,
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
@@ -103,6 +126,8 @@ struct Ended {
     all_sent: bool,
     /// Seen near the sender: only that itself can have been late.
     near: bool,
+    /// As in [`Sends`].
+    has_waited: bool,
 }
 
 /// See the module.
@@ -169,15 +194,22 @@ impl Restarts {
             let behind_ns = time_ns.saturating_sub(way_ns).saturating_sub(self.heard_ns);
             let part_ns = if sends.nothing_in_flight { 0 } else { pause_ns / NO_ANSWER_DIVISOR };
             let no_answer_ns = NO_ANSWER_NS.max(part_ns);
-            self.last =
-                Some(Ended { pause_ns, behind_ns, start: sends.sent, no_answer_ns, all_sent, near: loop_ns < NEAR_NS });
+            self.last = Some(Ended {
+                pause_ns,
+                behind_ns,
+                start: sends.sent,
+                no_answer_ns,
+                all_sent,
+                near: loop_ns < NEAR_NS,
+                has_waited: sends.has_waited,
+            });
         }
     }
 
     /// A lone short segment is what Nagle's algorithm has kept back (RFC 9293 section 3.7.4): it answers an acknowledgement
     /// whatever limits, and tells nothing.
     fn count(&mut self, last: Ended, sends: Sends) {
-        let Ended { pause_ns, behind_ns, start, no_answer_ns, all_sent, near } = last;
+        let Ended { pause_ns, behind_ns, start, no_answer_ns, all_sent, near, has_waited } = last;
         let bytes = sends.sent.saturating_sub(start);
         if bytes < sends.segment_size {
             return;
@@ -191,6 +223,7 @@ impl Restarts {
         if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR) {
             add(&mut self.pauses.answered_ns);
         } else if behind_ns > NO_ANSWER_NS
+            && !has_waited
             && (all_sent || bytes > sends.least_burst.max(PACED_SEGMENTS * sends.segment_size))
         {
             if near {
@@ -236,6 +269,7 @@ mod tests {
                 least_burst: 1500,
                 nothing_in_flight: false,
                 pushed: false,
+                has_waited: false,
             };
             restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
             restarts.begin_round();
@@ -284,6 +318,7 @@ mod tests {
                 least_burst: 1500,
                 nothing_in_flight: false,
                 pushed,
+                has_waited: false,
             };
             restarts.passed(0);
             restarts.heard_all();
@@ -304,7 +339,14 @@ mod tests {
         let mut sent = 0;
         let mut next = || {
             sent += 2000;
-            Sends { sent, segment_size: 1000, least_burst: 1500, nothing_in_flight: false, pushed: false }
+            Sends {
+                sent,
+                segment_size: 1000,
+                least_burst: 1500,
+                nothing_in_flight: false,
+                pushed: false,
+                has_waited: false,
+            }
         };
         for round in 0..10 {
             let begins_ns = round * 100 * MS;
@@ -328,7 +370,14 @@ mod tests {
                 0,
                 i64::MAX,
                 0,
-                Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0, nothing_in_flight: false, pushed: false },
+                Sends {
+                    sent: 9000 * at,
+                    segment_size: 1000,
+                    least_burst: 0,
+                    nothing_in_flight: false,
+                    pushed: false,
+                    has_waited: false,
+                },
             );
         }
         let mut pauses = restarts.pauses();
@@ -340,7 +389,14 @@ mod tests {
     fn what_comes_a_while_after_everything_was_acknowledged_answers_none_however_long_the_pause() {
         for (nothing_in_flight, unanswered_ns) in [(true, 40 * MS as u64), (false, 0)] {
             let mut restarts = Restarts::default();
-            let sends = Sends { sent: 0, segment_size: 1000, least_burst: 1500, nothing_in_flight, pushed: false };
+            let sends = Sends {
+                sent: 0,
+                segment_size: 1000,
+                least_burst: 1500,
+                nothing_in_flight,
+                pushed: false,
+                has_waited: false,
+            };
             restarts.passed(0);
             restarts.heard_all();
             restarts.paused(3 * MS, 40 * MS, 0, sends);
@@ -352,7 +408,14 @@ mod tests {
     #[test]
     fn without_an_acknowledgement_nothing_is_an_answer() {
         let mut restarts = Restarts::default();
-        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, nothing_in_flight: false, pushed: false };
+        let sends = Sends {
+            sent: 0,
+            segment_size: 1000,
+            least_burst: 0,
+            nothing_in_flight: false,
+            pushed: false,
+            has_waited: false,
+        };
         restarts.paused(20 * MS, 10 * MS, 0, sends);
         restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
         assert_eq!(restarts.pauses(), Pauses::default());

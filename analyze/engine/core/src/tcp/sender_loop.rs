@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::queue_before::QueueBefore;
 use super::sequence::serial_difference;
 
 /// Loops shorter than this are not worth a delay line, as long as no queue makes them longer.
@@ -31,6 +32,8 @@ pub(super) struct SenderLoop {
     round_least_ns: i64,
     /// Longest in the round before and in this one: what the sender has measured lags a round trip behind what passes here.
     longest_ns: [i64; 2],
+    /// Beside the sender, where [`Self::overdue`] holds the acknowledgement that is marked.
+    queue_before: QueueBefore,
 }
 
 impl Default for SenderLoop {
@@ -42,6 +45,7 @@ impl Default for SenderLoop {
             overdue: VecDeque::new(),
             round_least_ns: NEVER,
             longest_ns: [0; 2],
+            queue_before: QueueBefore::default(),
         }
     }
 }
@@ -126,6 +130,11 @@ impl SenderLoop {
         self.longest_ns[1] = self.longest_ns[1].max(self.recent_ns);
     }
 
+    /// When the oldest passed of the acknowledgements that counted and that no data has echoed yet.
+    pub(super) fn unheard_ns(&self) -> Option<i64> {
+        self.overdue.front().map(|&(passed_ns, _)| passed_ns)
+    }
+
     /// An acknowledgement was waited for too long.
     pub(super) fn give_up(&mut self, passed_ns: i64, tsval: Option<u32>) {
         self.echoed = tsval;
@@ -142,6 +151,29 @@ impl SenderLoop {
             }
             self.overdue.push_back((passed_ns, tsval));
         }
+    }
+
+    /// Beside the sender, with a round trip of `far_ns` to the receiver: the echo of this acknowledgement is to be looked for.
+    pub(super) fn mark(&mut self, passed_ns: i64, tsval: u32, far_ns: i64) {
+        if self.overdue.is_empty() {
+            self.overdue.push_back((passed_ns, tsval));
+            self.queue_before.mark(far_ns);
+        }
+    }
+
+    /// Data with the echo `tsecr` passes beside the sender, the first since `sent_ns`.
+    pub(super) fn heard_beside(&mut self, time_ns: i64, tsecr: u32, sent_ns: i64) {
+        let Some(&(passed_ns, tsval)) = self.overdue.front() else { return };
+        self.queue_before.data(time_ns.saturating_sub(sent_ns));
+        if serial_difference(tsecr, tsval) >= 0 {
+            self.overdue.clear();
+            self.queue_before.echoed(time_ns.saturating_sub(passed_ns));
+        }
+    }
+
+    /// What passes beside the sender has come through a queue.
+    pub(super) fn is_behind_queue(&self) -> bool {
+        self.queue_before.stands()
     }
 
     /// Data with the echo `tsecr` passes, the first since `sent_ns`: how long it took, where it tells. A queue may grow faster than

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-use super::restarts::{Pauses, Restarts, SHORTEST_PAUSE_NS, Sends};
+use super::restarts::{NO_ANSWER_NS, Pauses, Restarts, Resumption, SHORTEST_PAUSE_NS, Sends};
 use super::sender_loop::SenderLoop;
 use super::sequence::serial_difference;
 use super::silences::{SHORTEST_SILENCE_NS, Silence, Silences};
@@ -131,6 +131,10 @@ impl SenderView {
     }
 
     fn heard_of_waiting(&mut self, time_ns: i64, tsecr: u32) -> Option<i64> {
+        if !self.sender_loop.is_known() {
+            self.sender_loop.heard_beside(time_ns, tsecr, self.sent_ns());
+            return None;
+        }
         // A queue does not grow so fast: the sender heard it long ago and paused.
         let longest_ns = self.sender_loop.longest_ns();
         if self.waiting.front().is_some_and(|waiting| time_ns.saturating_sub(waiting.passed_ns) > longest_ns) {
@@ -158,17 +162,31 @@ impl SenderView {
         loop_ns
     }
 
-    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`; the data packet
-    /// before it `pushed`, if it had PSH.
+    /// Beside the sender an acknowledgement passes, with a round trip of `far_ns` to the receiver: does a queue stand between the sender
+    /// and here, as far as those before have told?
+    pub fn look_for_queue(&mut self, passed_ns: i64, tsval: u32, far_ns: i64) -> bool {
+        self.sender_loop.mark(passed_ns, tsval, far_ns);
+        self.sender_loop.is_behind_queue()
+    }
+
+    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`;
+    /// `resumption` is asked for if it ends a pause.
     #[inline(always)]
-    pub fn sent(&mut self, time_ns: i64, [start, end]: [u64; 2], segment_size: u64, largest_send: u64, pushed: bool) {
+    pub fn sent(
+        &mut self,
+        time_ns: i64,
+        [start, end]: [u64; 2],
+        segment_size: u64,
+        largest_send: u64,
+        resumption: impl FnOnce() -> Resumption,
+    ) {
         self.advance(time_ns);
         if !self.begun {
             self.begun = true;
             self.acknowledged = start;
         }
         if time_ns > self.pause_from_ns {
-            self.restart(time_ns, pushed);
+            self.restart(time_ns, resumption());
         }
         self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
@@ -182,13 +200,13 @@ impl SenderView {
     /// Data is about to pass, the first since the other side said something, at `spoke_ns`: where nothing was in flight, it was the
     /// sender's turn from when it had heard that.
     #[inline(never)]
-    pub fn takes_its_turn(&mut self, time_ns: i64, spoke_ns: i64) {
+    pub fn takes_its_turn(&mut self, time_ns: i64, spoke_ns: i64, by_server: bool) {
         self.advance(time_ns);
         if self.flight > 0 || self.limited {
             return;
         }
         let asked_ns = spoke_ns.saturating_add(self.sender_loop.shortest_ns());
-        self.turns.taken(time_ns, asked_ns, self.pause_from_ns == Self::NEVER);
+        self.turns.taken(time_ns, asked_ns, self.pause_from_ns == Self::NEVER, by_server);
     }
 
     fn set_large_send(&mut self) {
@@ -240,7 +258,7 @@ impl SenderView {
     }
 
     #[cold]
-    fn restart(&mut self, time_ns: i64, pushed: bool) {
+    fn restart(&mut self, time_ns: i64, resumption: Resumption) {
         let pause_ns = time_ns.saturating_sub(self.sent_ns());
         // Away from the sender the receiving host may have put together what the path let pass one by one.
         let joined = if self.sender_loop.is_known() { self.largest_send } else { 0 };
@@ -252,9 +270,19 @@ impl SenderView {
             segment_size: self.segment_size,
             least_burst: self.paced_send.max(joined),
             nothing_in_flight: !self.sender_loop.is_known() && self.acknowledged >= self.sent,
-            pushed,
+            pushed: resumption.pushed,
+            has_waited: if self.sender_loop.is_known() { self.has_waited(time_ns) } else { resumption.behind_echo },
         };
         self.restarts.paused(time_ns, pause_ns, self.sender_loop.shortest_ns(), sends);
+    }
+
+    /// Away from the sender: an acknowledgement that the data does not echo has passed so long ago that the sender must have heard it
+    /// before the data came here by the shortest way.
+    fn has_waited(&self, time_ns: i64) -> bool {
+        let waiting_ns = self.waiting.front().map(|waiting| waiting.passed_ns);
+        let unheard_ns = waiting_ns.or(self.sender_loop.unheard_ns());
+        let shortest_ns = self.sender_loop.shortest_ns().saturating_add(NO_ANSWER_NS);
+        unheard_ns.is_some_and(|passed_ns| time_ns.saturating_sub(passed_ns) > shortest_ns)
     }
 
     #[inline]
@@ -470,9 +498,9 @@ mod tests {
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 10_000], 1000, 1000, false);
+        view.sent(0, [0, 10_000], 1000, 1000, Resumption::default);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, false);
+        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
     }
@@ -485,13 +513,13 @@ mod tests {
                 view.set_loop(loop_ms * MILLISECOND);
             }
             view.acknowledged(0, None, 0, Some(100_000), 0);
-            view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND);
+            view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND, true);
             assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
-            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, false);
+            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, Resumption::default);
             view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
             // The next question comes after a while, and its answer again after 1.5 s.
             view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
-            view.takes_its_turn(3500 * MILLISECOND, 2000 * MILLISECOND);
+            view.takes_its_turn(3500 * MILLISECOND, 2000 * MILLISECOND, true);
             assert_eq!(view.turns().thought_ns(), answer_ms as u64 * 1_000_000);
         }
     }
@@ -501,9 +529,9 @@ mod tests {
         let mut view = SenderView::default();
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, false);
+        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
     }
@@ -512,13 +540,13 @@ mod tests {
     fn room_for_one_segment_is_too_little_in_a_large_window() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 9000], 1000, 1000, false);
-        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, false);
+        view.sent(0, [0, 9000], 1000, 1000, Resumption::default);
+        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 10_000_000);
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 8000], 1000, 1000, false);
-        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, false);
+        view.sent(0, [0, 8000], 1000, 1000, Resumption::default);
+        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 0);
     }
 
@@ -526,10 +554,10 @@ mod tests {
     fn a_paced_sender_waits_for_room_for_a_millisecond() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(100_000), 0);
-        view.sent(0, [0, 96_000], 1000, 1000, false);
+        view.sent(0, [0, 96_000], 1000, 1000, Resumption::default);
         view.set_pace(20e6);
-        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, false);
-        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, false);
+        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, Resumption::default);
+        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
     }
 
@@ -539,11 +567,11 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(100 * MILLISECOND, 1);
-        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, false);
+        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
         view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
         // The queue grows: the answer takes 120 ms, and until then the window was full.
         view.heard(220 * MILLISECOND, 101);
-        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, false);
+        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, Resumption::default);
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
     }
@@ -554,7 +582,7 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
         view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
         view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
         assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
@@ -566,7 +594,7 @@ mod tests {
         view.set_loop(300 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, false);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
         assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
         // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
         view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
@@ -587,7 +615,7 @@ mod tests {
     fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
         let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
         view.heard(time_ns, (100 + heard) as u32);
-        view.sent(time_ns, [position, position + 1000], 1000, 1000, false);
+        view.sent(time_ns, [position, position + 1000], 1000, 1000, Resumption::default);
         if acknowledges {
             view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
         }
@@ -612,7 +640,7 @@ mod tests {
     fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
         for at in times_ms {
             view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
-            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, false);
+            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, Resumption::default);
             let passed_ns = at * MILLISECOND + 10_000;
             view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
         }
@@ -646,7 +674,7 @@ mod tests {
     #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
-        view.sent(0, [0, 10_000], 1000, 1000, false);
+        view.sent(0, [0, 10_000], 1000, 1000, Resumption::default);
         view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
     }
@@ -654,7 +682,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
         let mut view = SenderView::default();
-        view.sent(0, [5000, 6000], 1000, 1000, false);
+        view.sent(0, [5000, 6000], 1000, 1000, Resumption::default);
         assert_eq!(view.flight_bytes(), 1000);
     }
 }

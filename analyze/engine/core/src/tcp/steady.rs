@@ -7,6 +7,7 @@
 use super::half::{Half, Live};
 use super::ip_id::Around;
 use super::ledger::Together;
+use super::restarts::Resumption;
 use super::segments::Segment;
 use super::sequence::unwrap;
 use crate::packet::{Packet, option_bits};
@@ -62,7 +63,7 @@ impl Half {
             live.identifications.add(packet.ip_id, segments, true, around);
             live.highest_identification = live.identifications.next_position();
         }
-        let is_asked = by_server && peer.max > live.peer_max_then;
+        let is_asked = peer.max > live.peer_max_then;
         live.peer_max_then = peer.max;
         live.spacing.add(packet.time_ns, packet.frame);
         self.last_sent.0 = packet.time_ns;
@@ -72,10 +73,11 @@ impl Half {
             live.hear(packet);
         }
         if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
-            live.view.takes_its_turn(packet.time_ns, spoke_ns);
+            live.view.takes_its_turn(packet.time_ns, spoke_ns, by_server);
         }
         let largest_send = u64::from(self.largest_payload);
-        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, live.last_data.has_push());
+        let resumption = || Resumption::of(packet, live.last_data.has_push(), peer.newest_tsval());
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, resumption);
         live.last_data.set(packet, end, is_short.then_some(end));
         Some(ahead_ns.unwrap_or(0))
     }

@@ -11,12 +11,14 @@ pub struct Turns {
     idle_since_ns: i64,
     idle_since_busy_ns: u64,
     thought_ns: u64,
+    /// How often the sender said something in its turn, but for the first time.
+    taken: u32,
     first_asked_ns: Option<i64>,
 }
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { idle_since_ns: NEVER, idle_since_busy_ns: u64::MAX, thought_ns: 0, first_asked_ns: None }
+        Self { idle_since_ns: NEVER, idle_since_busy_ns: u64::MAX, thought_ns: 0, taken: 0, first_asked_ns: None }
     }
 }
 
@@ -35,7 +37,12 @@ impl Turns {
     }
 
     /// The sender says something at `time_ns`, the first since it heard the other side's last at `asked_ns`, with nothing in flight.
-    pub(super) fn taken(&mut self, time_ns: i64, asked_ns: i64, is_first_data: bool) {
+    /// Before its first data, and between what it says, a server was asked; a client is not, and thinks in no one's time.
+    pub(super) fn taken(&mut self, time_ns: i64, asked_ns: i64, is_first_data: bool, by_server: bool) {
+        self.taken = self.taken.saturating_add(u32::from(!is_first_data));
+        if !by_server {
+            return;
+        }
         if is_first_data {
             self.first_asked_ns = Some(asked_ns.min(time_ns));
         } else if self.idle_since_ns != NEVER {
@@ -47,6 +54,11 @@ impl Turns {
     /// Time nothing was in flight though it was the sender's turn, nanoseconds; not before its first data.
     pub fn thought_ns(&self) -> u64 {
         self.thought_ns
+    }
+
+    /// How often the sender said something with nothing in flight, since it had heard the other side; its first words apart.
+    pub fn taken_turns(&self) -> u32 {
+        self.taken
     }
 
     /// When the sender had heard the last of the other side before its first data; none if nothing told it.

@@ -34,6 +34,8 @@ pub struct Transfer {
     /// What both sides take in a segment, options included. Full segments have no PSH where they are smaller.
     pub offered: u16,
     pub beside_sender: bool,
+    /// The path's link is the first of it, and the capture right behind that: beside the sender but for the link's queue.
+    pub behind_link: bool,
     /// Away from the sender: time from data to its acknowledgement, as seen there.
     pub receiver_loop_ms: f64,
     pub timestamps: bool,
@@ -56,6 +58,7 @@ impl Default for Transfer {
             writes: None,
             offered: SEGMENT as u16,
             beside_sender: true,
+            behind_link: false,
             receiver_loop_ms: 0.05,
             timestamps: true,
             handshake_held_ms: 0.0,
@@ -86,7 +89,7 @@ impl Transfer {
                     Some((piece, _)) if (sent + 1).is_multiple_of(piece) => SEGMENT / 2,
                     _ => SEGMENT,
                 };
-                let captured_ms = if self.beside_sender { now_ms } else { arrives_ms };
+                let captured_ms = if self.beside_sender && !self.behind_link { now_ms } else { arrives_ms };
                 let segment = data(self.position(sent), length);
                 let is_pushed = u32::from(self.offered) == SEGMENT || length < SEGMENT;
                 let segment = if is_pushed { segment } else { segment.without_push() };

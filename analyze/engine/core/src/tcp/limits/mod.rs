@@ -126,6 +126,7 @@ pub struct Limits {
     runs: Runs,
     timed_rounds: u64,
     window_rounds: WindowRounds,
+    buffer_pauses: BufferPauses,
     marks: Marks,
     rates: Rates,
 }
@@ -157,6 +158,28 @@ impl WindowRounds {
     }
 }
 
+/// What the rounds say that seem limited by the send buffer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BufferPauses {
+    /// How long they were, nanoseconds.
+    pub time_ns: u64,
+    /// In pauses of the data.
+    pub paused_ns: u64,
+    /// In those of them that data ended as an answer to an acknowledgement.
+    pub answered_ns: u64,
+    /// In those of them before which all was sent that had been written.
+    pub all_sent_ns: u64,
+}
+
+impl BufferPauses {
+    fn add(&mut self, round: &Round) {
+        self.time_ns += round.duration_ns();
+        self.paused_ns = self.paused_ns.saturating_add(round.pauses.paused_ns);
+        self.answered_ns = self.answered_ns.saturating_add(round.pauses.answered_ns);
+        self.all_sent_ns = self.all_sent_ns.saturating_add(round.pauses.all_sent_ns);
+    }
+}
+
 /// What [`Limits`] comes to.
 #[derive(Debug, Clone, Default)]
 pub struct LimitsSummary {
@@ -176,6 +199,8 @@ pub struct LimitsSummary {
     pub timed_rounds: u64,
     /// Those of them that the congestion window limited.
     pub window_rounds: WindowRounds,
+    /// What the rounds say that the send buffer seemed to limit.
+    pub buffer_pauses: BufferPauses,
     /// Frames along it, in time order.
     pub marks: Vec<Mark>,
 }
@@ -248,6 +273,9 @@ impl Limits {
                 at_own_pace: u64::from(rules::keeps_its_own_pace(&self.rounds, index)),
             };
             self.window_rounds.add(&counted.window_rounds);
+        }
+        if factor == Factor::SendBuffer {
+            self.buffer_pauses.add(&round);
         }
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
@@ -389,6 +417,7 @@ impl Limits {
             rounds,
             timed_rounds: self.timed_rounds,
             window_rounds: self.window_rounds,
+            buffer_pauses: self.buffer_pauses,
             marks: self.marks.into_list(),
         };
         summary.take_filled(shortest_ns.unwrap_or(0));

@@ -21,6 +21,8 @@ pub struct Meter {
     pub blocked_ns: u64,
     /// Time nothing was though it was the sender's turn.
     pub thought_ns: u64,
+    /// How often it said something in its turn, with nothing in flight.
+    pub turns: u32,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
     /// Bytes in flight, summed over `busy_ns`.
@@ -79,6 +81,8 @@ pub struct Round {
     pub idle_ns: u64,
     /// Of that, what passed after the other side had said its last.
     pub thought_ns: u64,
+    /// Answers that began in it with nothing in flight.
+    pub turns: u32,
     /// Time losses were being repaired.
     pub recovering_ns: u64,
     /// Bytes in flight, mean over the time in which data was.
@@ -132,6 +136,7 @@ impl Round {
             limited_ns: (to.limited_ns - from.limited_ns).min(duration_ns),
             idle_ns: duration_ns.saturating_sub(busy_ns + (to.blocked_ns - from.blocked_ns)),
             thought_ns: to.thought_ns.saturating_sub(from.thought_ns),
+            turns: to.turns.saturating_sub(from.turns),
             recovering_ns: to.recovering_ns.saturating_sub(from.recovering_ns).min(duration_ns),
             mean_flight: if busy_ns > 0 { (to.flight_area - from.flight_area) / busy_ns as f64 } else { 0.0 },
             max_flight,

@@ -104,7 +104,10 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
     };
     // What is delivered still grows by a quarter in each round: a writer that the send buffer holds up now and then does no harm.
     let wrote = || !round.slow_start && in_pieces() || writes_and_waits(rounds, index, background);
-    idle_most || gives_too_little(round) || wrote() && !answers_acknowledgements(rounds, index)
+    idle_most
+        || gives_too_little(round)
+        || speaks_in_turns(rounds, index)
+        || wrote() && !answers_acknowledgements(rounds, index)
 }
 
 /// What came after a pause was an answer to an acknowledgement much more often than by chance. Only a kernel hears of those, so
@@ -152,6 +155,12 @@ fn pauses_of(around: &[KnownRound]) -> (Pauses, f64) {
 /// short messages, each of which waits for its answer, as at a login.
 fn gives_too_little(round: &Round) -> bool {
     round.short_packets > 0 && !round.tells_of_congestion() && round.mean_flight < f64::from(round.segment_size)
+}
+
+/// In every round it was asked, and answered, when all that it had said before was acknowledged: messages of any size, each of which
+/// one round trip takes whole. No window held anything back, and the flight is the same where the messages are.
+fn speaks_in_turns(rounds: &[KnownRound], index: usize) -> bool {
+    any_window(rounds, index, WRITING_ROUNDS, |round| round.turns > 0 && !round.slow_start, |_| true)
 }
 
 /// Every round has a short segment, and then nothing is in flight for a while: pieces of any size, and no window, end so. Away

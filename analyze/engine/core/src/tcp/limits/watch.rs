@@ -2,7 +2,7 @@
 
 use super::round::{Meter, Seen};
 use super::{CutGap, Factor, Limits, LimitsSummary, Opening};
-use crate::packet::Packet;
+use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::Connection;
 use crate::tcp::gap_cause::Cause;
 use crate::tcp::gaps::ClassifiedGap;
@@ -50,6 +50,9 @@ impl Connection {
             // The next packet is counted by what that tells.
             half.settle_counters();
         }
+        if self.beside[side] && !from_side {
+            self.look_for_queue(packet, side);
+        }
         let around = self.around(side);
         let spoke_ns = self.halves[1 - side].spoke_ns();
         let half = &mut self.halves[side];
@@ -69,6 +72,24 @@ impl Connection {
 }
 
 impl Connection {
+    /// An acknowledgement of the data of `side` passes beside it: whether a queue stands in between, so that the capture is not
+    /// beside it at all. Behind a hole the timestamp of what arrives is not echoed (RFC 7323 section 4.3).
+    fn look_for_queue(&mut self, packet: &Packet, side: usize) {
+        let [near_ns, far_ns] = [side, 1 - side].map(|side| self.loops_ns[side]);
+        let (Some(near_ns), Some(far_ns)) = (near_ns, far_ns) else { return };
+        let peer = &self.halves[1 - side];
+        let in_order = packet.sequence.wrapping_add(packet.payload_length) == peer.max as u32
+            && !peer.live.as_deref().is_some_and(|live| live.holes.reach_beyond(peer.una));
+        if packet.options & option_bits::TIMESTAMPS == 0 || !in_order {
+            return;
+        }
+        let Some(live) = self.halves[side].live.as_deref_mut() else { return };
+        if live.view.look_for_queue(packet.time_ns, packet.tsval, far_ns) {
+            self.behind_queue[side] = true;
+            self.set_loop(side, near_ns);
+        }
+    }
+
     /// Every gap longer than 10 ms (or the user's limit, if that is shorter) comes here once its cause is known, soon after
     /// its end; one that a timer ended only when the receiver is heard again. What no round can explain is taken out of the
     /// rounds.
@@ -179,6 +200,7 @@ impl Half {
             busy_ns,
             blocked_ns: live.view.blocked_ns(),
             thought_ns: live.view.turns().thought_ns(),
+            turns: live.view.turns().taken_turns(),
             recovering_ns: live.recovering.total_ns(time_ns),
             flight_area,
             rtt_sum_ns: moments.sum_ns,

@@ -2,7 +2,7 @@
 //! else the one that set the rate.
 
 use super::Case;
-use crate::tcp::limits::{Factor, LimitsSummary};
+use crate::tcp::limits::{BufferPauses, Factor, LimitsSummary};
 use crate::tcp::vantage::Side;
 
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
@@ -22,6 +22,8 @@ const NEARBY_NS: i64 = 1_000_000;
 /// them no nearer than this share of it: a path does that, and an application that is paced.
 const EVEN_SPACING: f64 = 3.0;
 const EVEN_MEDIAN: f64 = 0.5;
+/// Pauses tell something where they take such a part of the time, one in so many.
+const TELLING_PAUSES: u64 = 10;
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
 /// The path carried so much more at other times (the level shift of a token bucket, docs/methods.md, section 8): a bandwidth
@@ -207,26 +209,53 @@ fn nothing_reduced_it(case: &Case) -> bool {
 }
 
 /// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
-/// as late, and what an application sends when it pleases makes round trips that long, away from it.
+/// as late, and what an application sends when it pleases makes round trips that long, away from it. Or the flight is as even as a
+/// send buffer makes it, but nothing fills one.
 fn may_be_the_application(case: &Case, factor: Factor) -> bool {
     let rounds = &case.limits.window_rounds;
-    factor == Factor::CongestionWindow && nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all
+    match factor {
+        Factor::CongestionWindow => nothing_reduced_it(case) && 2 * rounds.at_own_pace > rounds.all,
+        Factor::SendBuffer => fills_no_buffer(case),
+        _ => false,
+    }
+}
+
+/// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, beside the sender where that shows, is
+/// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
+fn fills_no_buffer(case: &Case) -> bool {
+    let sender = [Side::Client, Side::Server][case.side & 1];
+    let BufferPauses { time_ns, paused_ns, answered_ns, all_sent_ns } = case.limits.buffer_pauses;
+    let answers = answered_ns >= paused_ns / 2;
+    let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
+    let answers_none = || case.connection.vantage.side == sender && !answers && is_unevenly_spaced(case);
+    paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
+}
+
+/// A path spaces packets so, pacing does, and an application that is paced.
+fn is_evenly_spaced(case: &Case) -> bool {
+    latest_spacing(case).is_some_and(|latest| latest <= EVEN_SPACING)
+}
+
+/// One by one, but neither by a path nor by pacing.
+fn is_unevenly_spaced(case: &Case) -> bool {
+    latest_spacing(case).is_some_and(|latest| latest > EVEN_SPACING)
+}
+
+/// What one of a hundred packets is further from the one before than, in times of the mean; none where they come in bursts.
+fn latest_spacing(case: &Case) -> Option<f64> {
+    let durations = case.direction.spacing.durations.as_ref()?;
+    let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
+    (mean_ns > 0.0 && median_ns >= EVEN_MEDIAN * mean_ns).then(|| late_ns / mean_ns)
 }
 
 /// No round trip was seen between hosts nearby: what looks like a sender's pauses, or its window, may be a queue before the path.
 fn may_be_the_path(case: &Case, factor: Factor) -> bool {
     let nearby = case.connection.handshake_rtt_ns().is_some_and(|rtt_ns| rtt_ns < NEARBY_NS);
-    let evenly = || {
-        case.direction.spacing.durations.as_ref().is_some_and(|durations| {
-            let ([median_ns, late_ns], mean_ns) = (durations.quantiles_ns, durations.moments.mean_ns());
-            median_ns >= EVEN_MEDIAN * mean_ns && late_ns <= EVEN_SPACING * mean_ns
-        })
-    };
     nearby
         && 2 * case.limits.timed_rounds < case.limits.rounds
         && match factor {
             Factor::CongestionWindow | Factor::SendBuffer => true,
-            Factor::Application => evenly(),
+            Factor::Application => is_evenly_spaced(case),
             _ => false,
         }
 }
