@@ -39,8 +39,18 @@ def test_the_table_fits_the_width(two_transfers: Any, width: int) -> None:
 
 def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=1, width=100)
-    assert "1 smaller connections not shown (--limit 2 shows them)" in text
+    assert "1 smaller connection not shown (--limit 2 shows all)" in text
     assert "40001" not in text
+    assert "<p>1 smaller connection not shown</p>" in summary_html(read(two_transfers.bytes()), limit=1)
+
+
+def test_text_and_notebook_say_that_the_reading_was_interrupted(transfer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = read(transfer.bytes())
+    said = "interrupted: the numbers are about the part that was read"
+    assert said not in summary_html(trace)
+    monkeypatch.setattr(type(trace), "interrupted", True)
+    assert said in summary_html(trace)
+    assert said in summary_text(trace, limit=20, width=100)
 
 
 def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:

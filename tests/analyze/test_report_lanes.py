@@ -1,6 +1,7 @@
 """Lanes as they are packed into a page: times and values come out as they went in, and breaks stay breaks."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,11 @@ def test_factors_are_told_apart_in_grey_print_by_hatch_or_brightness() -> None:
         and abs(brightness(FACTORS[first].colour) - brightness(FACTORS[second].colour)) < 55
     ]
     assert alike == []
+
+
+def test_kinds_of_packets_differ_in_colour_or_symbol(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    one = Series(np.array([0.0]), np.array([1.0]))
+    drawn = lanes.series_of(replace(series, sent=dict.fromkeys(series.sent, one)), 100)
+    looks = [(point["colour"], point["symbol"]) for point in drawn if point["lane"] == "sequence" and "symbol" in point]
+    assert len(set(looks)) == len(looks) == len(series.sent)
