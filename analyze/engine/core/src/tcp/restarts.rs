@@ -11,6 +11,8 @@
 //! with PSH went alone: it was the end of what had been written, and pacing had nothing to keep back. (Linux sets PSH on each frame
 //! that the network card is to cut, so that on more than one segment it says nothing.)
 
+use crate::packet::Packet;
+
 /// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
 /// kernel's own is immediate, and waking a writer takes less.
 const ANSWER_NS: i64 = 250_000;
@@ -31,8 +33,7 @@ pub(super) const SHORTEST_PAUSE_NS: i64 = 1_000_000;
 pub(super) const PACED_SEGMENTS: u64 = 2;
 /// Round trips in which the longest pause is looked for: a queue makes what a buffer lets pass at once last for more than one.
 const LATEST_ROUNDS: usize = 4;
-/// Not earlier than any time of a packet.
-const NEVER: i64 = 1 << 62;
+const NEVER: i64 = Packet::NEVER_NS;
 
 /// Nanoseconds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
