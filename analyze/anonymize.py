@@ -69,6 +69,10 @@ class Anonymizer:
             changed["tls"] = {**changed["tls"], "certificate_names": names}
         return changed
 
+    def run(self, record: Record) -> Record:
+        """A run of the JSON document, anonymised."""
+        return {**record, "path": self.path(record["path"])}
+
     def row(self, row: Record) -> Record:
         """A row of the connection table, anonymised."""
         return {name: self.value(name, value) for name, value in row.items()}

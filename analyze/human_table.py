@@ -25,6 +25,7 @@ _ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
 _SENTENCES_SHOWN = 3
+_INTERRUPTED = "interrupted: the numbers are about the part that was read"
 _SHORT_FACTORS = {
     "host_stall": "stalls",
     "timeout_wait": "timeouts",
@@ -131,13 +132,13 @@ def show(trace: "Trace", console: "Console", *, limit: int) -> None:
     for line, style in inputs_lines(trace.header()["inputs"]):
         console.print(Text(line, style), soft_wrap=True)
     if trace.interrupted:
-        console.print(Text("interrupted: the numbers are about the part that was read", "bold yellow"), soft_wrap=True)
+        console.print(Text(_INTERRUPTED, "bold yellow"), soft_wrap=True)
     total = len(trace)
     if total:
         console.print()
         console.print(connection_table(trace, limit, console.width))
         if limit < total:
-            text = f"{total - limit:,} smaller connections not shown (--limit {total} shows them)"
+            text = f"{plural(total - limit, 'smaller connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
         for line in _sentences(trace, limit):
             console.print(Text(line))
@@ -358,12 +359,15 @@ def summary_html(trace: "Trace", limit: int = 20) -> str:
     from html import escape
 
     lines = [line for line, _ in inputs_lines(trace.header()["inputs"])]
+    if trace.interrupted:
+        lines.append(_INTERRUPTED)
     rows = [trace.row(index) for index in trace.largest(limit)]
     head = "".join(f"<th>{escape(f.title)}</th>" for f in FIELDS)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(f.text(row, main_direction(row)))}</td>' for f in FIELDS)}</tr>" for row in rows
     )
-    more = f"<p>{len(trace) - limit:,} smaller connections not shown</p>" if len(trace) > limit else ""
+    left_out = len(trace) - limit
+    more = f"<p>{plural(left_out, 'smaller connection')} not shown</p>" if left_out > 0 else ""
     return f"<p>{'<br>'.join(map(escape, lines))}</p><table><tr>{head}</tr>{body}</table>{more}"
 
 

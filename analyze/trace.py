@@ -293,6 +293,10 @@ class Trace:
             records.append(self._anonymizer.connection(found[0]) if self._anonymizer else found[0])
         return records
 
+    def shown_run(self, record: "Record") -> "Record":
+        """What is known of a run folder, as results show it: without its place where they are anonymous."""
+        return self._anonymizer.run(record) if self._anonymizer else record
+
     def json(self) -> "Record":
         """The whole JSON document `vmtrace.analysis/1`."""
         import json

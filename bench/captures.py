@@ -104,7 +104,10 @@ def prefix(capture: Capture, packets: int) -> tuple[Path, int]:
         return capture.path, capture.packets
     path = capture.path.with_name(f"{capture.path.stem}-first-{packets}.pcap")
     if not path.exists() or path.stat().st_mtime < capture.path.stat().st_mtime:
-        _copy_first(capture.path, path, packets)
+        # One that was cut off by Ctrl-C would be taken for the whole the next time.
+        aside = path.with_name(f"{path.name}.part")
+        _copy_first(capture.path, aside, packets)
+        aside.replace(path)
     return path, packets
 
 

@@ -401,7 +401,8 @@ def main(names: list[str]) -> int:
     """Make the samples whose run's name begins with one of `names`, or all."""
     manifest_path = HERE / "manifest.json"
     entries: dict[str, dict[str, Any]] = {}
-    if names and manifest_path.exists():
+    if manifest_path.exists():
+        # Until a sample is made anew its old entry stands: who stops half-way has a whole manifest.
         entries = {entry["file"]: entry for entry in json.loads(manifest_path.read_text())["samples"]}
     samples = _samples()
     order = [name for sample in samples for name in sample.keep]

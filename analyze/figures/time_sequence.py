@@ -7,7 +7,7 @@ from analyze.packet_series import SENT_KINDS, ConnectionSeries
 from analyze.palette import LABELS, ROLES
 
 NAME = "time-sequence"
-_MARKERS = {"retransmission": ("x", 5.0), "reordered": ("^", 3.5), "duplicate": ("v", 3.5)}
+_MARKERS = {"retransmission": ("x", 5.0), "reordered": ("^", 3.5), "duplicate": ("v", 3.5), "window_probe": ("s", 3.0)}
 
 
 def draw(series: ConnectionSeries) -> Figure:

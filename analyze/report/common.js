@@ -33,8 +33,8 @@ const page = (() => {
   element("theme").addEventListener("click", () => { chosen = isDark() ? "light" : "dark"; retheme(); });
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  // What is clear on white may be too dark on black.
-  const BRIGHTER = { "#0072B2": "#56B4E9", "#555555": "#A8B0B8", "#B8860B": "#E0B040", "#D55E00": "#FF8A3D", "#009E73": "#2FCB9C" };
+  // What is clear on white may be too dark on black. What one colour becomes must be no other one's.
+  const BRIGHTER = { "#0072B2": "#56B4E9", "#56B4E9": "#C9E9FB", "#555555": "#A8B0B8", "#B8860B": "#E0B040", "#D55E00": "#FF8A3D", "#009E73": "#2FCB9C" };
   const shade = (named) => (isDark() ? BRIGHTER[named] ?? named : named);
   const themed = (look) => ({ ...look, color: shade(look.color) });
 

@@ -29,7 +29,9 @@ LANES: tuple[Plain, ...] = (
 )
 """From top to bottom, those of the packets; the axis of `zero` begins at 0."""
 
-_SYMBOLS = {"retransmission": ("cross", 4), "reordered": ("up", 4), "duplicate": ("down", 4)}
+_SYMBOLS = {
+    "retransmission": ("cross", 4), "reordered": ("up", 4), "duplicate": ("down", 4), "window_probe": ("ring", 4),
+}  # fmt: skip
 
 
 def point_limit(connections: int) -> int:

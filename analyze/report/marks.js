@@ -44,7 +44,15 @@ page.marks = (() => {
     const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return 0.299 * red + 0.587 * green + 0.114 * blue;
   }
-  const inkOn = (colour) => (brightness(colour) > 140 ? "#000000" : "#ffffff");
+
+  // Black or white, whichever is read better on a colour (WCAG 2.2, contrast ratio: beyond this luminance it is black).
+  const INK_TURNS_AT = Math.sqrt(1.05 * 0.05) - 0.05;
+  function luminance(colour) {
+    const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  }
+  const inkOn = (colour) => (luminance(colour) > INK_TURNS_AT ? "#000000" : "#ffffff");
 
   // Hatches are light on dark colours and dark on light ones: they are seen in grey print, too.
   const tiles = new Map();

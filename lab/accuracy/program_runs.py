@@ -32,6 +32,7 @@ from lab.hosts import (
 )
 
 PLACES = ("sender", "middle", "receiver")
+_MADE = "made.json"
 _TIME_LIMIT_S, _START_LIMIT_S = 60.0, 10.0
 _LISTENS = "0A"
 _LISTENING_TABLES = ("tcp", "tcp6")
@@ -60,13 +61,13 @@ def run(transfer: ProgramTransfer, folder: Path, attempts: int = 3) -> Made:
         if not made.problems:
             break
         made = _run_once(transfer, folder)
-    (folder / "made.json").write_text(json.dumps(asdict(made)))
+    (folder / _MADE).write_text(json.dumps(asdict(made)))
     return made
 
 
 def load(folder: Path) -> Made | None:
     """What an earlier run left; none if it left nothing."""
-    known = folder / "made.json"
+    known = folder / _MADE
     if not known.exists():
         return None
     told = json.loads(known.read_text())
@@ -76,6 +77,8 @@ def load(folder: Path) -> Made | None:
 def _run_once(transfer: ProgramTransfer, folder: Path) -> Made:
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
+    # What an earlier run left is of other captures.
+    (folder / _MADE).unlink(missing_ok=True)
     _write_file(folder / FILE, transfer.file_bytes, transfer.seed)
     settings = {
         role: HostSettings(

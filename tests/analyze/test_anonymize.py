@@ -2,9 +2,11 @@
 
 from ipaddress import ip_address, ip_network
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyze import anonymize
 from analyze.anonymize import Anonymizer
 
 
@@ -28,6 +30,26 @@ def test_ports_stay() -> None:
     anonymizer = Anonymizer()
     assert anonymizer.endpoint("52.95.110.1:443") == "198.18.0.1:443"
     assert anonymizer.endpoint("[2600:1f18::1]:443") == "[2001:db8::1]:443"
+
+
+def test_a_host_is_the_same_with_and_without_a_port() -> None:
+    anonymizer = Anonymizer()
+    for address in ("52.95.110.1", "2600:1f18::1"):
+        whole = f"[{address}]:443" if ":" in address else f"{address}:443"
+        assert anonymizer.value("server", whole) in {
+            f"{anonymizer.address(address)}:443",
+            f"[{anonymizer.address(address)}]:443",
+        }
+
+
+def test_beyond_the_range_for_ipv4_stand_ins_are_of_the_other_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = ip_network("198.18.0.0/15")
+    assert network.num_addresses == anonymize._IPV4_COUNT
+    monkeypatch.setattr(anonymize, "_IPV4_COUNT", 4)
+    anonymizer = Anonymizer()
+    stand_ins = [anonymizer.address(f"192.0.2.{number}") for number in range(5)]
+    assert [ip_address(stand_in).version for stand_in in stand_ins] == [4, 4, 4, 6, 6]
+    assert len(set(stand_ins)) == 5
 
 
 def test_a_connection_loses_its_addresses_and_its_server_name() -> None:

@@ -82,6 +82,31 @@ def test_gaps_are_told_with_the_frames_that_prove_them(record: dict[str, Any]) -
     assert "500 ms at +1.000000 s, frames 7 to 9, cause unknown" in shown(record)
 
 
+@pytest.mark.parametrize(("side", "place"), [("client", "at the client"), ("middle", "middle"), ("unknown", "unknown")])
+def test_the_place_of_the_capture_is_told(record: dict[str, Any], side: str, place: str) -> None:
+    record["vantage"] = {"side": side, "confidence": 0.9}
+    assert f"  captured: {place} (confidence 90.0 %)" in shown(record).splitlines()
+
+
+def test_repeats_of_the_handshake_are_told_where_they_are_known(record: dict[str, Any]) -> None:
+    record["handshake"] |= {"complete": True, "rtt_s": 0.02, "syn_retransmissions": 2, "syn_ack_retransmissions": None}
+    assert "  handshake complete, RTT 20.0 ms, 2 SYN repeats" in shown(record).splitlines()
+    record["handshake"] |= {"complete": False, "syn_retransmissions": None}
+    assert "  handshake not whole in the capture, RTT 20.0 ms" in shown(record).splitlines()
+
+
+def test_what_is_no_number_is_told_in_words_and_lists_are_left_to_their_own_lines(record: dict[str, Any]) -> None:
+    record["verdict"] = None
+    record["tls"] = {"version": "TLS 1.3", "resumed": True, "early_data": False, "records": 3, "alpn": None}
+    text = shown(record)
+    assert "why:" not in text
+    for label, told in (("resumed", "yes"), ("early data", "no"), ("records", "3"), ("alpn", ABSENT)):
+        assert cells(text, label)[-1].strip() == told
+    labels = [line.strip() for line in text.splitlines()]
+    assert record["client_to_server"]["limits"]
+    assert not any(label.startswith(("limits", "limit intervals", "not measured ", "peak frames")) for label in labels)
+
+
 def test_an_overhead_of_more_than_all_is_told(record: dict[str, Any]) -> None:
     record["ledger"]["overhead_ratio"] = 6.92
     assert "692 %" in shown(record)

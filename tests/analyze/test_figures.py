@@ -1,14 +1,16 @@
 """Figures: one of each kind, in each format, whatever the connection lacks."""
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 
 from analyze.figures.write import KINDS, write_figures
-from analyze.packet_series import of_connections
+from analyze.packet_series import Series, of_connections
 from analyze.trace import read
 
 
@@ -44,6 +46,14 @@ def test_retransmissions_stand_out(transfer: Any) -> None:
     assert len(lines["retransmission"].get_xdata()) == 1
     assert lines["retransmission"].get_marker() == "x"
     assert lines["retransmission"].get_color() != lines["data"].get_color()
+
+
+def test_kinds_of_packets_differ_in_colour_or_marker(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    one = Series(np.array([0.0]), np.array([1.0]))
+    lines = KINDS[0].draw(replace(series, sent=dict.fromkeys(series.sent, one))).axes[0].lines
+    looks = [(line.get_color(), line.get_marker()) for line in lines if line.get_linestyle() == "None"]
+    assert len(set(looks)) == len(looks) == len(series.sent)
 
 
 @pytest.mark.parametrize("kept", [1, 3], ids=["a SYN alone", "a handshake alone"])

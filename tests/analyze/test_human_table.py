@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analyze.human_table import FIELDS, fitting, inputs_lines, main_direction, summary_html, summary_text
+from analyze.human_table import FIELDS, fitting, inputs_lines, main_direction, summary_html, summary_text, trouble
 from analyze.trace import read
 from analyze.units import ABSENT
 
@@ -39,8 +39,18 @@ def test_the_table_fits_the_width(two_transfers: Any, width: int) -> None:
 
 def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=1, width=100)
-    assert "1 smaller connections not shown (--limit 2 shows them)" in text
+    assert "1 smaller connection not shown (--limit 2 shows all)" in text
     assert "40001" not in text
+    assert "<p>1 smaller connection not shown</p>" in summary_html(read(two_transfers.bytes()), limit=1)
+
+
+def test_text_and_notebook_say_that_the_reading_was_interrupted(transfer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = read(transfer.bytes())
+    said = "interrupted: the numbers are about the part that was read"
+    assert said not in summary_html(trace)
+    monkeypatch.setattr(type(trace), "interrupted", True)
+    assert said in summary_html(trace)
+    assert said in summary_text(trace, limit=20, width=100)
 
 
 def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
@@ -49,6 +59,47 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
     assert "damage: cut short" in text
     whole = summary_text(read(transfer.bytes()), limit=5, width=100)
     assert "not analysed: not tcp 1" in whole
+
+
+@pytest.mark.parametrize(
+    ("capture", "line"),
+    [
+        ({"dropped_by_kernel": 1_234}, "capture loss: 1,234 packets dropped by the capturing kernel"),
+        ({"dropped_by_interface": 5}, "capture loss: 5 packets dropped by the interface"),
+        ({"unseen_acked_bytes": 2_900}, "capture loss: 2.90 kB were acknowledged but are not in the capture"),
+        ({"duplicates": 1}, "1 packet captured twice (left out of the analysis)"),
+        ({"clock_steps": 2}, "2 steps of the capture's clock"),
+        ({"lag_s": 0.02, "lag_removed": True}, "one side was recorded 20.0 ms late (taken away)"),
+        (
+            {"lag_s": 0.02, "lag_removed": False},
+            (
+                "one side was recorded 20.0 ms late, so that times and repeats are wrong; save the capture to a file:"
+                " that can be read twice"
+            ),
+        ),
+    ],
+)
+def test_what_was_wrong_with_a_capture_is_told(capture: dict[str, Any], line: str) -> None:
+    harmless = {"dropped_by_kernel": None, "dropped_by_interface": 0, "unseen_acked_bytes": 0, "lag_s": None}
+    assert list(trouble({"capture": harmless})) == []
+    assert list(trouble({"capture": harmless | capture})) == [line]
+
+
+def test_damage_is_told_by_its_first_place() -> None:
+    first = {"what": "cut short", "offset": 12_345, "skipped_bytes": 40}
+    assert list(trouble({"damage": [first]})) == ["damage: cut short at byte 12,345; 40 B skipped"]
+    assert list(trouble({"damage": [first, first]})) == [
+        "damage: cut short at byte 12,345 (first of 2 places); 80 B skipped"
+    ]
+    assert list(trouble({"damage": [first | {"skipped_bytes": 0}]})) == [
+        "damage: cut short at byte 12,345; nothing skipped"
+    ]
+
+
+def test_all_connections_shown_are_not_told_of_as_left_out(two_transfers: Any) -> None:
+    trace = read(two_transfers.bytes())
+    assert "not shown" not in summary_text(trace, limit=2, width=100)
+    assert "not shown" not in summary_html(trace, limit=2)
 
 
 def test_what_could_not_be_measured_is_told_with_its_reason(transfer: Any) -> None:

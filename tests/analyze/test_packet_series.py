@@ -30,6 +30,31 @@ def test_thinning_keeps_the_first_the_last_and_the_extremes(values: Any, limit: 
         assert values[kept].min() == values.min()
 
 
+def test_thinning_keeps_the_extremes_of_each_stretch_of_time() -> None:
+    times = np.arange(1000.0)
+    values = np.zeros(1000)
+    values[[130, 380, 630, 880]] = [1.0, -2.0, 3.0, -4.0]
+    kept = set(keep_extremes(times, values, 16).tolist())
+    assert {0, 130, 380, 630, 880, 999} <= kept, "a peak is drawn though there are higher ones elsewhere"
+    assert len(kept) <= 20
+
+
+def test_points_that_are_few_enough_all_stay() -> None:
+    assert keep_extremes(np.arange(16.0), np.zeros(16), 16).tolist() == list(range(16))
+
+
+def test_oversize_spacings_stand_where_they_end(two_transfers: Any) -> None:
+    (series,) = of_connections(read(two_transfers.bytes()), [2])
+    start_ns = series.record["start_ns"]
+    gaps = [
+        {"start_ns": start_ns + 250_000_000, "gap_s": 0.5},
+        {"start_ns": start_ns + 10**9, "gap_s": 0.0},
+    ]
+    series.record[series.direction]["spacing"]["anomalies"] = gaps
+    marked = series.anomalies()
+    assert (marked.time_s.tolist(), marked.value.tolist()) == ([0.75], [0.5])
+
+
 def test_points_of_one_instant_are_thinned_too() -> None:
     kept = keep_extremes(np.zeros(1000), np.arange(1000.0), 40)
     assert set(kept.tolist()) == {0, 999}
@@ -108,6 +133,7 @@ def test_bins_are_round_and_of_a_sensible_number(duration_s: float) -> None:
     width = throughput_bin_s(duration_s)
     assert width >= 1e-3 * 0.999
     assert duration_s / width <= 201
+    assert width <= 2.5 * max(duration_s / 200, 1e-3), "1, 2 and 5 are at most so far apart"
     assert float(f"{width:.0e}"[0]) in (1, 2, 5)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from analyze import provenance
 from analyze.packet_series import Series, of_connections
+from analyze.palette import FACTORS, ROLES, RUNS, TRANSFERS
 from analyze.report.write import write_report
 from analyze.trace import Trace, read
 from tests.analyze.pages import Visit
@@ -247,6 +248,29 @@ def test_light_and_dark_are_chosen_by_a_button(browser: Any, trace: Trace, tmp_p
     assert visit.background() == "rgb(255, 255, 255)"
     visit.page.locator("#theme").click()
     assert visit.background() == "rgb(20, 24, 29)"
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_names_of_factors_can_be_read_on_their_colours(browser: Any, trace: Trace, tmp_path: Path) -> None:
+    visit = visited(browser, trace, tmp_path / "r.html", [1])
+    for factor, look in FACTORS.items():
+        ink = luminance(visit.page.evaluate("(colour) => page.marks.inkOn(colour)", look.colour))
+        dark, light = sorted((ink, luminance(look.colour)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{factor}: WCAG 2.2 section 1.4.3"
+
+
+def test_colours_that_differ_by_day_differ_by_night(browser: Any, trace: Trace, tmp_path: Path) -> None:
+    visit = visited(browser, trace, tmp_path / "r.html", [1], "dark")
+    by_day = sorted({*RUNS, *ROLES.values(), *TRANSFERS.values()})
+    by_night = [visit.page.evaluate("(colour) => page.shade(colour)", colour) for colour in by_day]
+    assert by_night != by_day
+    assert len(set(by_night)) == len(by_day)
 
 
 def test_paper_is_light_and_sharp_and_has_no_buttons(browser: Any, trace: Trace, tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Events of a page and the packets around them: what is picked, where it was first sent, what fits into the table."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from analyze.packet_series import ConnectionSeries, of_connections
@@ -69,6 +71,25 @@ def test_a_table_holds_all_packets_if_they_fit_else_those_around_the_first_event
     assert events.rows_around(1000, [], 40).tolist() == []
 
 
+def test_rows_that_fit_exactly_are_taken() -> None:
+    assert events.rows_around(1000, [500], 15).tolist() == list(range(493, 508))
+    assert events.rows_around(1000, [500], 14).tolist() == []
+
+
+def test_bytes_that_the_capture_has_not_seen_before_were_first_sent_nowhere(transfer: Any) -> None:
+    """The packet whose end is where the repeat begins is not the one that was sent again."""
+    whole = series_of(transfer)
+    repeat = whole.packets["kind"].to_pylist().index("retransmission")
+    sequence = whole.packets["sequence"].to_pylist()
+    first = sequence.index(sequence[repeat])
+    kept = [row for row in range(len(sequence)) if row != first]
+    series = replace(whole, packets=whole.packets.take(pa.array(kept)))
+    rows = events.rows_of(series)
+    assert sequence[repeat] in (rows.sequence + rows.payload_bytes).tolist()
+    ((found,), _) = events.retransmissions(series, rows, 100)
+    assert "first_frame" not in found
+
+
 def test_a_frame_number_that_two_files_have_is_no_place(transfer: Any) -> None:
     rows = events.rows_of(series_of(transfer))
     twice = events.Rows(
@@ -84,6 +105,11 @@ def test_packets_say_what_they_are(transfer: Any) -> None:
     table = connection.of_connection(series)["packets"]
     assert table["row"] == list(range(len(series.packets)))
     assert table["frame"] == list(range(1, len(series.packets) + 1))
+    assert table["time_s"] == [
+        (time_ns - series.record["start_ns"]) / 1e9 for time_ns in series.packets["time_ns"].to_pylist()
+    ]
+    assert (table["time_s"][0], table["forth"][:2]) == (0.0, [1, 0])
+    assert table["time_s"][-1] == pytest.approx(series.record["duration_s"])
     assert {"syn", "data", "pure ack", "retransmission, fast"} <= set(table["what"])
     assert "file" not in table, "there is one file"
 
@@ -147,6 +173,57 @@ def test_every_frame_of_the_evidence_has_its_moment(sample: Path) -> None:
             # The opening knows only its first frame; the last interval ends with the FIN behind the last data.
             assert apart <= {one["frames"][0], one["frames"][-1]}
             assert all(frame == rows.frame[0] or 0 < told[frame] - packets[frame] < 1e6 for frame in apart)
+
+
+def with_verdict(series: ConnectionSeries, **told: Any) -> ConnectionSeries:
+    return replace(series, record=series.record | {"verdict": series.record["verdict"] | told})
+
+
+def test_a_verdict_says_how_sure_it_is_what_else_it_may_be_and_what_comes_next(transfer: Any) -> None:
+    series = series_of(transfer)
+    rows = events.rows_of(series)
+    left_open = with_verdict(
+        series, confidence=0.3, undetermined_between=["slow_start", "idle"], runner_up="token_bucket"
+    )
+    found = judgement.verdict(left_open, rows)
+    assert found["open"]
+    assert found["facts"] == ["confidence 30.0 %", "undetermined between slow start and idle", "next: token bucket"]
+    decided = with_verdict(series, confidence=0.9, undetermined_between=["slow_start", "idle"], runner_up=None)
+    found = judgement.verdict(decided, rows)
+    assert (found["open"], found["facts"]) == (False, ["confidence 90.0 %"])
+    alone = judgement.verdict(with_verdict(series, confidence=0.3, undetermined_between=[], runner_up=None), rows)
+    assert alone["facts"] == ["confidence 30.0 %"]
+
+
+def test_evidence_that_is_not_in_the_capture_has_no_place(transfer: Any) -> None:
+    series = series_of(transfer)
+    start_ns = series.record["start_ns"]
+    evidence = {"text": "it", "frames": [3, 999], "times_ns": [start_ns, start_ns], "display_filter": "frame.number"}
+    (found,) = judgement.verdict(with_verdict(series, evidence=[evidence]), events.rows_of(series))["evidence"]
+    there, absent = found["frames"]
+    assert (there["row"], absent["row"]) == (2, None)
+    assert there["time_s"] == (series.packets["time_ns"][2].as_py() - start_ns) / 1e9 > 0
+    assert absent["time_s"] is None
+
+
+def test_bands_and_shares_are_those_of_the_limits(transfer: Any) -> None:
+    series = series_of(transfer)
+    start_ns = series.record["start_ns"]
+    limit = {"factor": "setup", "time_s": 0.5, "fraction": 0.25, "lost_bytes": 1000}
+    way = series.record[series.direction] | {
+        "limits": [limit, {"factor": "slow_start", "time_s": 1.0, "fraction": 0.5, "lost_bytes": 3000},
+                   {"factor": "idle", "time_s": 0.4, "fraction": 0.2, "lost_bytes": 9000},
+                   {"factor": "unknown", "time_s": 0.1, "fraction": 0.05, "lost_bytes": None}],
+        "limit_intervals": [{"start_ns": start_ns, "end_ns": start_ns + 500_000_000, "factor": "setup"}],
+    }  # fmt: skip
+    made = replace(series, record=series.record | {series.direction: way})
+    assert judgement.bands(made) == [[0.0, 0.5, "setup"]]
+    assert [(one["factor"], one["text"]) for one in judgement.legend(made)] == [
+        ("slow_start", "50.0 % of the time (1.00 s), 75.0 % of what was lost"),
+        ("setup", "25.0 % of the time (500 ms), 25.0 % of what was lost"),
+        ("idle", "20.0 % of the time (400 ms)"),
+        ("unknown", "5 % of the time (100 ms)"),
+    ]
 
 
 def test_a_transfer_too_short_to_judge_says_so(transfer_into: Any, new_capture: Any) -> None:

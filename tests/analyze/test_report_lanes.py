@@ -1,6 +1,7 @@
 """Lanes as they are packed into a page: times and values come out as they went in, and breaks stay breaks."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,22 @@ def test_the_bins_of_throughput_hold_every_byte_once(transfer: Any) -> None:
     assert sum(bins["bits"]) == 8 * series.record[series.direction]["unique_payload_bytes"]
 
 
+def test_the_bins_of_throughput_stand_at_the_time_of_their_bytes(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    delivered = Series(np.array([-0.1, 0.0, 0.5, 4.9, 9.9]), np.array([10.0, 20.0, 30.0, 40.0, 50.0]))
+    (bins,) = (one for one in lanes.series_of(replace(series, delivered_bytes=delivered), 20) if one["style"] == "bins")
+    assert bins["bin_s"] == 1.0
+    assert bins["bits"] == [8 * count for count in (60, 0, 0, 0, 40, 0, 0, 0, 0, 50)]
+
+
+def test_a_spacing_of_nothing_has_no_place_on_its_axis(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    spacing = Series(np.array([0.0, 0.1, 0.2]), np.array([0.0, 0.01, 0.0]))
+    drawn = lanes.series_of(replace(series, spacing_s=spacing), 20)
+    (found,) = (one for one in drawn if one["name"] == "spacing")
+    assert found["y"] == [0.01]
+
+
 def test_every_factor_of_the_contract_has_a_look() -> None:
     schema = json.loads(SCHEMA.read_text())
     factors = schema["$defs"]["limit"]["properties"]["factor"]["enum"]
@@ -75,3 +92,11 @@ def test_factors_are_told_apart_in_grey_print_by_hatch_or_brightness() -> None:
         and abs(brightness(FACTORS[first].colour) - brightness(FACTORS[second].colour)) < 55
     ]
     assert alike == []
+
+
+def test_kinds_of_packets_differ_in_colour_or_symbol(transfer: Any) -> None:
+    (series,) = of_connections(read(transfer.bytes()), [1])
+    one = Series(np.array([0.0]), np.array([1.0]))
+    drawn = lanes.series_of(replace(series, sent=dict.fromkeys(series.sent, one)), 100)
+    looks = [(point["colour"], point["symbol"]) for point in drawn if point["lane"] == "sequence" and "symbol" in point]
+    assert len(set(looks)) == len(looks) == len(series.sent)

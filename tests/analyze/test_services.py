@@ -39,6 +39,14 @@ from analyze.services.ranges import AddressRanges, RangesError, read
         ("identity.api.rackspacecloud.com", Service("Rackspace", "Identity")),
         ("storage.gra.cloud.ovh.net", Service("OVHcloud", "Swift")),
         ("bucket.oss-cn-hangzhou.aliyuncs.com", Service("Alibaba Cloud", "OSS")),
+        ("s3.gra.io.cloud.ovh.net", Service("OVHcloud", "Object Storage")),
+        ("s3.fr-par.scw.cloud", Service("Scaleway", "Object Storage")),
+        ("api.scw.cloud", Service("Scaleway")),
+        ("objectstorage.eu-frankfurt-1.oraclecloud.com", Service("Oracle Cloud", "Object Storage")),
+        ("identity.eu-frankfurt-1.oraclecloud.com", Service("Oracle Cloud")),
+        ("s3.eu-central-1.wasabisys.com", Service("Wasabi", "Object Storage")),
+        ("storage-download.googleapis.com", Service("Google Cloud", "Cloud Storage")),
+        ("compute.googleapis.com", Service("Google Cloud")),
         ("notamazonaws.com", None),
         ("amazonaws.com.evil.example", None),
         ("", None),
@@ -78,7 +86,7 @@ GOOGLE = {"prefixes": [{"ipv4Prefix": "34.1.208.0/20", "service": "Google Cloud"
 def ranges(tmp_path: Path) -> AddressRanges:
     for name, content in (("aws", AWS), ("azure", AZURE), ("google", GOOGLE)):
         (tmp_path / name).write_text(json.dumps(content))
-    (tmp_path / "own.csv").write_text("# ours\n198.51.100.0/24, Example, Swift\n")
+    (tmp_path / "own.csv").write_text("# ours\n198.51.100.0/24, Example, Swift\n203.0.113.9/24,Lab,Files,here,more\n")
     return read(sorted(tmp_path.iterdir()))
 
 
@@ -92,6 +100,7 @@ def ranges(tmp_path: Path) -> AddressRanges:
         ("20.61.0.1", Service("Azure", None, "westeurope")),
         ("34.1.208.1", Service("Google Cloud", None, "africa-south1")),
         ("198.51.100.7", Service("Example", "Swift")),
+        ("203.0.113.7", Service("Lab", "Files", "here")),
         ("198.51.101.7", None),
         ("no address", None),
     ],
@@ -134,6 +143,18 @@ def test_a_name_goes_before_an_address_and_what_the_client_asked_for_before_all(
     assert told(facts, Answers(), ranges) == ("AWS", "S3", "range")
     assert told(facts, Answers(), AddressRanges()) == ("other", None, "sni")
     assert told(facts._replace(sni=None), Answers(), AddressRanges()) == ("no name, port 443", None, "port")
+
+
+def test_a_connection_is_named_by_what_its_own_client_was_answered() -> None:
+    answers = Answers(
+        [
+            (10, "10.0.0.1", "s3.amazonaws.com", None, "2001:db8::1"),
+            (20, "10.0.0.2", "sqs.us-east-1.amazonaws.com", None, "2001:db8::1"),
+        ]
+    )
+    for client, service in (("10.0.0.1:40000", "S3"), ("10.0.0.2:443", "SQS")):
+        facts = Facts(client, "[2001:db8::1]:443", 30, None, ())
+        assert told(facts, answers, AddressRanges()) == ("AWS", service, "dns")
 
 
 def test_the_last_answer_before_a_connection_counts_and_the_clients_own_first() -> None:

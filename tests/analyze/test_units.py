@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.units import count, instant, plural, printable, seconds, share, si
+from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,7 @@ def test_counts_are_grouped() -> None:
 def test_nothing_that_steers_a_terminal_gets_through(text: str) -> None:
     assert printable(text).isprintable()
     assert len(printable(text)) == len(text)
+
+
+def test_a_ratio_may_be_more_than_the_whole() -> None:
+    assert [ratio(value) for value in (None, 0.0, 0.0512, 0.5, 6.92)] == [ABSENT, "0.00 %", "5.12 %", "50.0 %", "692 %"]

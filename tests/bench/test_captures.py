@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -91,6 +92,23 @@ def test_a_prefix_is_the_first_packets(bulk: Capture, binaries: Path) -> None:
     path, packets = prefix(bulk, 100)
     assert json.loads(output(binaries / "bench_walk", path))["packets"] == packets == 100
     assert bulk.path.read_bytes().startswith(path.read_bytes())
+
+
+def test_a_prefix_that_was_cut_off_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = struct.pack("<IIII", 1, 0, 4, 4) + b"data"
+    path = tmp_path / "x.pcap"
+    path.write_bytes(bytes(24) + 3 * record)
+    capture = Capture("x", "x", path, packets=3, connections=1, data_segments=3, retransmitted_segments=0)
+
+    def cut_off(_source: Path, target: Path, _packets: int) -> None:
+        target.write_bytes(bytes(24))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bench.captures._copy_first", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            prefix(capture, 2)
+    assert prefix(capture, 2)[0].read_bytes() == bytes(24) + 2 * record
 
 
 def test_a_capture_is_made_only_once(bulk: Capture, binaries: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import re
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from capture.counters.source import Reading, Source, Where, all_sources, read_al
 from capture.host_counters import OWN_COLUMNS, SCHEMA, HostCounters
 from capture.provenance import Table, read_table
 from lab import namespaces
+from tests.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,13 +49,6 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
     return give
 
 
-def wait_for(fulfilled: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 10
-    while not fulfilled():
-        assert time.monotonic() < until_s, "did not come about within 10 s"
-        time.sleep(0.002)
-
-
 def cells(table: Table, *columns: str) -> list[tuple[str, ...]]:
     places = [table.columns.index(column) for column in columns]
     return [tuple(row[place] for place in places) for row in table.rows]
@@ -67,7 +60,7 @@ def test_rows_hold_the_counters_as_they_stand_and_a_lost_one_is_an_empty_cell(
     source = scripted({"a": 1, "b_s": 0.25}, {"a": 2, "b_s": 0.5}, {"b_s": 1e-9, "new": 4})
     counters = HostCounters(tmp_path / "sender.csv", 0.002)
     counters.start()
-    wait_for(lambda: counters.rows >= 3)
+    assert eventually(lambda: counters.rows >= 3, within_s=10)
     outcome = counters.stop()
     table = read_table(tmp_path / "sender.csv", SCHEMA)
     assert table.columns == ("time_ns", "sampler_cpu_s", "a", "b_s")
@@ -149,7 +142,7 @@ def test_a_full_disk_ends_the_recording_with_one_line_and_whole_rows(tmp_path: P
 def test_a_recording_costs_little_and_says_how_much(tmp_path: Path) -> None:
     counters = HostCounters(tmp_path / "sender.csv", 0.02, "lo")
     counters.start()
-    wait_for(lambda: counters.rows >= 10)
+    assert eventually(lambda: counters.rows >= 10, within_s=10)
     outcome = counters.stop()
     assert 0 < outcome.cpu_s / outcome.rows < 0.02  # a second's sample takes about 1 ms
     said = [float(said_s) for (said_s,) in cells(read_table(outcome.path, SCHEMA), "sampler_cpu_s")]
@@ -171,10 +164,10 @@ def test_counters_are_those_of_the_namespace_it_was_started_in_and_outlive_the_i
         counters = HostCounters(tmp_path / "sender.csv", 0.01, "only0")
         with namespaces.inside(name):
             counters.start()
-        wait_for(lambda: counters.rows >= 2)
+        assert eventually(lambda: counters.rows >= 2, within_s=10)
         namespaces.run_program(["ip", "-n", name, "link", "delete", "only0"])
         gone = counters.rows + 2
-        wait_for(lambda: counters.rows >= gone)
+        assert eventually(lambda: counters.rows >= gone, within_s=10)
         outcome = counters.stop()
     finally:
         namespaces.delete(name)

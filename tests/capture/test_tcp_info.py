@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 
 from capture.provenance import read_table
 from capture.tcp_info import COLUMNS, SCHEMA, TcpInfoSampler
+from tests.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,13 +31,6 @@ def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
         far, _ = listener.accept()
         with near, far:
             yield near, far
-
-
-def wait_for(fulfilled: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + 10
-    while not fulfilled():
-        assert time.monotonic() < until_s, "did not come about within 10 s"
-        time.sleep(0.002)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -53,7 +47,7 @@ def rows_taken(sampler: TcpInfoSampler, at_least: int) -> None:
         seen.update(time_ns for time_ns, _, _ in list(sampler._last.values()))
         return len(seen) >= at_least
 
-    wait_for(enough)
+    assert eventually(enough, within_s=10)
 
 
 def test_rows_have_the_documented_columns_and_the_last_sample_is_typed(tmp_path: Path) -> None:
@@ -98,7 +92,7 @@ def test_streams_and_directions_are_told_apart(tmp_path: Path) -> None:
         sampler.watch(0, "download", far)
         sampler.watch(1, "upload", other)
         near.sendall(bytes(500))
-        wait_for(lambda: len(sampler._last) == 3)
+        assert eventually(lambda: len(sampler._last) == 3, within_s=10)
         found = {(last.stream, last.direction): last for last in sampler.finish()}  # still open: sampled once more
     assert list(found) == [(0, "download"), (0, "upload"), (1, "upload")]
     assert (found[0, "upload"].bytes_sent, found[1, "upload"].bytes_sent) == (500, 0)
@@ -153,7 +147,7 @@ def test_a_descriptor_that_went_to_another_socket_is_never_sampled(tmp_path: Pat
         far.recv(777, socket.MSG_WAITALL)
         rows_taken(sampler, 2)
         os.dup2(stranger.fileno(), near.fileno())  # as a close without `unwatch`, and another connect
-        wait_for(lambda: not sampler._watched)
+        assert eventually(lambda: not sampler._watched, within_s=10)
         (last,) = sampler.finish()
     assert last.bytes_sent == 0
     assert {row["bytes_sent"] for row in rows(tmp_path / "t.csv")} == {"0"}
@@ -165,7 +159,7 @@ def test_a_close_without_unwatch_keeps_the_samples_until_then(tmp_path: Path) ->
         sampler.watch(0, "upload", near)
         rows_taken(sampler, 2)
         near.close()
-        wait_for(lambda: not sampler._watched)
+        assert eventually(lambda: not sampler._watched, within_s=10)
     sampler.unwatch(0, "upload")
     assert len(sampler.finish()) == 1
 
@@ -204,7 +198,7 @@ def test_rows_reach_the_file_in_blocks_while_the_transfer_runs(tmp_path: Path) -
     path = tmp_path / "t.csv"
     child = subprocess.Popen([sys.executable, "-c", program, str(path)], env=os.environ | {"PYTHONPATH": str(ROOT)})
     try:
-        wait_for(lambda: path.exists() and len(read_table(path, SCHEMA).rows) > 20)
+        assert eventually(lambda: path.exists() and len(read_table(path, SCHEMA).rows) > 20, within_s=10)
     finally:
         child.kill()
         child.wait()

@@ -70,6 +70,18 @@ def test_the_path_leaves_an_application_that_gives_little_room() -> None:
                 assert one.path.forward.rate_bps >= 8 * 5e6
 
 
+def test_a_run_that_fails_leaves_nothing_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Any:
+        raise NotMadeError("no path")
+
+    monkeypatch.setattr(program_runs, "joined_hosts", fails)
+    (tmp_path / "made.json").write_text('{"retransmitted_segments": 1, "goodput_bps": 2.0, "problems": []}')
+    assert program_runs.load(tmp_path) == Made(1, 2.0, ())
+    with pytest.raises(NotMadeError):
+        program_runs.run(transfer("nginx-curl"), tmp_path)
+    assert program_runs.load(tmp_path) is None
+
+
 def test_the_setting_says_what_the_path_does() -> None:
     assert "lost" in transfer("losses-nginx").setting
     assert "policer" in transfer("policer-nginx").setting

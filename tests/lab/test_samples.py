@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib.util
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,32 @@ def test_sample_is_unchanged_small_and_told(sample: dict[str, Any]) -> None:
     readme = (FOLDER / "README.md").read_text()
     assert sample["file"] in readme
     assert sample["sha256"] in readme
+
+
+def test_making_them_that_ends_half_way_leaves_a_whole_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = importlib.util.spec_from_file_location("samples_make", FOLDER / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    make = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "samples_make", make)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    spec.loader.exec_module(make)
+    (tmp_path / "manifest.json").write_text(json.dumps({"samples": SAMPLES}))
+    remade = SAMPLES[0] | {"bytes": 1}
+
+    def one_and_no_more(*_: object) -> list[dict[str, Any]]:
+        if json.loads((tmp_path / "manifest.json").read_text())["samples"][0] == remade:
+            raise KeyboardInterrupt
+        return [remade]
+
+    monkeypatch.setattr(make, "HERE", tmp_path)
+    monkeypatch.setattr(make, "_make", one_and_no_more)
+    monkeypatch.setattr(make, "_tools", dict)
+    with pytest.raises(KeyboardInterrupt):
+        make.main([])
+    assert json.loads((tmp_path / "manifest.json").read_text())["samples"] == [remade, *SAMPLES[1:]]
 
 
 @pytest.mark.parametrize("sample", PLAIN, ids=[sample["file"] for sample in PLAIN])

@@ -7,8 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from lab import namespaces
 from lab.hosts import module_environment
 from lab.services import azurite
 from lab.services.provider_run import STAND_INS
+from tests.eventually import eventually
 
 PLAN = """
 name = "short"
@@ -75,15 +74,6 @@ def opened(capture: Path) -> set[int]:
             if flags & (dpkt.tcp.TH_SYN | dpkt.tcp.TH_ACK) == dpkt.tcp.TH_SYN:
                 ports.add(int(segment.sport))
     return ports
-
-
-def wait_until(what: Callable[[], bool], seconds: float = 60.0) -> bool:
-    ends_s = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > ends_s:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def run_of(folder: Path, provider: str) -> Run:
@@ -244,7 +234,7 @@ def test_an_interrupted_demo_removes_its_objects_and_leaves_no_server_and_no_nam
         command, env=module_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as running:
         try:
-            assert wait_until((out / "swift/transactions.jsonl").exists)
+            assert eventually((out / "swift/transactions.jsonl").exists, within_s=60)
             running.send_signal(signal.SIGINT)
             _, said = running.communicate(timeout=60)
         finally:

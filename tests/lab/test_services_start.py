@@ -5,8 +5,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from lab.hosts import module_environment
 from lab.services import accepted, azurite, certificates, moto, process
 from lab.services.certificates import Certificates, KeyKind
 from lab.services.service import Place
+from tests.eventually import eventually
 
 OWNER = """
 import sys, time
@@ -29,15 +28,6 @@ with moto.started(certificates.make(Path(sys.argv[1]))) as service:
 def alive(process_id: int) -> bool:
     stat = Path(f"/proc/{process_id}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until(what: Callable[[], bool], seconds: float = 20.0) -> bool:
-    ends_s = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > ends_s:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def test_a_server_that_ends_at_once_is_an_error_with_its_last_words(tmp_path: Path) -> None:
@@ -65,7 +55,7 @@ def test_a_server_is_gone_after_its_block_even_when_the_block_fails(chain: Certi
     assert folder.exists()
     assert service.connections_accepted() == 0  # the starter's probes are not counted
     socket.create_connection((service.address, service.port)).close()
-    assert wait_until(lambda: service.connections_accepted() == 1)  # before any TLS
+    assert eventually(lambda: service.connections_accepted() == 1, within_s=20)  # before any TLS
     failure = ZeroDivisionError()
     assert not starting.__exit__(type(failure), failure, None)
     assert not alive(service.process_id)
@@ -81,13 +71,13 @@ def test_a_server_is_gone_when_whoever_started_it_is_killed(tmp_path: Path) -> N
         port, server = map(int, owner.stdout.readline().split())
         assert alive(server)
         owner.send_signal(signal.SIGKILL)
-    assert wait_until(lambda: not alive(server))
+    assert eventually(lambda: not alive(server), within_s=20)
 
     def refused() -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) != 0
 
-    assert wait_until(refused)  # gunicorn's worker too
+    assert eventually(refused, within_s=20)  # gunicorn's worker too
 
 
 def test_azurite_that_is_not_installed_says_how_to_install_it(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab.stalls import FROZEN_HOST, FrozenHost, GuestKernelHost, Stalling, Stalls, read
+from tests.eventually import eventually
 
 OFTEN = Stalls(shortest_run_s=0.02, longest_run_s=0.04, shortest_s=0.03, longest_s=0.06)
 
@@ -41,10 +42,7 @@ def state_of(process_id: int) -> str:
 
 
 def wait_for_state(process_id: int, state: str) -> None:
-    deadline_s = time.monotonic() + 5
-    while state_of(process_id) != state:
-        assert time.monotonic() < deadline_s
-        time.sleep(0.005)
+    assert eventually(lambda: state_of(process_id) == state)
 
 
 def test_same_seed_same_times_within_their_bounds() -> None:
@@ -78,8 +76,7 @@ def test_finishing_lets_a_standing_host_go_at_once(tmp_path: Path) -> None:
     host = PaperHost()
     stalling = Stalling(Stalls(0, 0, 60, 60), 1, host, tmp_path / "stalls.csv")
     stalling.start()
-    while not host.calls:
-        time.sleep(0.005)
+    assert eventually(lambda: bool(host.calls))
     stalling.finish()
     assert [word for word, _ in host.calls] == ["stop", "go"]
     assert len(read(tmp_path / "stalls.csv")) == 1

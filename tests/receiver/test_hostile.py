@@ -24,11 +24,11 @@ from sender.wire.control import Control
 from sender.wire.errors import KeyRefused, ReceiverBusy, VersionMismatch, WireError
 from sender.wire.fields import to_json
 from sender.wire.records import Limits, RunRequest, TransferRequest
+from tests.eventually import eventually
 from tests.receiver.harness import (
     GENEROUS,
     KEY,
     Keyed,
-    eventually,
     is_over,
     keyed,
     leaves_nothing,

@@ -19,7 +19,7 @@ from sender.wire.control import Control
 from sender.wire.endpoint import Endpoint
 from sender.wire.records import RunRequest, TransferRequest
 from sender.wire.transfer import digest_ok
-from tests.receiver.harness import KEY, census, leaves_nothing, receiver, stranger, transfer
+from tests.receiver.harness import KEY, Census, census, leaves_nothing, receiver, stranger, transfer
 
 
 def test_it_serves_and_stops_and_leaves_nothing(tmp_path: Path) -> None:
@@ -89,3 +89,11 @@ def test_a_receiver_without_descriptors_does_not_burn_the_processor(
                 time.sleep(0.5)
         assert 2 <= len(tried) <= 10
         there.serves()
+
+
+def test_what_is_left_behind_is_seen_whatever_else_is_gone() -> None:
+    before = Census(3, 9, frozenset())
+    assert Census(3, 9, frozenset()).is_within(before)
+    assert Census(2, 8, frozenset()).is_within(before)
+    for more in (Census(4, 8, frozenset()), Census(2, 10, frozenset()), Census(2, 8, frozenset({".x.aside"}))):
+        assert not more.is_within(before)

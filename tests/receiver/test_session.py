@@ -11,7 +11,8 @@ import pytest
 from capture.host_record import HostRecord
 from sender.wire.errors import ReceiverBusy, ReceiverRefused
 from sender.wire.records import RunRequest, TransferRequest
-from tests.receiver.harness import eventually, keyed, leaves_nothing, receiver, transfer
+from tests.eventually import eventually
+from tests.receiver.harness import keyed, leaves_nothing, receiver, transfer
 
 
 def test_trouble_with_tls_is_told_without_paths_of_the_receiver(

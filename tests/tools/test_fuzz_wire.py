@@ -27,6 +27,13 @@ def test_a_defect_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "ZeroDivisionError" in defects[0]
 
 
+@pytest.mark.parametrize(
+    ("now", "is_more"), [((3, 9), False), ((2, 8), False), ((4, 9), True), ((3, 10), True), ((2, 10), True)]
+)
+def test_a_descriptor_left_open_is_found_whatever_threads_do(now: tuple[int, int], is_more: bool) -> None:
+    assert fuzz_wire.is_more(now, (3, 9)) == is_more
+
+
 def test_the_same_seed_sends_the_same() -> None:
     one, other = random.Random("1/0"), random.Random("1/0")
     assert fuzz_wire.changed(b"x" * 100, one) == fuzz_wire.changed(b"x" * 100, other)

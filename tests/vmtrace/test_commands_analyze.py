@@ -146,7 +146,7 @@ def test_anonymous_outputs_name_nobody(vmtrace: Any, capture: Path, tmp_path: Pa
 
 def test_oversize_and_threads_and_limit_reach_the_engine(vmtrace: Any, capture: Path, tmp_path: Path) -> None:
     options = ("--oversize-abs", "5", "--threads", "2", "--limit", "1")
-    assert "1 smaller connections not shown" in vmtrace("analyze", "two.pcap", *options).stdout
+    assert "1 smaller connection not shown" in vmtrace("analyze", "two.pcap", *options).stdout
     vmtrace("analyze", "two.pcap", *options, "--json", "o.json")
     document = json.loads((tmp_path / "o.json").read_text())
     assert document["connections"][0]["client_to_server"]["spacing"]["oversize_rule"] == "fixed"

@@ -54,6 +54,14 @@ def test_the_document_holds_it_as_its_schema_says(vmtrace: Any, run_folder: Path
     assert run["two_sides"][-1]["transfers"] == 1
 
 
+def test_an_anonymous_document_leaves_out_where_the_run_is(vmtrace: Any, run_folder: Path) -> None:
+    done = vmtrace("analyze", str(run_folder), "--anonymize", "--json", "-")
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["path"] == run["name"] == "RUN"
+    assert str(run_folder.parent) not in done.stdout
+    assert "10.0.0." not in done.stdout
+
+
 def test_a_filter_one_side_or_a_folder_that_is_no_run_is_only_captures(vmtrace: Any, run_folder: Path) -> None:
     filtered = json.loads(vmtrace("analyze", str(run_folder), "--filter", "tcp", "--json", "-").stdout)
     assert "runs" not in filtered

@@ -1,12 +1,12 @@
 """The progress bar: for people who wait, and nobody else."""
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.eventually import eventually
 from vmtrace import progress
 from vmtrace.progress import Bar, total_bytes
 
@@ -90,7 +90,7 @@ def test_what_is_being_made_is_told_after_the_patience_and_reading_in_between_is
         with bar.making("report.html"):
             bar(10)  # the file is read once more
             bar(2000)
-            wait_for(lambda: "making report.html" in terminal.text)
+            assert eventually(lambda: "making report.html" in terminal.text, within_s=20)
     assert terminal.text.index("reading") < terminal.text.index("making report.html")
 
 
@@ -99,10 +99,3 @@ def test_what_is_made_at_once_is_not_told(install_terminal: Callable[[], Termina
     with Bar(wanted=True) as bar, bar.making("report.html"):
         pass
     assert terminal.text == ""
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 20
-    while not condition() and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    assert condition()

@@ -303,7 +303,8 @@ class Outputs:
         if self._runs:
             from analyze.run.table_records import two_sides_records
 
-            more["runs"] = [two_sides_records(run) for run in self._runs]
+            records = map(two_sides_records, self._runs)
+            more["runs"] = [self._trace.shown_run(record) for record in records]
         appending.finish(more)
 
     def _write_csv(self, folder: Path) -> None:

@@ -99,6 +99,9 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The time of what has not happened yet: later than that of any packet.
+    pub const NEVER_NS: i64 = crate::read::Record::FARTHEST_TIME_NS;
+
     /// True if all of `flags` are set.
     #[inline]
     pub fn has(&self, flags: u16) -> bool {

@@ -175,3 +175,13 @@ fn a_syn_ack_sent_again_is_counted_for_its_side() {
     assert_eq!(summary.directions.each_ref().map(|direction| direction.loss.syn), [2, 1]);
     assert_eq!(summary.directions.each_ref().map(|direction| direction.loss.retransmitted), [0, 0]);
 }
+
+#[test]
+fn of_data_that_the_capture_missed_a_report_does_not_tell_who_made_the_copy() {
+    let reported = |talk: Talk| {
+        let talk = talk.client(50.1, data(1000, 1000)).server(90.1, ack(2000)).server(90.2, ack(2000).sack(0, 1000));
+        talk.summary().directions[CLIENT].loss.network_duplicates
+    };
+    assert_eq!(reported(Talk::seen_at_client(40.0).client(50.0, data(0, 1000))), 1);
+    assert_eq!(reported(Talk::seen_at_client(40.0)), 0);
+}

@@ -133,6 +133,22 @@ fn an_acknowledgement_recorded_at_an_earlier_time_gives_no_sample() {
 }
 
 #[test]
+fn data_recorded_at_an_earlier_time_than_what_was_sent_before_it_gives_no_sample() {
+    let talk = Talk::seen_at_client(40.0)
+        .client(50.0, data(0, 1000))
+        .set_capture_clock(-5.0)
+        .client(51.0, data(1000, 1000))
+        .server(91.0, ack(2000));
+    assert_eq!(client(talk), (None, [0, 2, 0, 0, 0]));
+}
+
+#[test]
+fn nor_does_it_behind_a_fin() {
+    let closed = Talk::seen_at_client(40.0).client(50.0, data(0, 1000)).client(50.1, fin(1000));
+    assert_eq!(client(closed.set_capture_clock(-100.0).server(90.0, ack(1000))), (None, [0, 0, 0, 0, 1]));
+}
+
+#[test]
 fn a_segment_that_was_overtaken_hides_which_one_is_answered() {
     // Between the hosts; the client's first segment comes after its second.
     let talk = Talk::new()

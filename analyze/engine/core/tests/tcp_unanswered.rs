@@ -160,3 +160,21 @@ fn with_sack_but_without_reports_of_duplicates_the_same_holds() {
         .server(440.1, ack(2000));
     assert_eq!(counts(&twice), (2, 1, 1));
 }
+
+#[test]
+fn where_reports_come_a_repeat_without_one_was_needed() {
+    let reported = Talk::seen_at_client(RTT)
+        .client(50.0, data(0, 1000))
+        .server(90.0, ack(1000))
+        .client(95.0, data(0, 1000))
+        .server(135.0, ack(1000).sack(0, 1000));
+    assert_eq!(counts(&reported), (1, 1, 0));
+    let twice = reported
+        .client(150.0, data(1000, 1000))
+        .client(150.1, data(2000, 1000))
+        .client(500.0, data(1000, 1000))
+        .client(500.1, data(2000, 1000))
+        .server(540.0, ack(3000))
+        .server(540.1, ack(3000));
+    assert_eq!(counts(&twice), (3, 1, 2), "what the second acknowledgement repeats tells nothing");
+}

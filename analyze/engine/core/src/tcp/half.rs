@@ -159,7 +159,7 @@ pub struct LastSent(pub i64);
 
 impl LastSent {
     /// As long as nothing was sent: later than any packet.
-    pub const NEVER: Self = Self(1 << 62);
+    pub const NEVER: Self = Self(Packet::NEVER_NS);
 }
 
 impl Default for LastSent {

@@ -133,6 +133,17 @@ mod tests {
 
     const EXPOSURE: Exposure = Exposure { time_ns: 0, tsval: None, ip_id: 0, by_acknowledgement: false };
 
+    #[test]
+    fn of_too_many_the_oldest_are_forgotten_but_for_their_bytes() {
+        let mut holes = Holes::default();
+        let number = MOST_HOLES as u64 + 3;
+        (0..number).for_each(|at| holes.push(Hole { start: 10 * at, end: 10 * at + 2, exposure: EXPOSURE }));
+        assert_eq!(holes.list.len(), MOST_HOLES);
+        assert_eq!([holes.next(0), holes.next(30)], [Some(30), Some(30)]);
+        assert_eq!(holes.missing(0, 10 * number).0, 2 * MOST_HOLES as u64);
+        assert_eq!(holes.bytes_below(10 * number), 2 * number);
+    }
+
     proptest! {
         #[test]
         fn filling_agrees_with_single_positions(lengths in proptest::collection::vec((1u64..10, 1u64..10), 1..10), fills in proptest::collection::vec((0u64..150, 1u64..40), 0..20)) {

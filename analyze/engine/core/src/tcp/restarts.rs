@@ -34,8 +34,7 @@ pub(super) const SHORTEST_PAUSE_NS: i64 = 1_000_000;
 pub(super) const PACED_SEGMENTS: u64 = 2;
 /// Round trips in which the longest pause is looked for: a queue makes what a buffer lets pass at once last for more than one.
 const LATEST_ROUNDS: usize = 4;
-/// Not earlier than any time of a packet.
-const NEVER: i64 = 1 << 62;
+const NEVER: i64 = Packet::NEVER_NS;
 
 impl Resumption {
     /// Of a packet, when the other side's newest timestamp was `newest_tsval`.

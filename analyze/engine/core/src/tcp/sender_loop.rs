@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::queue_before::QueueBefore;
 use super::sequence::serial_difference;
+use crate::packet::Packet;
 
 /// Loops shorter than this are not worth a delay line, as long as no queue makes them longer.
 const SHORTEST_LOOP_NS: i64 = 1_000_000;
@@ -15,7 +16,7 @@ const MOST_OVERDUE: usize = 1 << 12;
 /// An echo tells how long the way is only where data kept coming: of its delay this part may pass without any, one in so many.
 pub(super) const BREAK_DIVISOR: i64 = 4;
 /// Longer than any loop.
-const NEVER: i64 = 1 << 62;
+const NEVER: i64 = Packet::NEVER_NS;
 
 /// See the module.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use super::sequence::serial_difference;
 use super::silences::{SHORTEST_SILENCE_NS, Silence, Silences};
 use super::spares::room_of_queue;
 use super::turns::Turns;
+use crate::packet::Packet;
 
 /// Segments that a sender with data waiting hands down at once, at least.
 const FEWEST_SEGMENTS_AT_ONCE: u64 = 2;
@@ -114,8 +115,7 @@ impl SenderView {
 
     /// So far away that it limits nothing.
     const UNKNOWN_EDGE: u64 = u64::MAX;
-    /// Not earlier than any time of a packet.
-    const NEVER: i64 = 1 << 62;
+    const NEVER: i64 = Packet::NEVER_NS;
 
     /// Sets the round trip between the capture point and the sender, as soon as it is known.
     pub fn set_loop(&mut self, loop_ns: i64) {

@@ -1,8 +1,9 @@
 //! Whose turn it was while nothing was in flight: the other side's until it had said its last, and from when the sender had heard that
 //! the sender's ([`super::sender_view`] tells when; docs/verdict.md, `idle`).
 
-/// Not earlier than any time of a packet.
-const NEVER: i64 = 1 << 62;
+use crate::packet::Packet;
+
+const NEVER: i64 = Packet::NEVER_NS;
 
 /// See the module.
 #[derive(Debug)]
