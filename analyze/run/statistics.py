@@ -75,7 +75,7 @@ def mean(values: Floats) -> Estimate:
     value = float(ordered.mean())
     if len(ordered) < _FEWEST_FOR_MEAN:
         return Estimate(value, None, None, len(ordered))
-    tail = _expanded_tail(len(ordered))
+    tail = expanded_tail([(1.0, len(ordered) - 1)])
     low, high = np.quantile(_resampled(ordered, _mean), [tail, 1 - tail])
     return Estimate(value, float(low), float(high), len(ordered))
 
@@ -204,9 +204,27 @@ def student_quantile(normal: float, freedom: float) -> float:
     return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))
 
 
-def _expanded_tail(n: int) -> float:
-    """The share of bootstrap samples on either side of the interval of a mean of n values."""
-    return math.erfc(math.sqrt(n / (n - 1)) * student_quantile(NORMAL_QUANTILE, n - 1) / math.sqrt(2)) / 2
+def welch_freedom(parts: Sequence[tuple[float, int]]) -> float:
+    """Degrees of freedom of a sum of variances, each with its own; infinite of a sum that is 0.
+
+    Source: B. L. Welch, Biometrika 34 (1947).
+    """
+    lost = sum(variance * variance / freedom for variance, freedom in parts)
+    total = sum(variance for variance, _ in parts)
+    return total * total / lost if lost > 0 else math.inf
+
+
+def expanded_tail(parts: Sequence[tuple[float, int]]) -> float:
+    """The share of bootstrap samples on either side of the interval of a sum of means, of these variances and freedoms.
+
+    A sample of n values scatters as (n-1)/n of what they do, and the width follows Student's t.
+    """
+    total = sum(variance for variance, _ in parts)
+    shrunk = sum(variance * freedom / (freedom + 1) for variance, freedom in parts)
+    if not shrunk > 0:
+        return (1 - CONFIDENCE) / 2
+    student = student_quantile(NORMAL_QUANTILE, welch_freedom(parts))
+    return math.erfc(math.sqrt(total / shrunk) * student / math.sqrt(2)) / 2
 
 
 def _mean(samples: Floats) -> Floats:
