@@ -108,7 +108,7 @@ def _limits() -> tuple[_Limit, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C, SIGTERM or SIGHUP. Returns the exit status; trouble that ends the receiver is raised as `OSError` or
+    """Serve until it is told to end. Returns the exit status; trouble that ends the receiver is raised as `OSError` or
     `ValueError` with one clear line."""
     log = Log(json_lines=arguments.json_lines, quiet=arguments.quiet)
     key = _key(arguments.key_file, log)
