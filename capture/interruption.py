@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM, let through only where a campaign waits or transfers: records, and removal, are never torn."""
+"""Ctrl-C, SIGTERM and SIGHUP, let through only where a campaign waits or transfers: records, and removal, are never
+torn."""
 
 from __future__ import annotations
 
@@ -10,7 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _INSISTING = 3
 """Who asks so often wants out at any price."""
 
@@ -21,15 +21,15 @@ class Interruption:
     def __init__(self) -> None:
         self._asked = 0
         self._allowed = False
-        self._before: list[Any] = []
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interruption:  # noqa: PYI034 - typing.Self is newer than Python 3.9
         if threading.current_thread() is threading.main_thread():
-            self._before = [signal.signal(number, self._handle) for number in _SIGNALS]
+            self._before = {number: signal.signal(number, self._handle) for number in ending_signals()}
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        for number, handler in zip(_SIGNALS, self._before):
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
     @property
@@ -58,3 +58,9 @@ class Interruption:
         if self._allowed or self._asked >= _INSISTING:
             self._allowed = False
             raise KeyboardInterrupt
+
+
+def ending_signals() -> tuple[int, ...]:
+    """What asks a program to end in good order: also that its terminal is gone, unless `nohup` told it not to care."""
+    hung_up = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
+    return (signal.SIGINT, signal.SIGTERM, *hung_up)

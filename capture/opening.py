@@ -9,8 +9,10 @@ The order matters, and this is the reason of each step:
    and ignores how many bytes a filter would keep: then the snap length is a plain one, and a warning says so.
 4. It is joined with two programs of ours: one for the direction (on loopback libpcap would drop each packet's second
    copy only after it took room in the buffer), one that says how many bytes are kept (`kept_bytes`).
-5. What came in between 1 and 2, or between 2 and 4, is thrown away.
-6. The joined program is set, and from here on `received` - `dropped` = `written`, exactly.
+5. libpcap is given a filter that lets all through: it goes on to filter the first parts of the buffer by itself, by
+   what was kept of each packet, and would drop what the filter looks for behind that.
+6. What came in before is thrown away.
+7. The joined program is set, and from here on `received` - `dropped` = `written`, exactly.
 """
 
 from __future__ import annotations
@@ -118,6 +120,7 @@ def _filtered(live: Live, settings: CaptureSettings, snaplen: int | None, warnin
     users = bpf.attached(live.descriptor) if _is_packet_socket(live.descriptor) else []
     program = _kernel_program(live, settings, snaplen, users)
     if program:
+        live.set_filter("")
         bpf.attach(live.descriptor, bpf.REJECT_ALL)
         _discard(live)
         before = live.stats()

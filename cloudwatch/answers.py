@@ -14,6 +14,8 @@ from cloudwatch.counters import Sample
 from cloudwatch.records import Record, instant_ns, number, record, records, text, whole
 
 Dimensions = tuple[tuple[str, str], ...]
+UNFINISHED = ("PartialData", "InternalError")
+"""The `StatusCode` of a result of GetMetricData of which there is more to be had."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cloudwatch.files import MOST_BYTES, read_any
 from cloudwatch.periods import NS
 from cloudwatch.records import Record, as_json, parse, record
 from cloudwatch.run_facts import RunFacts, run_facts
-from cloudwatch.saved_answers import checked_queries, is_answer, unknown_names
+from cloudwatch.saved_answers import checked_queries, is_answer, is_part, unknown_names
 from cloudwatch.store import SCHEMA, command_line, fetches_of, kept_fetches, save, series_of
 
 STANDARD_INPUT = "-"
@@ -121,6 +121,8 @@ def _notes(new: Sequence[Record], series: Sequence[Series], facts: RunFacts) -> 
     )
     if not within[True]:
         notes.append("no point is of the time of the run: is it the right file?")
+    if any(is_part(fetch) for fetch in new):
+        notes.append("the answer is a part only, as it says itself (PartialData, NextToken): points are missing")
     unknown = [name for fetch in new for name in unknown_names(fetch)]
     if unknown:
         more = " ..." if unknown[3:] else ""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cloudwatch.answers import Query, samples_of
+from cloudwatch.answers import UNFINISHED, Query, samples_of
 from cloudwatch.backoff import Backoff
 from cloudwatch.discovery import Ask
 from cloudwatch.periods import NS, Range
@@ -19,7 +19,6 @@ _MOST_PAGES = 1000
 _MOST_BARREN_PAGES = 50
 """Pages in a row without a new point."""
 _MOST_ROUNDS = 6
-_UNFINISHED = ("PartialData", "InternalError")
 
 
 @dataclass
@@ -48,7 +47,7 @@ class Fetch:
         state = _State(batch, self.span)
         self._pages(batch, self.span, state)
         for round_ in range(1, _MOST_ROUNDS):
-            missing = [query for query in batch if state.status.get(query.id) in _UNFINISHED]
+            missing = [query for query in batch if state.status.get(query.id) in UNFINISHED]
             if not missing:
                 break
             self.backoff.wait(round_)

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from cloudwatch.answers import Dimensions, Metric, Query, Series, queries_of, samples_of
+from cloudwatch.answers import UNFINISHED, Dimensions, Metric, Query, Series, queries_of, samples_of
 from cloudwatch.catalog import EC2, STATISTICS, kind_of, namespace_of
 from cloudwatch.counters import Sample
 from cloudwatch.errors import CloudWatchError
@@ -55,6 +55,13 @@ def unknown_names(fetch: Record) -> list[str]:
     results = records(record(fetch.get("answer")).get("MetricDataResults"))
     labels = [text(one.get("Label")) or "" for one in results if str(one.get("Id")) not in known]
     return [label for label in labels if kind_of(_name_in(label)) is None]
+
+
+def is_part(fetch: Record) -> bool:
+    """Whether an imported answer says itself that there is more: `--max-items` of the CLI, or a service in trouble."""
+    answer = record(fetch.get("answer")) if text(fetch.get("kind")) == "imported" else {}
+    unfinished = any(text(one.get("StatusCode")) in UNFINISHED for one in records(answer.get("MetricDataResults")))
+    return unfinished or text(answer.get("NextToken")) is not None
 
 
 _Found = tuple[Metric, str | None, int | None, str | None, dict[int, float]]

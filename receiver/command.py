@@ -13,6 +13,7 @@ from typing import Callable, NamedTuple
 from capture.durable import make_folder
 from capture.instance_metadata import check_setting
 from capture.interfaces import no_such_interface
+from capture.interruption import ending_signals
 from capture.libpcap import interface_names
 from capture.rights import missing_rights
 from capture.settings import ANY
@@ -107,7 +108,7 @@ def _limits() -> tuple[_Limit, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM. Returns the exit status; trouble that ends the receiver is raised as `OSError` or
+    """Serve until it is told to end. Returns the exit status; trouble that ends the receiver is raised as `OSError` or
     `ValueError` with one clear line."""
     log = Log(json_lines=arguments.json_lines, quiet=arguments.quiet)
     key = _key(arguments.key_file, log)
@@ -170,8 +171,8 @@ def _stop_on_signals(server: Server) -> None:
     def stop(_number: int, _frame: FrameType | None) -> None:
         server.stop()
 
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
+    for number in ending_signals():
+        signal.signal(number, stop)
 
 
 def _port(text: str) -> int:

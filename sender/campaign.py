@@ -3,7 +3,7 @@
 Owns the order of things and what becomes of a failure. Where a result goes is `run_folder`'s; how a transfer is done
 and recorded is `transfers`'; the line to the receiver is `link`'s.
 
-    interrupted by Ctrl-C or SIGTERM, receiver away too long    the run stays as it is and can be resumed
+    a signal asks for the end, receiver away too long           the run stays as it is and can be resumed
     a transfer that fails                                        the pair is tried again, then marked as failed
     a capture that fails                                         its transfer is marked
 """

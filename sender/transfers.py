@@ -31,6 +31,7 @@ from sender.wire.records import (
     DOWNLOAD,
     UPLOAD,
     Arrival,
+    CaptureCounts,
     FarEnd,
     Prepared,
     TcpSummary,
@@ -161,17 +162,23 @@ class Transfers:
         far_error = (far_capture.error if far_capture is not None else None) or prepared.capture_error
         if recorded.health is None and recorded.error is None and far_capture is None and far_error is None:
             return None
+        own, own_error = recorded.health, recorded.error
+        # The transfer went through, so there were packets: a capture without any was made elsewhere than they passed.
+        if own is not None and _saw_nothing(own):
+            own_error = own_error or f"no packet of the transfer passed {own.interface}: is it the way to the receiver?"
+        if far_capture is not None and _saw_nothing(far_capture):
+            far_error = far_error or "no packet of the transfer passed the interface: is it the way to the sender?"
         far_recorded = far_capture is not None and far_capture.received is not None
         relative = path_of("packets", request.sequence, request.part, RECEIVER).as_posix()
-        own = self._folder.path_of("packets", request.sequence, request.part).relative_to(self._folder.path).as_posix()
+        file = self._folder.path_of("packets", request.sequence, request.part).relative_to(self._folder.path)
         return {
-            "sender_dropped": None if recorded.health is None else recorded.health.dropped,
+            "sender_dropped": None if own is None else own.dropped,
             "receiver_dropped": None if far_capture is None else far_capture.dropped,
-            "sender_file": None if recorded.health is None else own,
+            "sender_file": None if own is None else file.as_posix(),
             "receiver_file": relative if far_recorded else None,
-            "sender_error": recorded.error,
+            "sender_error": own_error,
             "receiver_error": far_error,
-            "sender_buffer_bytes": None if recorded.health is None else recorded.health.buffer_bytes,
+            "sender_buffer_bytes": None if own is None else own.buffer_bytes,
             "receiver_buffer_bytes": request.capture_buffer_bytes if far_recorded else None,
         }
 
@@ -249,6 +256,10 @@ def _tcp(direction: str, samples: Sequence[TcpInfoSample], far: FarEnd) -> TcpSu
         srtt_s=own.srtt_s,
         delivery_rate_bps=_sum(own.delivery_rate_bps, far.tcp.delivery_rate_bps),
     )
+
+
+def _saw_nothing(capture: CaptureHealth | CaptureCounts) -> bool:
+    return capture.received == 0 and not capture.dropped
 
 
 def _sum(one: float | None, other: float | None) -> Any:

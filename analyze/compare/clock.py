@@ -14,7 +14,14 @@ import numpy as np
 
 from analyze.compare.arrays import Booleans, Floats, Integers
 from analyze.compare.clock_steps import SMALLEST_STEP_S, Cut, find_cuts
-from analyze.compare.hull import common_slope, disagreement, feasible_offsets, floor_slope, floor_slopes, lower_hull
+from analyze.compare.hull import (
+    common_slope,
+    disagreement,
+    feasible_distance,
+    floor_slope,
+    floor_slopes,
+    lower_hull,
+)
 
 _SHORTEST_FOR_SKEW_S = 1.0
 _FEWEST_FOR_SKEW = 20
@@ -152,11 +159,12 @@ def _fit(crossings: Crossings, delay_s: Floats, cuts: tuple[Cut, ...], reference
     )
     offset, error = offsets[0] or (None, None)
     first = {sign: hull for number, sign, hull in lines if number == 0}
-    if measured is None and offset is not None and span_s >= _SHORTEST_FOR_SKEW_S:
-        # Nobody knows how far the clocks drifted meanwhile: one offset holds to within all that they can have.
-        ends_s = float(time_s.min()), float(time_s.max())
-        least, most = feasible_offsets(first[1.0], first[-1.0], _MOST_SKEW, ends_s)
-        error = max(most - offset, offset - least)
+    if offset is not None and error is not None and span_s >= _SHORTEST_FOR_SKEW_S:
+        # One offset holds to within all that the clocks can have drifted meanwhile, but for what is known of that.
+        unknown_skew = _MOST_SKEW if measured is None else measured[1]
+        here_s = time_s if measured is None else time_s[epoch == 0]
+        ends_s = float(here_s.min()), float(here_s.max())
+        error = max(error, feasible_distance(first[1.0], first[-1.0], (offset, skew), unknown_skew, ends_s))
     return Clock(
         reference_ns,
         offset,

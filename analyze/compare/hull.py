@@ -71,14 +71,18 @@ def common_slope(clouds: Sequence[tuple[float, Hull]]) -> tuple[float, float] | 
     return float(slopes[np.argmin(total)]), noise / span
 
 
-def feasible_offsets(forward: Hull, backward: Hull, steepest: float, x: Sequence[float]) -> tuple[float, float]:
-    """The least and the largest height at any of these `x` of a line under the forward points and over the backward
-    ones (turned round), no steeper than `steepest`: how far one clock can be ahead if no delay is below nothing.
+def feasible_distance(
+    forward: Hull, backward: Hull, line: tuple[float, float], steeper: float, x: Sequence[float]
+) -> float:
+    """How far, at any of these `x`, from this line (its height at 0, its slope) another may be that lies under the
+    forward points and over the backward ones (turned round), and is no more than `steeper` steeper or flatter: how far
+    one clock can be ahead of what is told if no delay is below nothing.
 
     Where no line is both, the one that fails by least.
     """
-    bends = np.unique(np.concatenate([[-steepest, steepest], forward.slopes(), -backward.slopes()]))
-    bends = bends[np.abs(bends) <= steepest]
+    height, slope = line
+    bends = np.concatenate([[slope - steeper, slope + steeper], forward.slopes(), -backward.slopes()])
+    bends = np.unique(bends[np.abs(bends - slope) <= steeper * (1 + 1e-9)])
     room = _room(forward, backward, bends)
     # The room is concave in the slope and bends only there: it ends between one bend that has some and one without.
     ends = [
@@ -89,8 +93,8 @@ def feasible_offsets(forward: Hull, backward: Hull, steepest: float, x: Sequence
     slopes = np.array([*(bends[room >= 0]), *ends]) if ends or (room >= 0).any() else bends[[int(np.argmax(room))]]
     highest = np.array([forward.lowest(slope) for slope in slopes])
     lowest = np.array([-backward.lowest(-slope) for slope in slopes])
-    heights = np.array([edge + slopes * at for at in x for edge in (lowest, highest)])
-    return float(heights.min()), float(heights.max())
+    apart = np.array([edge - height + (slopes - slope) * at for at in x for edge in (lowest, highest)])
+    return float(np.abs(apart).max())
 
 
 def _room(forward: Hull, backward: Hull, slopes: Floats) -> Floats:

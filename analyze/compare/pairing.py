@@ -2,10 +2,11 @@
 
 What a NAT leaves alone pairs them: sequence numbers with timestamp values (with acknowledgement numbers where there are
 no timestamps), the initial ones of the SYN among them. Where a firewall rewrites sequence numbers, too, timestamp
-values and echoes alone do. Each end may call the other side the client if it did not see the opening: the sender's view
-counts.
+values and echoes alone do; where one capture was cut before the timestamps, sequence numbers alone. Each end may call
+the other side the client if it did not see the opening: the sender's view counts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,8 @@ _FEWEST_COMMON = 2
 """Packets that must be alike: one may be by chance, or the stray SYN of another attempt."""
 _LARGE, _ONE_OF = 2000, 16
 _FEWEST_ECHOES = 4
-_SHARE_OF_ECHOES = 0.5
+_SHARE_OF_LESS = 0.5
+"""Of the packets of the shorter connection, where less than sequence numbers and timestamps together has to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,18 @@ class Paired:
 
 def pair(sender: Packets, receiver: Packets) -> Paired:
     """Find the pairs and bring the receiver's packets into the sender's terms: sides, and positions."""
-    found = _by_sequence(sender, receiver)
-    rest = _by_echo(_without(sender, found.sender), _without(receiver, found.receiver))
-    order = np.argsort(np.concatenate((found.sender, rest.sender)), kind="stable")
-    pairs = _Pairs(
-        np.concatenate((found.sender, rest.sender))[order],
-        np.concatenate((found.receiver, rest.receiver))[order],
-        np.concatenate((found.swapped, rest.swapped))[order],
+    found, rest = [_by_sequence(sender, receiver)], (sender, receiver)
+    for next_way in (_by_sequence_alone, _by_echo):
+        rest = _without(rest[0], found[-1].sender), _without(rest[1], found[-1].receiver)
+        found.append(next_way(*rest))
+    way = np.repeat(np.arange(len(found)), [len(one.sender) for one in found])
+    order = np.argsort(_joined(found).sender, kind="stable")
+    sequence_alone, rewritten = way[order] == 1, way[order] == 2
+    pairs = _joined(found).select(order)
+    ours, theirs = (
+        _without_stamps(_numbered(part, chosen), sequence_alone)
+        for part, chosen in ((sender, pairs.sender), (receiver, pairs.receiver))
     )
-    rewritten: Booleans = order >= len(found.sender)
-    ours, theirs = _numbered(sender, pairs.sender), _numbered(receiver, pairs.receiver)
     theirs = replace(theirs, from_client=theirs.from_client ^ pairs.swapped[theirs.connection])
     theirs = _shifted(theirs, _shifts(ours, theirs, rewritten))
     client_at_sender = _client_ends(ours, theirs, len(rewritten))
@@ -67,10 +71,53 @@ class _Pairs:
     swapped: Booleans
     """The ends do not call the same side the client."""
 
+    def select(self, which: Integers) -> "_Pairs":
+        return _Pairs(self.sender[which], self.receiver[which], self.swapped[which])
+
 
 def _by_sequence(sender: Packets, receiver: Packets) -> _Pairs:
     ours, theirs = (part.select(_sample(part, _sequence_key(part))) for part in (sender, receiver))
     return _most_common(ours, _sequence_key(ours), theirs, _sequence_key(theirs), 0.0, _FEWEST_COMMON)
+
+
+def _by_sequence_alone(sender: Packets, receiver: Packets) -> _Pairs:
+    """Of connections whose timestamps one capture alone holds: it was cut behind the sequence numbers in the other."""
+    stamped, cut = zip(*(_by_stamps(part) for part in (sender, receiver)), strict=True)
+    one_way = _most_common_alone(stamped[0], cut[1])
+    other_way = _most_common_alone(cut[0], stamped[1])
+    return _joined((one_way, other_way))
+
+
+def _most_common_alone(sender: Packets, receiver: Packets) -> _Pairs:
+    parts = (part.select(_sample(part, _bare_key(part))) for part in (sender, receiver))
+    # Acknowledgements of one side all have the same number.
+    ours, theirs = (_first_of_each_key(part, _bare_key(part)) for part in parts)
+    return _most_common(ours, _bare_key(ours), theirs, _bare_key(theirs), _SHARE_OF_LESS, _FEWEST_COMMON)
+
+
+def _bare_key(packets: Packets) -> Integers:
+    return mixed(packets.raw_sequence, packets.payload_bytes == 0, packets.control)
+
+
+def _by_stamps(packets: Packets) -> tuple[Packets, Packets]:
+    """The packets of connections with a timestamp, and those of the others."""
+    stamped = np.isin(packets.connection, packets.connection[packets.tsval != ABSENT])
+    return packets.select(stamped), packets.select(~stamped)
+
+
+def _joined(pairs: Sequence[_Pairs]) -> _Pairs:
+    return _Pairs(
+        np.concatenate([one.sender for one in pairs]),
+        np.concatenate([one.receiver for one in pairs]),
+        np.concatenate([one.swapped for one in pairs]),
+    )
+
+
+def _without_stamps(packets: Packets, chosen: Booleans) -> Packets:
+    """What only one end holds of these pairs tells nothing about both."""
+    gone = chosen[packets.connection]
+    stamps = {name: np.where(gone, ABSENT, getattr(packets, name)) for name in ("tsval", "tsecr")}
+    return replace(packets, **stamps)
 
 
 def _sample(packets: Packets, key: Integers) -> Booleans:
@@ -87,7 +134,7 @@ def _sequence_key(packets: Packets) -> Integers:
 
 def _by_echo(sender: Packets, receiver: Packets) -> _Pairs:
     ours, theirs = _first_echoes(sender), _first_echoes(receiver)
-    return _most_common(ours, _echo_key(ours), theirs, _echo_key(theirs), _SHARE_OF_ECHOES, _FEWEST_ECHOES)
+    return _most_common(ours, _echo_key(ours), theirs, _echo_key(theirs), _SHARE_OF_LESS, _FEWEST_ECHOES)
 
 
 def _echo_key(packets: Packets) -> Integers:
@@ -97,8 +144,12 @@ def _echo_key(packets: Packets) -> Integers:
 def _first_echoes(packets: Packets) -> Packets:
     """The first packet of each pair of timestamps in each connection: a clock's tick takes many packets."""
     stamped = packets.select((packets.tsval > 0) & (packets.tsecr > 0))
-    _, first = np.unique(mixed(stamped.connection, _echo_key(stamped)), return_index=True)
-    return stamped.select(np.sort(first))
+    return _first_of_each_key(stamped, _echo_key(stamped))
+
+
+def _first_of_each_key(packets: Packets, key: Integers) -> Packets:
+    _, first = np.unique(mixed(packets.connection, key), return_index=True)
+    return packets.select(np.sort(first))
 
 
 def _most_common(

@@ -18,7 +18,7 @@ NORMAL_QUANTILE = 1.959963984540054
 """Of the standard normal distribution, at (1 + CONFIDENCE) / 2."""
 _RESAMPLES = 2000
 _SEED = 20110701
-_FEWEST_FOR_MEAN = 6
+FEWEST_FOR_MEAN = 6
 _FEWEST_FOR_CORRELATION = 5
 _RESAMPLED_AT_ONCE = 1 << 20
 
@@ -73,30 +73,11 @@ def mean(values: Floats) -> Estimate:
     if not len(ordered):
         return ABSENT
     value = float(ordered.mean())
-    if len(ordered) < _FEWEST_FOR_MEAN:
+    if len(ordered) < FEWEST_FOR_MEAN:
         return Estimate(value, None, None, len(ordered))
-    tail = _expanded_tail(len(ordered))
-    low, high = np.quantile(_resampled(ordered, _mean), [tail, 1 - tail])
+    tail = expanded_tail([(1.0, len(ordered) - 1)])
+    low, high = np.quantile(resampled(ordered, _mean), [tail, 1 - tail])
     return Estimate(value, float(low), float(high), len(ordered))
-
-
-def coefficient_of_variation(values: Floats) -> Estimate:
-    """Standard deviation (of a sample) over mean, with the interval of 2000 studentised bootstrap samples.
-
-    A bootstrap sample repeats values and scatters less than what it is drawn from: percentiles of its variation lie too
-    low, and a third of the intervals of 6 values would end below the true one. So it is asked by how many standard
-    errors (by the influence of each value) samples are off, on the scale of the logarithm. Below 6 values there is no
-    interval; of one value, or a mean that is not positive, no number.
-    Source: A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application (1997), sections 2.7.2 and 5.2.
-    """
-    ordered = np.sort(_measured(values))
-    if len(ordered) < 2 or ordered.mean() <= 0:
-        return Estimate(None, None, None, len(ordered))
-    value = float(ordered.std(ddof=1) / ordered.mean())
-    if len(ordered) < _FEWEST_FOR_MEAN:
-        return Estimate(value, None, None, len(ordered))
-    low, high = _interval_of_variation(ordered, value)
-    return Estimate(value, low, high, len(ordered))
 
 
 def pearson(x: Floats, y: Floats) -> Estimate:
@@ -182,7 +163,7 @@ def _median_rank(n: int) -> int:
     return j
 
 
-def _resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
+def resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
     """A statistic of each bootstrap sample; it takes samples as rows."""
     generator = np.random.default_rng(_SEED)
     rows = max(1, _RESAMPLED_AT_ONCE // len(values))
@@ -204,44 +185,32 @@ def student_quantile(normal: float, freedom: float) -> float:
     return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))
 
 
-def _expanded_tail(n: int) -> float:
-    """The share of bootstrap samples on either side of the interval of a mean of n values."""
-    return math.erfc(math.sqrt(n / (n - 1)) * student_quantile(NORMAL_QUANTILE, n - 1) / math.sqrt(2)) / 2
+def welch_freedom(parts: Sequence[tuple[float, int]]) -> float:
+    """Degrees of freedom of a sum of variances, each with its own; infinite of a sum that is 0.
+
+    Source: B. L. Welch, Biometrika 34 (1947).
+    """
+    lost = sum(variance * variance / freedom for variance, freedom in parts)
+    total = sum(variance for variance, _ in parts)
+    return total * total / lost if lost > 0 else math.inf
+
+
+def expanded_tail(parts: Sequence[tuple[float, int]]) -> float:
+    """The share of bootstrap samples on either side of the interval of a sum of means, of these variances and freedoms.
+
+    A sample of n values scatters as (n-1)/n of what they do, and the width follows Student's t.
+    """
+    total = sum(variance for variance, _ in parts)
+    shrunk = sum(variance * freedom / (freedom + 1) for variance, freedom in parts)
+    if not shrunk > 0:
+        return (1 - CONFIDENCE) / 2
+    student = student_quantile(NORMAL_QUANTILE, welch_freedom(parts))
+    return math.erfc(math.sqrt(total / shrunk) * student / math.sqrt(2)) / 2
 
 
 def _mean(samples: Floats) -> Floats:
     means: Floats = samples.mean(axis=1)
     return means
-
-
-def _interval_of_variation(values: Floats, variation: float) -> tuple[float, float]:
-    logarithm, error = (float(part[0]) for part in _log_variation(values[np.newaxis]))
-    if error == 0 or not math.isfinite(logarithm):
-        return variation, variation
-
-    def errors_off(samples: Floats) -> Floats:
-        logarithms, errors = _log_variation(samples)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            off: Floats = (logarithms - logarithm) / errors
-        return off
-
-    off = _resampled(values, errors_off)
-    # A sample of one value drawn again and again does not scatter, and has no error.
-    most, least = np.quantile(off[np.isfinite(off)], [(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
-    # More than the root of n no n values show: what lies beyond cannot be told from it.
-    bound = math.log(max(variation, math.sqrt(len(values))))
-    low, high = logarithm - float(most) * error, min(bound, logarithm - float(least) * error)
-    return min(variation, math.exp(low)), max(variation, math.exp(high))
-
-
-def _log_variation(samples: Floats) -> tuple[Floats, Floats]:
-    """The logarithm of the coefficient of variation of each row, and its standard error."""
-    means, scatter = samples.mean(axis=1, keepdims=True), samples.std(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        standard = (samples - means) / scatter
-        influence = (standard**2 - 1) / 2 - standard * scatter / means
-        logarithms = np.log(samples.std(axis=1, ddof=1) / means[:, 0])
-    return logarithms, np.sqrt((influence**2).mean(axis=1) / samples.shape[1])
 
 
 def _measured(values: Floats) -> Floats:

@@ -1,11 +1,15 @@
-"""How two samples differ, with their uncertainty: an effect size, bootstrap intervals, a permutation test.
+"""How two samples differ, with their uncertainty: an effect size, intervals, a permutation test.
 
 Nothing is assumed of the distributions: throughput is skewed, loss is mostly zero. Where values belong to different
 groups (sizes of transfers), before and after are compared within each group, and the groups' differences put together;
 else a group with more transfers after than before would look like a change. Values are taken as independent draws.
 Seeds are fixed and values are sorted first: the same values give the same numbers in any order.
 
-Sources: N. Cliff, Dominance statistics, Psychological Bulletin 114 (1993); P. van Elteren, On the combination of
+Intervals are percentiles of bootstrap samples. Of means they are taken further out for few values, as for a single mean
+(`statistics.mean`): as they are they held the true difference of 6 and 6 values in 90 % of cases. Medians of so few
+values make them wide enough without. Cliff's delta has an interval of its own (`dominance`).
+
+Sources: P. van Elteren, On the combination of
 independent two sample tests of Wilcoxon, Bull. Int. Stat. Inst. 37 (1960), for the weights of groups; B. Phipson,
 G. Smyth, Permutation p-values should never be zero, SAGMB 9 (2010); S. Holm, Scand. J. Statist. 6 (1979).
 """
@@ -17,7 +21,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.run.statistics import CONFIDENCE, Estimate, Floats, ranks
+from analyze.run.dominance import dominance, interval
+from analyze.run.statistics import CONFIDENCE, Estimate, Floats, expanded_tail, ranks
 
 PERMUTATIONS = 9_999
 FEWEST = 6
@@ -134,29 +139,39 @@ def _labels(n: int, chosen: int, stream: int, permutations: int) -> NDArray[np.b
 
 
 def _intervals(groups: Sequence[Group], weights: Floats) -> tuple[Floats, Floats]:
-    """Percentiles of what resampling either side of every group gives."""
+    """Of ratio and mean percentiles of what resampling either side of every group gives."""
     parts = [weight * _resampled(one, stream) for stream, (one, weight) in enumerate(zip(groups, weights, strict=True))]
-    both = (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
     with np.errstate(invalid="ignore"):
-        low, high = np.quantile(np.sum(parts, axis=0), both, axis=1)
+        log_ratios, means = np.sum(parts, axis=0)
+        tail = (1 - CONFIDENCE) / 2
+        ratio = np.quantile(log_ratios, (tail, 1 - tail))
+        tail = expanded_tail(_variances_of_means(groups, weights))
+        mean = np.quantile(means, (tail, 1 - tail))
+    delta = interval([dominance(one.before, one.after) for one in groups], weights)
+    low, high = np.transpose([ratio, mean, delta])
     return low, high
 
 
+def _variances_of_means(groups: Sequence[Group], weights: Floats) -> list[tuple[float, int]]:
+    """What each side of each group adds to the variance of the difference, with its degrees of freedom."""
+    return [
+        (float(weight * weight * side.var(ddof=1) / len(side)), len(side) - 1)
+        for one, weight in zip(groups, weights, strict=True)
+        for side in (one.before, one.after)
+    ]
+
+
 def _resampled(group: Group, stream: int) -> Floats:
-    """The three differences (rows) of each resample (columns)."""
+    """Logarithm of the ratio of medians and difference of means (rows) of each resample (columns)."""
     before, after = group.before, group.after
-    left, right = np.searchsorted(before, after, "left"), np.searchsorted(before, after, "right")
     found = []
     rows = max(1, _AT_ONCE // (len(before) + len(after)))
     for at in range(0, _RESAMPLES, rows):
         times_before = _times(len(before), 2 * stream)[at : at + rows].astype(np.float64)
         times_after = _times(len(after), 2 * stream + 1)[at : at + rows].astype(np.float64)
-        smaller = np.concatenate([np.zeros((len(times_before), 1)), np.cumsum(times_before, axis=1)], axis=1)
-        ahead = smaller[:, left] + smaller[:, right] - len(before)
-        delta = (times_after * ahead).sum(axis=1) / (len(before) * len(after))
         mean = times_after @ after / len(after) - times_before @ before / len(before)
         medians = (_medians(values, times) for values, times in ((before, times_before), (after, times_after)))
-        found.append(np.stack([_log_ratio(*medians), mean, delta]))
+        found.append(np.stack([_log_ratio(*medians), mean]))
     return np.concatenate(found, axis=1)
 
 

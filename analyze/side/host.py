@@ -45,7 +45,7 @@ CPU_HARMLESS, STEAL_HARMLESS, PRESSURE_HARMLESS = 0.5, 0.01, 0.05
 
 
 def host_files(folder: Path, side: str) -> list[Path]:
-    """`SIDE.csv`, then `SIDE-2.csv` and so on: a later session whose columns differ."""
+    """`SIDE.csv`, then `SIDE-2.csv` and so on: those of later sessions."""
     numbered = []
     for path in folder.glob(f"{side}*.csv"):
         match = re.fullmatch(rf"{side}(?:-(\d{{1,6}}))?\.csv", path.name)

@@ -79,6 +79,36 @@ def test_where_few_packets_tell_no_skew_the_offset_is_known_only_as_far_as_clock
     assert clock.offset_error_s <= 0.03 + drift_s
 
 
+@pytest.mark.parametrize("duration_s", [5.0, 60.0, 600.0])
+def test_the_error_of_the_offset_holds_all_the_time_through_although_the_skew_is_not_quite_the_true_one(
+    duration_s: float,
+) -> None:
+    apart = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        at_s = np.sort(random.uniform(0, duration_s, 80))
+        forward = np.arange(80) % 2 == 0
+        delay_s = 20e-6 + random.exponential(300e-6, 80)
+        here_s, there_s = np.where(forward, at_s, at_s + delay_s), np.where(forward, at_s + delay_s, at_s)
+        numbers = np.arange(80)
+        clock = measure(
+            Crossings(
+                numbers,
+                numbers,
+                (here_s * NS).astype(np.int64),
+                ((there_s * (1 + 50e-6)) * NS).astype(np.int64),
+                forward,
+            )
+        )
+        assert clock.skew_ppm is not None
+        assert clock.offset_s is not None
+        assert clock.offset_error_s is not None
+        for moment_s in (clock.reference_ns / NS, duration_s):
+            told_s = clock.offset_s + clock.skew_ppm * 1e-6 * (moment_s - clock.reference_ns / NS)
+            apart.append(abs(told_s - moment_s * 50e-6) / clock.offset_error_s)
+    assert max(apart) <= 1, "how far off at most, in units of what is told"
+
+
 def test_a_queue_that_drains_while_the_other_fills_is_no_step() -> None:
     number = np.arange(400)
     forward = number % 2 == 0

@@ -91,8 +91,20 @@ def without_opening(capture: Capture) -> Capture:
         faulty(FixIdentification()),
         lambda capture: faulty(WrapSequence(5000))(NAT(capture)),
         faulty(CutFrames(68)),
+        faulty(CutFrames(64)),
+        lambda capture: faulty(CutFrames(54))(NAT(capture)),
     ],
-    ids=["plain", "nat", "nat, opening not seen", "renumbered", "no identification", "sequences rewritten", "cut"],
+    ids=[
+        "plain",
+        "nat",
+        "nat, opening not seen",
+        "renumbered",
+        "no identification",
+        "sequences rewritten",
+        "cut",
+        "timestamps cut",
+        "nat, options cut",
+    ],
 )
 def test_loss_is_exact_whatever_is_rewritten_on_the_way(change: Change) -> None:
     made = transfer(LOSSY)
@@ -105,6 +117,14 @@ def test_loss_is_exact_whatever_is_rewritten_on_the_way(change: Change) -> None:
     assert done.total[0].lost_data_bytes == 4000
     assert done.total[0].network_duplicates == 2
     assert done.connections[0].client_at == "sender"
+
+
+def test_the_senders_capture_may_be_the_shorter_one() -> None:
+    made = transfer(LOSSY)
+    sender, receiver = captures(made)
+    done = compared(faulty(CutFrames(64))(sender), receiver)
+    assert [part.lost_in_network for part in done.total] == [4, 3]
+    assert done.clock.offset_s == pytest.approx(0, abs=1e-4)
 
 
 def test_without_timestamps_and_identification_order_tells_transmissions_apart() -> None:

@@ -271,7 +271,7 @@ def test_the_whole_answer_says_how_unstable_it_is_and_then_everything_by_kind(ca
     found = variation(campaign.results())
     said = spread_sentence("data", found.overall("data"))
     assert said.startswith("data throughput is unstable: coefficient of variation ")
-    assert said.endswith("60 transfers, each against the median of its index")
+    assert said.endswith("60 transfers, within each index")
     assert spread_sentence("probe", found.overall("probe")).startswith("probe throughput is steady: ")
     parts = dict(answer(found, "data"))
     assert next(iter(parts)) == "varies with"

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.run.statistics import Floats, coefficient_of_variation, holm
+from analyze.run.statistics import Floats, holm
 from analyze.run.variation.association import associate, centred, effective_number
+from analyze.run.variation.coefficient import coefficient_of_variation
 from analyze.run.variation.effect import effect
 from analyze.run.variation.inside_outside import compared
 from analyze.run.variation.spread import relative, spread
@@ -224,6 +225,29 @@ def test_relative_throughput_is_over_the_median_of_an_index_that_has_one() -> No
 )
 def test_how_steady_it_is_is_told_by_the_whole_interval(deviation: float, n: int, judgement: str) -> None:
     assert spread(1 + deviation * noise(4, n)).judgement == judgement
+
+
+@pytest.mark.parametrize("sizes", [[3] * 10, [3] * 3, [6] * 5, [3] * 5 + [30]])
+def test_what_indices_of_few_transfers_have_in_common_is_not_told_too_small(sizes: list[int]) -> None:
+    random = np.random.default_rng(8)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    usual = 10.0 ** (groups % 3)
+    # In the order of time indices take turns.
+    turns = random.permutation(len(groups))
+    found = [
+        spread(relative((usual * random.gamma(100.0, 0.01, len(groups)))[turns], groups[turns]), groups[turns])
+        for _ in range(400)
+    ]
+    values = [one.variation.value for one in found]
+    assert np.sqrt(np.mean(np.square(values))) == pytest.approx(0.1, abs=0.003)  # type: ignore[arg-type]
+    assert sum(one.judgement == "steady" for one in found) <= 20, "2.5 % is 10, give or take 3"
+    assert sum(one.judgement == "unstable" for one in found) <= 25
+
+
+def test_what_is_alone_in_its_index_does_not_count() -> None:
+    values, groups = np.array([1.0, 2, 3, 50]), np.array([0, 0, 0, 1])
+    assert coefficient_of_variation(values, groups) == coefficient_of_variation(values[:3])
+    assert coefficient_of_variation(values[2:], groups[2:]).value is None
 
 
 @pytest.mark.parametrize("n", [6, 12, 40])

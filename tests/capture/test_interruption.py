@@ -16,7 +16,7 @@ def ask(number: int = signal.SIGINT) -> None:
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_wait_ends_at_once(number: int) -> None:
     with Interruption() as interruption:
         threading.Timer(0.05, ask, [number]).start()
@@ -57,6 +57,17 @@ def test_afterwards_signals_are_as_they_were() -> None:
     with Interruption():
         assert signal.getsignal(signal.SIGTERM) is not before
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_nohup_said_of_a_lost_terminal_holds() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            ask(signal.SIGHUP)
+            assert not interruption.asked
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_in_another_thread_signals_are_left_alone() -> None:

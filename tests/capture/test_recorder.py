@@ -287,6 +287,20 @@ def test_a_plain_snap_length_is_one(tmp_path: Path, interface: str) -> None:
     assert [len(record.data) for record in read_pcap(path).records] == [100, 100, 100]
 
 
+@pytest.mark.parametrize("interface", ["lo", "any"])
+def test_a_filter_may_look_behind_what_is_kept(tmp_path: Path, interface: str) -> None:
+    """libpcap filters the first packets once more, by what was kept of them, unless it is told not to."""
+    for _ in range(3):
+        with NumberedDatagrams() as traffic:
+            # The last byte of the payload: 500 bytes behind the header of 8.
+            chosen = settings(interface, filter=f"udp port {traffic.port} and udp[507] = 0", snaplen=40)
+            with Recorder(chosen, tmp_path / "trace.pcap") as recorder:
+                traffic.send(20, 500)
+            health = recorder.stop()
+        assert is_whole(health)
+        assert health.written == 20
+
+
 def test_whole_packets_are_kept_when_asked_for(tmp_path: Path) -> None:
     with (
         NumberedDatagrams() as traffic,

@@ -131,6 +131,17 @@ def test_an_answer_of_another_time_and_unknown_labels_are_told(
     assert "give --period" in told
 
 
+@pytest.mark.parametrize("more", [{"NextToken": "x"}, {"StatusCode": "PartialData"}, {"StatusCode": "Complete"}])
+def test_an_answer_that_says_it_is_a_part_is_told(
+    ec2_run: Any, command: Any, tmp_path: Path, capsys: Any, more: dict[str, str]
+) -> None:
+    result = {"Id": "m1", "Label": "CPUUtilization Average", "Timestamps": ["2020-01-01T00:00:00Z"], "Values": [5]}
+    page = {"NextToken": "x"} if "NextToken" in more else {}
+    path = saved(tmp_path, "a.json", {"MetricDataResults": [{**result, **more}], **page})
+    assert command("fetch", ec2_run.folder, "--from", path) == 0
+    assert ("is a part only" in capsys.readouterr().err) == (more != {"StatusCode": "Complete"})
+
+
 def test_a_damaged_raw_file_of_the_run_is_not_overwritten(ec2_run: Any, command: Any, tmp_path: Path) -> None:
     (ec2_run.folder / "cloudwatch.json").write_text("{")
     with pytest.raises(CloudWatchError, match=r"cloudwatch\.json: not JSON.*: remove or rename it"):

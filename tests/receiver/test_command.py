@@ -35,7 +35,8 @@ def ran(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path: Path, number: int) -> None:
     words = (
         "--key-file",
         "key",
@@ -58,7 +59,7 @@ def test_it_makes_a_key_says_where_it_listens_serves_and_ends_by_ctrl_c(tmp_path
         _, far = transfer(control, TransferRequest(1, 1, "data", 1000))
         assert far.error is None
         control.close()
-        program.send_signal(signal.SIGINT)
+        program.send_signal(number)
         out, err = program.communicate(timeout=15)
     assert program.returncode == 0
     assert err.count("\n") == 1

@@ -187,7 +187,7 @@ def test_a_receiver_that_is_killed_and_started_again_costs_no_pair(tmp_path: Pat
     assert state(run)["receiver_half"]["status"] == "complete"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_that_says_how_to_go_on(
     tmp_path: Path, receiver: Receiver, plan_file: Path, number: signal.Signals
 ) -> None:

@@ -9,18 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
 from sender.display import Display
+from sender.display_words import pair_words
 from sender.far_side import FarControl
 from sender.link import Link
 from sender.plan import TransferPlan
 from sender.run_folder import RunFolder
 from sender.settings import Settings
 from sender.transfers import TransferFailed, Transfers, transfer_record
-from sender.wire.records import Arrival, FarEnd, RunRequest, Sent, TcpSummary
+from sender.wire.records import Arrival, CaptureCounts, FarEnd, RunRequest, Sent, TcpSummary
 from sender.wire.stream_life import ConnectionName
 from sender.wire.transfer import Outcome
-from tests.sender.fakes import FakeFarSide, FakeInstruments, FastInterruption
+from tests.sender.fakes import FakeCapture, FakeFarSide, FakeInstruments, FastInterruption, healthy
 
 NewRun = Callable[..., RunFolder]
 DOCUMENT = Path(__file__).parents[2] / "docs/run-folder.md"
@@ -84,10 +86,15 @@ def test_what_one_side_does_not_know_is_not_half_a_sum() -> None:
     assert (tcp["retransmitted_segments"], tcp["segments_out"], tcp["min_rtt_s"]) == (None, 60, None)
 
 
-def transfers(folder: RunFolder, far_side: FakeFarSide) -> Transfers:
+def transfers(
+    folder: RunFolder,
+    far_side: FakeFarSide,
+    instruments: FakeInstruments | None = None,
+    capture: CaptureSettings | None = None,
+) -> Transfers:
     interruption = FastInterruption()
     link = Link(far_side, lambda: RunRequest(folder.run_id), interruption)
-    return Transfers(far_side, link, FakeInstruments(), folder, None, interruption)
+    return Transfers(far_side, link, instruments or FakeInstruments(), folder, capture, interruption)
 
 
 def test_without_any_capture_there_is_none_in_the_record(new_run: NewRun) -> None:
@@ -109,6 +116,32 @@ def test_a_receiver_that_could_not_record_is_in_the_record(new_run: NewRun) -> N
     far_side.prepare_capture_error = "no such interface"
     record = transfers(new_run(), far_side).run(1, "probe", TransferPlan(10), Display())
     assert record["capture"]["receiver_error"] == "no such interface"
+
+
+def test_captures_that_saw_nothing_of_a_transfer_are_no_captures_of_it(new_run: NewRun) -> None:
+    class Elsewhere(FakeInstruments):
+        def start_capture(self, settings: CaptureSettings, path: Path) -> FakeCapture:
+            path.write_bytes(b"header")
+            return FakeCapture(dataclasses.replace(healthy(settings), received=0, written=0))
+
+    class Nothing(FakeFarSide):
+        def connect(self) -> FarControl:  # type: ignore[override]
+            control = super().connect()
+            finish = control.finish
+            control.finish = lambda number, sent: dataclasses.replace(  # type: ignore[method-assign]
+                finish(number, sent), capture=CaptureCounts(0, 0, None)
+            )
+            return control
+
+    record = transfers(new_run(), Nothing(), Elsewhere(), CaptureSettings("eth9")).run(
+        1, "probe", TransferPlan(10), Display()
+    )
+    capture = record["capture"]
+    assert capture["sender_error"] == "no packet of the transfer passed eth9: is it the way to the receiver?"
+    assert capture["receiver_error"] == "no packet of the transfer passed the interface: is it the way to the sender?"
+    assert "capture at the sender failed: no packet" in pair_words(
+        {"status": "complete", "index": "a", "pair": 1, "probe": record, "data": record}
+    )
 
 
 def test_what_the_receiver_says_went_wrong_fails_the_transfer(new_run: NewRun) -> None:

@@ -117,7 +117,7 @@ def _work_out(results: RunResults) -> Variation:
         for index in results.indices:
             if index in numbers:
                 spreads.append(SpreadRow(index, role, spread(throughput[groups == numbers[index]])))
-        spreads.append(SpreadRow(None, role, spread(throughput)))
+        spreads.append(SpreadRow(None, role, spread(throughput, groups)))
         findings += _findings(role, transfers, throughput, groups, results)
     return Variation(tuple(spreads), tuple(findings))
 

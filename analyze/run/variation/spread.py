@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.run.statistics import ABSENT, Estimate, Floats, coefficient_of_variation
+from analyze.run.statistics import ABSENT, Estimate, Floats
+from analyze.run.variation.coefficient import coefficient_of_variation
 
 STEADY = 0.1
 """A spread that is called steady: chosen here, about what repeated transfers on a quiet path show."""
@@ -21,7 +22,7 @@ class Spread:
     """Relative throughput of transfers: each over the median of its index."""
 
     variation: Estimate
-    """Standard deviation over mean."""
+    """Standard deviation over mean, of what all indices have in common."""
     p5: float | None
     p95: float | None
     judgement: Steadiness
@@ -43,12 +44,12 @@ def relative(throughput_bps: Floats, groups: NDArray[np.int64]) -> Floats:
     return result
 
 
-def spread(values: Floats) -> Spread:
-    """The spread of relative throughput."""
+def spread(values: Floats, groups: NDArray[np.int64] | None = None) -> Spread:
+    """The spread of relative throughput, of one index or of several."""
     known = values[~np.isnan(values)]
     if not len(known):
         return Spread(ABSENT, None, None, "too_few")
-    variation = coefficient_of_variation(known)
+    variation = coefficient_of_variation(values, groups)
     p5, p95 = (float(value) for value in np.quantile(known, [0.05, 0.95]))
     return Spread(variation, p5, p95, _judged(variation))
 

@@ -32,7 +32,7 @@ def spread_sentence(role: Role, found: Spread) -> str:
     if variation.value is None:
         return f"{role} throughput: no two transfers of an index to compare"
     number = f"coefficient of variation {_variation(variation.value)}{_interval(variation)}"
-    of = f"{plural(variation.n, 'transfer')}, each against the median of its index"
+    of = f"{plural(variation.n, 'transfer')}, within each index"
     verdict = {
         "steady": "is steady",
         "unstable": "is unstable",
