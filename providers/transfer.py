@@ -149,7 +149,7 @@ class Mover:
         return stored
 
     def _download(self, item: Item) -> tuple[DigestSink, int]:
-        sink = DigestSink(self.listener.moved)
+        sink = DigestSink(self.listener.moved, item.file.size_bytes)
         with self.interruption.allowed():
             resumed = self.service.download(item.reference or item.name, sink)
         return sink, resumed
