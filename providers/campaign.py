@@ -34,7 +34,7 @@ from providers.files import craft, discard
 from providers.journal import Journal, outstanding
 from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of
+from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of, strays_from
 from providers.removal import Remover
 from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
@@ -211,6 +211,12 @@ class _Run:
         )
         if capture is not None:
             check_capture(capture)
+            towards = strays_from(capture.interface, place.urls, place.peers)
+            if towards is not None:
+                self._display.warned(
+                    f"packets are recorded on {capture.interface}, but those to {self._about()} take {towards}: "
+                    f"give --interface {towards}"
+                )
         return place
 
     def _create(self, service: Service) -> None:
@@ -243,10 +249,11 @@ class _Run:
         return _Place(endpoint, region, urls, peers, interface, capture)
 
     def _check_rights(self) -> None:
-        """Before anything is created: whether packets can be recorded at all."""
-        if self._order.capture:
+        """Before anything is created: whether packets can be recorded at all, with this filter and snap length."""
+        order = self._order
+        if order.capture:
             try:
-                check_capture(CaptureSettings(self._order.interface or "lo", "tcp"))
+                check_capture(CaptureSettings(order.interface or "lo", order.filter or "tcp", order.snaplen))
             except CaptureError as error:
                 raise ProvidersError(f"{error} (or give --no-capture)") from error
 

@@ -89,6 +89,12 @@ class PriceTable:
         return {"name": self.name, "source": self.source, "currency": self.currency}
 
 
+def shown_charge(amount: float) -> str:
+    """For a person: four decimals, and as many more as a small amount needs not to look like nothing."""
+    decimals = 4 if amount <= 0 else max(4, 1 - math.floor(math.log10(amount)))
+    return f"{amount:.{decimals}f}"
+
+
 def load_prices(name: str) -> PriceTable:
     """The table of this name that comes along, or the TOML file; raises `UsageError`."""
     known = sorted(path.stem for path in _TABLES.glob("*.toml"))

@@ -18,9 +18,15 @@ def test_bodies_are_refused_before_the_limit_would_be_exceeded() -> None:
     budget = Budget(Limits(max_bytes=1000), None)
     budget.upload(600)
     budget.download(400)
-    with pytest.raises(BudgetError, match=r"--max-bytes 1 kB leaves no room for more \(1 kB used\)"):
+    with pytest.raises(BudgetError, match=r"--max-bytes 1 kB leaves no room for 1 B more \(1 kB used\)"):
         budget.upload(1)
     assert (budget.used.uploaded_bytes, budget.used.downloaded_bytes) == (600, 400)
+
+
+def test_a_limit_that_a_plan_misses_by_a_byte_is_told_to_the_byte() -> None:
+    budget = Budget(Limits(max_bytes=59_999), None)
+    with pytest.raises(BudgetError, match=r"--max-bytes 59,999 bytes leaves no room for 60 kB more \(0 B used\)"):
+        budget.check_room(Usage(uploaded_bytes=30_000, downloaded_bytes=30_000))
 
 
 def test_charges_are_refused_before_the_limit_would_be_exceeded() -> None:
@@ -30,7 +36,7 @@ def test_charges_are_refused_before_the_limit_would_be_exceeded() -> None:
     assert budget.cost == pytest.approx(1.005)
     for _ in range(5):
         budget.request("GET")
-    with pytest.raises(BudgetError, match=r"--max-cost 1\.01 EUR"):
+    with pytest.raises(BudgetError, match=r"--max-cost 1\.01 EUR leaves no room for 0\.0010 more \(1\.0100 used\)"):
         budget.request("GET")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from providers.errors import UsageError
-from providers.prices import Usage, load_prices, table_of_toml
+from providers.prices import Usage, load_prices, shown_charge, table_of_toml
 
 ROW = """
 provider = "s3"
@@ -35,6 +35,13 @@ def test_objects_removed_early_are_charged_for_the_least_time_of_their_class() -
     assert prices.charge(Usage(uploaded_bytes=10**9)) == pytest.approx(0.01 * 3)
     # and their retrieval by the peak rate: 1 GB in four hours is 0.25 GB/h, charged for a month
     assert prices.charge(Usage(downloaded_bytes=10**9)) == pytest.approx(0.12 + 0.25 * 0.01 * 24 * 30)
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"), [(0.0, "0.0000"), (12.5, "12.5000"), (0.00786, "0.0079"), (0.0000036, "0.0000036")]
+)
+def test_a_small_charge_is_not_told_as_nothing(amount: float, told: str) -> None:
+    assert shown_charge(amount) == told
 
 
 def test_a_region_has_its_own_prices_where_the_table_has_them() -> None:
