@@ -152,6 +152,14 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     problems, ports = list(run.problems), service_ports(run)
     contents = _contents(places, problems, progress)
     measured = [_measured(one, tuple(objects[one.number]), contents.get(one.number), ports) for one in run.transactions]
+    elsewhere = sum(
+        one.number in contents and not found.captured for one, found in zip(run.transactions, measured, strict=True)
+    )
+    if elsewhere:
+        problems.append(
+            f"the captures of {plural(elsewhere, 'transaction')} hold none of the connections that the log names: "
+            f"{run.interface or 'the interface'} is not on the way to the service, or the filter leaves it out"
+        )
     known = {one.number for one in run.transactions}
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:
@@ -260,6 +268,9 @@ def _measured(
     own.sort(key=lambda one: one.start_ns)
     exchanges = [transaction.login, *(stored.exchange for stored in objects)]
     logged = {(use.local, use.peer) for exchange in exchanges if exchange is not None for use in exchange.connections}
+    if logged and logged.isdisjoint((one.client, one.server) for one in own):
+        # Recorded elsewhere: that nothing was opened, or sent, is not what such a capture tells.
+        return MeasuredTransaction(transaction, objects, (), (), 0, (), None, None)
 
     def served(one: Connection) -> bool:
         return one.opened or (one.client, one.server) in logged

@@ -97,6 +97,24 @@ def test_the_end_of_an_earlier_connection_counts_as_bytes_but_not_as_a_connectio
     assert sum(found.overhead[0].parts_bytes.values()) == found.overhead[0].wire_bytes > row.wire_bytes
 
 
+def test_a_capture_without_any_of_the_connections_of_the_log_is_none(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    run.capture(2, lookup(0, 10))
+    found = report(run)
+    assert [one.captured for one in found.run.transactions] == [True, False]
+    assert found.run.problems == (
+        (
+            "the captures of 1 transaction hold none of the connections that the log names: eth0 is not on the way to "
+            "the service, or the filter leaves it out"
+        ),
+    )
+    (connections,) = found.connections
+    assert (connections.transactions, connections.opened.value) == (1, 1)
+    assert [(one.transactions, one.reason) for one in found.overhead_left_out] == [(1, "not captured")]
+    (times,) = found.times
+    assert (times.objects, times.left_out) == (2, 2)
+
+
 def test_a_connection_kept_alive_that_an_object_used_again_is_one_of_the_transaction(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
     kept_alive = talk(1003, 1, [(100, 1200)])[3:]
