@@ -9,6 +9,7 @@ from analyze.storage.connections import ConnectionRow, connection_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
 from analyze.storage.measured import MeasuredRun
+from analyze.storage.over_time import PeriodRow, period_rows, smoothed_bps
 from analyze.storage.overhead import AgreementRow, LeftOut, OverheadRow, agreement, left_out, overhead_rows
 from analyze.storage.round_trips import RoundTripRow, round_trip_rows
 from analyze.storage.throughput import ThroughputRow, throughput_rows
@@ -36,6 +37,16 @@ class Report:
     def throughput(self) -> list[ThroughputRow]:
         """Fig. 4."""
         return throughput_rows(self.run)
+
+    @cached_property
+    def periods(self) -> list[PeriodRow]:
+        """Hours and days."""
+        return period_rows(self.run)
+
+    @cached_property
+    def smoothed_bps(self) -> dict[int, float | None]:
+        """The line of Fig. 5, by the number of the transaction."""
+        return smoothed_bps(self.run)
 
     @cached_property
     def connections(self) -> list[ConnectionRow]:
@@ -109,6 +120,7 @@ _DERIVED: dict[type, tuple[str, ...]] = {
 
 _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "throughput": lambda report: report.throughput,
+    "throughput_by_period": lambda report: report.periods,
     "connections": lambda report: report.connections,
     "overhead": lambda report: report.overhead,
     "times": lambda report: report.times,

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from analyze.run.markup import estimate_text, number_text
 from analyze.storage.connections import ROLES
+from analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
 from analyze.storage.overhead import SPLIT
 from analyze.storage.tables import Report, kinds_of
 from analyze.storage.time_ledger import PARTS
-from analyze.units import ABSENT, count, plural, printable, ratio, seconds, share, si
+from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _GROUPS_SHOWN = 20
+_HOURS_SHOWN = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def facts(report: Report) -> Iterator[str]:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _groups, _troubles,
+        _beside, _throughput, _periods, _overhead, _connections, _times, _limits, _round_trips, _groups, _troubles,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
@@ -125,6 +127,27 @@ def _throughput(reports: Sequence[Report]) -> Table:
     head = ("run", "workload", "direction", "whole", "files", "each", "throughput [Mbit/s]", "an object", "login")
     hint = "Medians over repeats with their 95 % confidence intervals, where there are enough for one (Fig. 4)."
     return Table("throughput", "Throughput", head, _rows(reports, rows), 3, hint)
+
+
+def _periods(reports: Sequence[Report]) -> Table:
+    """Only of runs that last: the hours of up to two days, and the days and hours of the day of longer ones."""
+
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        hours = {row.start_ns for row in report.periods if row.period == HOUR}
+        days = {row.start_ns for row in report.periods if row.period == DAY}
+        shown = {HOUR: 1 < len(hours) <= _HOURS_SHOWN, DAY: len(days) > 1, HOUR_OF_DAY: len(hours) > _HOURS_SHOWN}
+        for row in report.periods:
+            if shown[row.period]:
+                at = instant(row.start_ns)[:16] if row.hour is None else f"{row.hour:02}:00"
+                rates = (row.mean_bps, row.p5_bps, row.median_bps, row.p95_bps)
+                yield (
+                    printable(row.workload), row.direction, row.period, at, f"{row.whole}/{row.transactions}",
+                    *(number_text(rate, 1e-6) for rate in rates),
+                )  # fmt: skip
+
+    head = ("run", "workload", "direction", "period", "from (UTC)", "whole", "mean [Mbit/s]", "5 %", "median", "95 %")
+    hint = "Throughput of the transactions that began in an hour or on a day; percentiles from twenty on."
+    return Table("periods", "Throughput by hour and day", head, _rows(reports, rows), 5, hint)
 
 
 def _overhead(reports: Sequence[Report]) -> Table:
