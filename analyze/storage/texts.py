@@ -79,7 +79,7 @@ def facts(report: Report) -> Iterator[str]:
     for pair in report.groups:
         if pair.differs:
             yield (
-                f"front ends in {pair.second_block} against {pair.first_block}: throughput x "
+                f"front ends in {pair.second_block} against {pair.first_block}: {pair.direction} throughput x "
                 f"{estimate_text(pair.ratio_of_medians)} (median {si(pair.second_median_bps, 'bit/s')} against "
                 f"{si(pair.first_median_bps, 'bit/s')}; p = {_p(pair.p_adjusted)} after correction)"
             )
@@ -237,7 +237,8 @@ def _groups(reports: Sequence[Report]) -> Table:
     def rows(report: Report) -> Iterator[tuple[str, ...]]:
         for pair in report.groups[:_GROUPS_SHOWN]:
             yield (
-                pair.first_block, pair.second_block, f"{pair.first_front_ends} / {pair.second_front_ends}",
+                pair.direction, pair.first_block, pair.second_block,
+                f"{pair.first_front_ends} / {pair.second_front_ends}",
                 f"{pair.first_values} / {pair.second_values}",
                 f"{number_text(pair.first_median_bps, 1e-6)} / {number_text(pair.second_median_bps, 1e-6)}",
                 estimate_text(pair.ratio_of_medians), number_text(pair.cliffs_delta.value), _p(pair.p_adjusted),
@@ -245,14 +246,14 @@ def _groups(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = (
-        "run", "block", "other block", "front ends", "values", "median [Mbit/s]", "ratio", "Cliff's delta", "p",
-        "differ",
+        "run", "direction", "block", "other block", "front ends", "values", "median [Mbit/s]", "ratio", "Cliff's delta",
+        "p", "differ",
     )  # fmt: skip
     hint = (
         "Every fork in the tree of prefixes of the front ends' addresses: throughput below one side against the other,"
-        " within workloads. p is of a permutation test, adjusted for all forks (Holm)."
+        " within the workloads that both served. p is of a permutation test, adjusted for all forks (Holm)."
     )
-    return Table("groups", "Groups of front ends", head, _rows(reports, rows), 3, hint)
+    return Table("groups", "Groups of front ends", head, _rows(reports, rows), 4, hint)
 
 
 def _troubles(reports: Sequence[Report]) -> Table:

@@ -246,6 +246,28 @@ def test_a_capped_block_of_front_ends_is_found_and_a_mere_other_block_is_not() -
     assert found.p_adjusted < 0.01
 
 
+def test_a_cap_on_downloads_alone_is_told_of_them_alone_and_whole() -> None:
+    """As the study found: twice as slow in both directions together would be true of neither."""
+    times = np.linspace(0.9, 1.1, 20)
+    found = []
+    for direction, seconds in (("upload", 1.0), ("download", 4.0)):
+        capped, free = transfers("54.239.34.5", times * seconds), transfers("178.236.0.1", times)
+        found += [measured(one.objects, direction=direction) for one in (*capped, *free)]
+    pairs = block_pairs(run_of(*found))
+    assert [(pair.direction, pair.differs) for pair in pairs] == [("download", True), ("upload", False)]
+    assert pairs[0].ratio_of_medians.value == pytest.approx(4, rel=0.1)
+    assert pairs[0].second_median_bps / pairs[0].first_median_bps == pytest.approx(4, rel=0.1)
+
+
+def test_the_medians_of_blocks_are_of_the_workloads_that_both_served() -> None:
+    times = np.linspace(0.9, 1.1, 12)
+    first, second = transfers("192.0.2.1", times), transfers("198.51.100.1", times)
+    alone = [measured(one.objects, workload="only here") for one in transfers("192.0.2.1", times * 100)]
+    (pair,) = block_pairs(run_of(*first, *second, *alone))
+    assert (pair.first_values, pair.second_values) == (12, 12)
+    assert pair.first_median_bps == pair.second_median_bps
+
+
 def test_blocks_are_compared_within_workloads_only() -> None:
     """One block served the large files, the other the small ones: no difference of blocks."""
     times = np.linspace(0.9, 1.1, 12)
