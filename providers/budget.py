@@ -4,6 +4,7 @@ Counted are the bodies of HTTP in transfers, with every repeat, at the size they
 and, for charges, all requests. Removing is never refused: what was created costs more the longer it stays.
 """
 
+import re
 import threading
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from providers.plan import Workload
 from providers.prices import Prices, Usage, shown_charge
 
 _WRITING = frozenset({"PUT", "POST", "PATCH"})
+# S3 and Azure charge a listing, a GET, as they charge a PUT: what tells it in their queries.
+_LISTING = re.compile(r"[?&](?:list-type=|comp=list(?:&|$)|uploads(?:[=&]|$))")
 # What an SDK may cut a large object into at the least (Azure's blocks), for what a transfer may need at the most.
 _SMALLEST_PART_BYTES = 4 << 20
 _REQUESTS_BESIDES = 4  # login, look at the container, begin and end of an upload in parts
@@ -48,11 +51,16 @@ class Budget:
         """Charges so far; None where prices are unknown."""
         return self.charge(self._used)
 
-    def request(self, method: str) -> None:
+    @property
+    def charges(self) -> dict[str, float] | None:
+        """Charges so far by category; None where prices are unknown."""
+        return None if self._prices is None else self._prices.charges(self._used)
+
+    def request(self, method: str, target: str = "") -> None:
         """A request is about to be sent."""
         if method == "DELETE":
             self._use(Usage(delete_requests=1))
-        elif method in _WRITING:
+        elif method in _WRITING or _LISTING.search(target):
             self._use(Usage(write_requests=1))
         else:
             self._use(Usage(read_requests=1))

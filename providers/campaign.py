@@ -327,9 +327,11 @@ class _Run:
                 self._pause("idle", self._order.plan.idle_s)
             began_s = time.monotonic()
             uploaded_before = self._budget.used.uploaded_bytes
-            self._pair(transactor, place, 2 * pair + 1, repeat, workload)
-            stored_bytes = self._budget.used.uploaded_bytes - uploaded_before
-            self._budget.stored(stored_bytes, time.monotonic() - began_s)
+            try:
+                self._pair(transactor, place, 2 * pair + 1, repeat, workload)
+            finally:  # what an interrupted pair stored is charged for, too
+                stored_bytes = self._budget.used.uploaded_bytes - uploaded_before
+                self._budget.stored(stored_bytes, time.monotonic() - began_s)
             self._note_usage()
 
     def _pairs(self) -> Iterator[tuple[int, Workload]]:
@@ -479,6 +481,7 @@ class _Run:
                 "read_requests": used.read_requests,
                 "delete_requests": used.delete_requests,
                 "cost": self._budget.cost,
+                "charges": self._budget.charges,
             }
         )
 

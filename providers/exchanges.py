@@ -27,7 +27,7 @@ _LENGTH_HEADERS = frozenset({"content-length", "x-amz-decoded-content-length"})
 class Meter(Protocol):
     """Hears of every request and body before it is sent or read, and may refuse by raising."""
 
-    def request(self, method: str) -> None:
+    def request(self, method: str, target: str) -> None:
         """A request is about to be sent."""
 
     def upload(self, size_bytes: int) -> None:
@@ -187,7 +187,7 @@ class HttpObserver:
     def _putrequest(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
         method, url = str(args[0] if args else kwargs["method"]), str(args[1] if len(args) > 1 else kwargs["url"])
         if self._meter is not None:
-            self._meter.request(method)
+            self._meter.request(method, url)
         attempt = _Attempt(method, f"{connection.host}:{connection.port}{url}")
         attempt.local, attempt.peer = self._ends(connection)
         with self._lock:

@@ -122,6 +122,11 @@ class StorageRun:
     objects: tuple[StoredObject, ...]
     echoes: tuple[Echo, ...]
     left_behind: int
+    currency: str | None
+    """Of its table of prices; None without one."""
+    cost: float | None
+    charges: dict[str, float] | None
+    """The cost by category; None in runs that did not write it down."""
     problems: tuple[str, ...]
 
 
@@ -206,6 +211,12 @@ def _counters(interface: Fields | None) -> Counters | None:
     quiet = interface.flag("quiet_before") is True and interface.flag("quiet_after") is True
     packets, size = (changes[f"rx_{what}"] + changes[f"tx_{what}"] for what in ("packets", "bytes"))
     return Counters(packets, size, quiet)
+
+
+def charges_record(used: Fields | None) -> dict[str, float] | None:
+    """What `used` of `run.json` says of charges by category."""
+    charges = used.part("charges") if used is not None else None
+    return None if charges is None else {name: charges.amount(name) or 0.0 for name in charges.names()}
 
 
 def echo_record(fields: Fields) -> Echo:

@@ -1,10 +1,11 @@
 """All tables of storage runs in one place, so that terminal, page, CSV and JSON have the same rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from analyze.storage.charges import Amounts, ChargeRow, charge_rows
 from analyze.storage.connections import ConnectionRow, connection_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
@@ -27,6 +28,8 @@ class Report:
     run: MeasuredRun
     label: str = ""
     """Short and its own among the runs shown together: for the columns of tables and the legends of figures."""
+    invoiced: Amounts | None = None
+    """What the service charged, by category."""
 
     @property
     def name(self) -> str:
@@ -89,6 +92,11 @@ class Report:
         return trouble_rows(self.run)
 
     @cached_property
+    def charges(self) -> list[ChargeRow]:
+        """Fig. 7."""
+        return charge_rows(self.run.run, self.invoiced)
+
+    @cached_property
     def agreement(self) -> AgreementRow | None:
         """Captures against counters."""
         return agreement(self.run)
@@ -99,13 +107,15 @@ class Report:
         return sum(one.transaction.capture_dropped or 0 for one in self.run.transactions)
 
 
-def reports_of(runs: Sequence[MeasuredRun]) -> list[Report]:
-    """Runs with labels: their names if those are short, else their services, else numbers."""
+def reports_of(runs: Sequence[MeasuredRun], invoiced: Mapping[str, Amounts] | None = None) -> list[Report]:
+    """Runs with labels: their names if those are short, else their services, else numbers; and with what was invoiced,
+    by their names."""
     names = [run.name for run in runs]
     services = [run.run.provider for run in runs]
     short = all(len(name) <= _SHORT_NAME for name in names)
     labels = names if short else services if len(set(services)) == len(runs) else None
-    return [Report(run, labels[at] if labels else f"#{at + 1}") for at, run in enumerate(runs)]
+    told = invoiced or {}
+    return [Report(run, labels[at] if labels else f"#{at + 1}", told.get(run.name)) for at, run in enumerate(runs)]
 
 
 _SHORT_NAME = 16
@@ -128,6 +138,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "limits": lambda report: report.limits,
     "front_end_groups": lambda report: report.groups,
     "retries_and_errors": lambda report: report.troubles,
+    "charges": lambda report: report.charges,
 }
 
 

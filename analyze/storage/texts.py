@@ -89,6 +89,7 @@ def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
         _beside, _throughput, _periods, _overhead, _connections, _times, _limits, _round_trips, _groups, _troubles,
+        _charges,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
@@ -275,6 +276,23 @@ def _troubles(reports: Sequence[Report]) -> Table:
     )  # fmt: skip
     hint = "Retries: requests that repeat one which failed. Errors: what came back, or arrived, was not what was sent."
     return Table("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
+
+
+def _charges(reports: Sequence[Report]) -> Table:
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        for row in report.charges:
+            yield (
+                row.category, printable(row.currency), _money(row.predicted), _money(row.invoiced),
+                _money(row.difference), ratio(row.difference_share),
+            )  # fmt: skip
+
+    head = ("run", "category", "currency", "predicted", "invoiced", "difference", "of predicted")
+    hint = "Predicted by the run's table of prices, for what it used, retries included; invoiced by --invoice (Fig. 7)."
+    return Table("charges", "Charges", head, _rows(reports, rows), 3, hint)
+
+
+def _money(amount: float | None) -> str:
+    return ABSENT if amount is None else number_text(amount)
 
 
 def _counted(kinds: dict[str, int]) -> str:

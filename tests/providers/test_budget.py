@@ -94,3 +94,24 @@ def test_storage_is_charged_for_an_hour_at_least() -> None:
     budget.stored(10, 1.0)
     budget.stored(10, 7200.0)
     assert budget.used.stored_byte_s == 10 * 3600 + 10 * 7200
+
+
+@pytest.mark.parametrize(
+    ("target", "writes"),
+    [
+        ("/bucket?list-type=2&max-keys=1", 1),
+        ("/bucket?prefix=x&list-type=2", 1),
+        ("/bucket?uploads", 1),
+        ("/account/container?restype=container&comp=list", 1),
+        ("/bucket/object", 0),
+        ("/bucket/object?versionId=list-type", 0),
+        ("/bucket/key%3Fuploads", 0),
+        ("/account/container?restype=container&comp=listing", 0),
+    ],
+)
+def test_a_listing_is_charged_as_a_write_by_s3_and_azure(target: str, writes: int) -> None:
+    budget = Budget(Limits(), PRICES)
+    budget.request("GET", target)
+    assert (budget.used.write_requests, budget.used.read_requests) == (writes, 1 - writes)
+    assert budget.charges is not None
+    assert sum(budget.charges.values()) == budget.cost

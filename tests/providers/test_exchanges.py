@@ -137,8 +137,8 @@ class Recorder:
     def __init__(self, most: int) -> None:
         self.most, self.heard = most, list[tuple[str, object]]()
 
-    def request(self, method: str) -> None:
-        self.heard.append(("request", method))
+    def request(self, method: str, target: str) -> None:
+        self.heard.append(("request", f"{method} {target}"))
 
     def upload(self, size_bytes: int) -> None:
         self.heard.append(("upload", size_bytes))
@@ -161,7 +161,8 @@ def test_the_meter_hears_of_bodies_before_they_are_sent_and_may_refuse_them(url:
         get(pool, f"{url}/a")
         observer.end()
     assert meter.heard == [
-        ("request", "PUT"), ("upload", 10), ("download", 100), ("request", "PUT"), ("upload", 11), ("request", "GET"),
+        ("request", "PUT /a"), ("upload", 10), ("download", 100), ("request", "PUT /b"), ("upload", 11),
+        ("request", "GET /a"),
     ]  # fmt: skip
     assert exchange.requests == 2
 

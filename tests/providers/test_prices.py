@@ -29,6 +29,17 @@ def test_a_charge_is_the_sum_of_storage_transfer_and_requests() -> None:
     assert prices.charge(usage) == pytest.approx(0.03 + 0.2 + 0.005 + 0.004)
 
 
+def test_charges_have_the_categories_of_invoices_and_sum_to_the_charge() -> None:
+    """By hand, by the study's prices: 1 GB to Glacier and back in a thousand objects, gone within the hour."""
+    prices = load_prices("bocchi2014").prices("glacier", None)
+    assert prices is not None
+    usage = Usage(10**9, 10**9, 2000, 4000, 1000, 10**9 * 3600)
+    assert prices.charges(usage) == pytest.approx(
+        {"storage": 0.01 * 3, "requests": 6 * 0.05, "transfer": 0.12, "retrieval": 1.80}
+    )
+    assert prices.charge(usage) == pytest.approx(0.03 + 0.3 + 0.12 + 1.8)
+
+
 def test_objects_removed_early_are_charged_for_the_least_time_of_their_class() -> None:
     prices = load_prices("bocchi2014").prices("glacier", "eu-west-1")
     assert prices is not None
