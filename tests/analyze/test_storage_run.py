@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,33 @@ def test_a_capture_without_any_of_the_connections_of_the_log_is_none(tmp_path: P
     assert [(one.transactions, one.reason) for one in found.overhead_left_out] == [(1, "not captured")]
     (times,) = found.times
     assert (times.objects, times.left_out) == (2, 2)
+
+
+def test_a_capture_that_lost_packets_after_it_was_written_is_left_out(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    lines = [json.loads(line) for line in (run.folder / "transactions.jsonl").read_text().splitlines()]
+    whole = [one.packets for one in measured(run).transactions]
+    for line, packets in zip(lines, whole, strict=True):
+        line["capture"]["written"] = packets
+    (run.folder / "transactions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert measured(run).problems == ()
+    path = run.folder / "packets/0002.pcap"
+    path.write_bytes(path.read_bytes()[:-2000])
+    found = report(run)
+    assert [one.captured for one in found.run.transactions] == [True, False]
+    (told,) = found.run.problems
+    assert re.fullmatch(rf"captures that are not whole: 1 transaction, the first with \d+ of {whole[1]} .*", told)
+    assert found.connections[0].transactions == 1
+
+
+def test_lines_of_objects_that_were_lost_are_told_and_are_no_failures(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    path = run.folder / "objects.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    found = report(run)
+    assert found.run.problems == ("objects.jsonl lacks 1 object of transactions that are complete",)
+    assert [one.reason for one in found.overhead_left_out] == ["objects that are not in the log"]
+    assert (found.throughput[0].whole, found.throughput[0].planned) == (1, 2)
 
 
 def test_a_connection_kept_alive_that_an_object_used_again_is_one_of_the_transaction(tmp_path: Path) -> None:

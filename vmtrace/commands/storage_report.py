@@ -71,7 +71,7 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
         try:
             found = read_storage_run(folder)
             if not found.transactions:
-                why = f": {found.error}" if found.error else ""
+                why = "".join(f": {told}" for told in (found.error, *found.problems[:1]) if told)
                 raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")
             runs.append(found)
         except (RunFolderError, OSError, ValueError) as error:
