@@ -36,6 +36,7 @@ from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
 from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of, strays_from
 from providers.removal import Remover
+from providers.reverse_names import reverse_names
 from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
 from providers.service import Service, Target
@@ -177,6 +178,8 @@ class _Run:
             last = self._last_failure.told(self._about())
             error = f"{self._failed} of {self._finished} transactions had failures, the last: {last}"
         self._note_usage()
+        if status == COMPLETE:
+            self._note_names()
         failure = self._error or self._last_failure
         kind = None if failure is None else str(failure.kind)
         self._folder.end(status, error, kind)
@@ -296,6 +299,7 @@ class _Run:
             "transactions_finished": 0,
             "transactions_failed": 0,
             "front_ends": [],
+            "front_end_names": {},
             "interface": None,
             "capture": None,
             "left_behind": [],
@@ -470,6 +474,10 @@ class _Run:
         charges = [self._budget.charge(pair_usage(workload, self._held_s())) for _, workload in pairs]
         known = [charge for charge in charges if charge is not None]
         return sum(known) if len(known) == len(charges) and self._prices is not None else None
+
+    def _note_names(self) -> None:
+        addresses = (peer.rpartition(":")[0].strip("[]") for peer in self._observer.front_ends)
+        self._folder.note(front_end_names=reverse_names(addresses))
 
     def _note_usage(self) -> None:
         used = self._budget.used

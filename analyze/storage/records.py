@@ -118,6 +118,8 @@ class StorageRun:
     start_ns: int | None
     interface: str | None
     front_ends: tuple[str, ...]
+    front_end_names: dict[str, str]
+    """Their names in reverse, by address; those that have one."""
     transactions: tuple[Transaction, ...]
     objects: tuple[StoredObject, ...]
     echoes: tuple[Echo, ...]
@@ -211,6 +213,11 @@ def _counters(interface: Fields | None) -> Counters | None:
     quiet = interface.flag("quiet_before") is True and interface.flag("quiet_after") is True
     packets, size = (changes[f"rx_{what}"] + changes[f"tx_{what}"] for what in ("packets", "bytes"))
     return Counters(packets, size, quiet)
+
+
+def names_record(names: Fields | None) -> dict[str, str]:
+    """`front_end_names` of `run.json`."""
+    return {} if names is None else {one: name for one in names.names() if (name := names.text(one)) is not None}
 
 
 def charges_record(used: Fields | None) -> dict[str, float] | None:

@@ -13,6 +13,7 @@ from analyze.storage.records import (
     Transaction,
     charges_record,
     echo_record,
+    names_record,
     object_record,
     transaction_record,
 )
@@ -48,6 +49,7 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             start_ns=record.integer("start_ns"),
             interface=record.text("interface"),
             front_ends=tuple(record.texts("front_ends")),
+            front_end_names=names_record(record.part("front_end_names")),
             transactions=_transactions(path, problems),
             objects=_objects(path, problems),
             echoes=tuple(read_lines(path, "rtt.jsonl", echo_record, problems)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from analyze.storage.charges import Amounts, ChargeRow, charge_rows
 from analyze.storage.connections import ConnectionRow, connection_rows
+from analyze.storage.front_ends import FrontEndRow, front_end_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
 from analyze.storage.measured import MeasuredRun
@@ -82,6 +83,11 @@ class Report:
         return limit_rows(self.run)
 
     @cached_property
+    def servers(self) -> list[FrontEndRow]:
+        """Section II.A."""
+        return front_end_rows(self.run)
+
+    @cached_property
     def groups(self) -> list[BlockPair]:
         """Section III.C."""
         return block_pairs(self.run)
@@ -124,6 +130,7 @@ _DERIVED: dict[type, tuple[str, ...]] = {
     OverheadRow: ("overhead_ratio", "tcp_payload_ratio", "shares"),
     ConnectionRow: ("manner",),
     BlockPair: ("differs",),
+    FrontEndRow: ("farthest_km",),
     TroubleRow: ("availability",),
 }
 """What is computed of a row's fields, and written with them."""
@@ -136,6 +143,7 @@ _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "times": lambda report: report.times,
     "round_trips": lambda report: report.round_trips,
     "limits": lambda report: report.limits,
+    "front_end_servers": lambda report: report.servers,
     "front_end_groups": lambda report: report.groups,
     "retries_and_errors": lambda report: report.troubles,
     "charges": lambda report: report.charges,

@@ -14,6 +14,7 @@ from analyze.units import ABSENT, count, instant, plural, printable, ratio, seco
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _GROUPS_SHOWN = 20
+_SERVERS_SHOWN = 100
 _HOURS_SHOWN = 48
 
 
@@ -88,8 +89,8 @@ def facts(report: Report) -> Iterator[str]:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _beside, _throughput, _periods, _overhead, _connections, _times, _limits, _round_trips, _groups, _troubles,
-        _charges,
+        _beside, _throughput, _periods, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
+        _troubles, _charges,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
@@ -232,6 +233,24 @@ def _round_trips(reports: Sequence[Report]) -> Table:
 
     head = ("run", "front end", "by", "n", "lost", "min", "median [ms]", "max")
     return Table("round-trips", "Round-trip times", head, _rows(reports, rows), 3, "Figs. 2 and 3.")
+
+
+def _servers(reports: Sequence[Report]) -> Table:
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        for row in report.servers[:_SERVERS_SHOWN]:
+            farthest = ABSENT if row.farthest_km is None else f"{number_text(row.farthest_km)} km ({row.rtt_method})"
+            yield (
+                printable(row.front_end), printable(row.name or ABSENT), count(row.transactions), count(row.objects),
+                instant(row.first_seen_ns)[:19], instant(row.last_seen_ns)[:19], seconds(row.min_rtt_s),
+                printable(farthest),
+            )  # fmt: skip
+
+    head = (
+        "run", "front end", "name in reverse", "transactions", "objects", "first seen (UTC)", "last seen (UTC)",
+        "least RTT", "not farther than",
+    )  # fmt: skip
+    hint = "How far by the least round trip, at two thirds of the speed of light: a bound for what answered, no place."
+    return Table("servers", "Front ends", head, _rows(reports, rows), 3, hint)
 
 
 def _groups(reports: Sequence[Report]) -> Table:

@@ -172,7 +172,8 @@ def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp
     written = {path.name for path in (tmp_path / "csv").iterdir()}
     assert written == {
         "throughput.csv", "throughput-by-period.csv", "connections.csv", "overhead.csv", "times.csv", "round-trips.csv",
-        "limits.csv", "retries-and-errors.csv", "transactions.csv", "object-times.csv", "provenance.json",
+        "limits.csv", "front-end-servers.csv", "retries-and-errors.csv", "transactions.csv", "object-times.csv",
+        "provenance.json",
     }  # fmt: skip
     head = (tmp_path / "csv" / "overhead.csv").read_text().splitlines()[0]
     assert '"parts_bytes_tls_handshake"' in head
