@@ -89,8 +89,8 @@ def facts(report: Report) -> Iterator[str]:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _beside, _throughput, _periods, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
-        _troubles, _charges,
+        _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
+        _troubles, _periods, _charges,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
