@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, let through only where a campaign waits or transfers: records, and removal, are never torn."""
+"""Ctrl-C, SIGTERM and, if wanted, SIGHUP, let through only where a campaign waits or transfers: records, and removal, are never torn."""
 
 from __future__ import annotations
 
@@ -16,20 +16,26 @@ _INSISTING = 3
 
 
 class Interruption:
-    """A context in which the signals raise `KeyboardInterrupt` within `allowed()`, and else at its next beginning."""
+    """A context in which the signals raise `KeyboardInterrupt` within `allowed()`, and else at its next beginning.
 
-    def __init__(self) -> None:
+    `hang_up`: SIGHUP is one of them, unless it is ignored (nohup): a closed terminal ends the work in good order.
+    """
+
+    def __init__(self, *, hang_up: bool = False) -> None:
         self._asked = 0
         self._allowed = False
-        self._before: list[Any] = []
+        self._hang_up = hang_up
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Interruption:  # noqa: PYI034 - typing.Self is newer than Python 3.9
         if threading.current_thread() is threading.main_thread():
-            self._before = [signal.signal(number, self._handle) for number in _SIGNALS]
+            hang_up = self._hang_up and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN
+            numbers = (*_SIGNALS, signal.SIGHUP) if hang_up else _SIGNALS
+            self._before = {number: signal.signal(number, self._handle) for number in numbers}
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        for number, handler in zip(_SIGNALS, self._before):
+        for number, handler in self._before.items():
             signal.signal(number, handler)
 
     @property

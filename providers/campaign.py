@@ -94,7 +94,7 @@ class _Run:
         self._prices = prices
         self._budget = Budget(order.limits, prices, "" if order.prices is None else order.prices.currency)
         self._observer = HttpObserver(self._budget)
-        self._interruption = Interruption()
+        self._interruption = Interruption(hang_up=True)
         self._finished = self._failed = self._failed_in_a_row = 0
         self._part_bytes: int | None = None
         self._endpoint = order.endpoint_url or ""

@@ -71,3 +71,19 @@ def test_in_another_thread_signals_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_a_closed_terminal_ends_a_wait_only_where_that_is_wanted_and_not_with_nohup() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    with Interruption(hang_up=True) as interruption:
+        threading.Timer(0.05, ask, [signal.SIGHUP]).start()
+        with pytest.raises(KeyboardInterrupt):
+            interruption.sleep(20)
+    with Interruption():
+        assert signal.getsignal(signal.SIGHUP) is before
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption(hang_up=True):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
