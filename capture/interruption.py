@@ -1,4 +1,5 @@
-"""Ctrl-C, SIGTERM and, if wanted, SIGHUP, let through only where a campaign waits or transfers: records, and removal, are never torn."""
+"""Ctrl-C, SIGTERM and, where wanted, SIGHUP, let through only where a campaign waits or transfers: records, and
+removal, are never torn."""
 
 from __future__ import annotations
 
