@@ -285,15 +285,19 @@ def _troubles(reports: Sequence[Report]) -> Table:
             causes = Counter(row.retry_causes)
             causes.update(row.failed_kinds)  # a cause may be that of retries and of failures
             yield (
-                printable(row.workload), row.direction, count(row.objects), share(row.availability), write, read,
+                printable(row.workload), row.direction, count(row.objects), share(row.availability),
+                share(row.availability_by_retries.get("0")), write, read,
                 write_error, read_error, count(row.failed), _counted(causes),
             )  # fmt: skip
 
     head = (
-        "run", "workload", "direction", "objects", "done", "write retries", "read retries", "write errors",
+        "run", "workload", "direction", "objects", "done", "at once", "write retries", "read retries", "write errors",
         "read errors", "failed", "causes",
     )  # fmt: skip
-    hint = "Retries: requests that repeat one which failed. Errors: what came back, or arrived, was not what was sent."
+    hint = (
+        "Done at once: without a retry. Retries: requests that repeat one which failed. Errors: what came back, or"
+        " arrived, was not what was sent."
+    )
     return Table("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
 
 

@@ -290,6 +290,20 @@ def test_retries_and_errors_are_told_apart() -> None:
     assert row.availability == pytest.approx(1 / 3)
 
 
+def test_availability_is_told_by_the_number_of_retries_that_it_took() -> None:
+    objects = [stored(exchange(0, 1, 2, use(1), retries=made)) for made in (0, 0, 0, 0, 0, 0, 2, 2)]
+    objects.append(stored(exchange(0, 1, 2, use(1), retries=5), outcome="failed", moved_bytes=0))
+    objects.append(stored(exchange(0, 1, 2, use(1)), outcome="read_error", moved_bytes=0))
+    (row,) = trouble_rows(run_of(measured(objects)))
+    assert row.availability_by_retries == pytest.approx({"0": 0.6, "1": 0.6, "2": 0.8})
+    assert row.availability == pytest.approx(0.8)
+    many = [stored(exchange(0, 1, 2, use(1), retries=made)) for made in (0, 10**15)]
+    (row,) = trouble_rows(run_of(measured(many)))
+    assert row.availability_by_retries == {"0": 0.5, str(10**15): 1.0}
+    (row,) = trouble_rows(run_of(measured(objects[-1:])))
+    assert (row.availability, row.availability_by_retries) == (0.0, {})
+
+
 def test_a_cause_of_retries_and_of_failures_is_counted_with_both() -> None:
     objects = [
         stored(exchange(0, 1, 2, use(1), retries=5, retry_causes=(("timeout", 5),))),
