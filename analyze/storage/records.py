@@ -223,7 +223,9 @@ def names_record(names: Fields | None) -> dict[str, str]:
 def charges_record(used: Fields | None) -> dict[str, float] | None:
     """What `used` of `run.json` says of charges by category."""
     charges = used.part("charges") if used is not None else None
-    return None if charges is None else {name: charges.amount(name) or 0.0 for name in charges.names()}
+    if charges is None:
+        return None
+    return {name: amount for name in charges.names() if (amount := charges.amount(name)) is not None}
 
 
 def echo_record(fields: Fields) -> Echo:

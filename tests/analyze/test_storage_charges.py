@@ -56,6 +56,9 @@ def test_a_run_folder_has_its_charges_and_people_see_them(tmp_path: Path) -> Non
     made = MadeRun(tmp_path / "run", prices={"name": "p", "source": "s", "currency": "USD"}, used=used)
     run = read_storage_run(made.folder)
     assert (run.currency, run.cost, run.charges) == ("USD", 0.43, CHARGES)
+    partly = {"cost": 0.3, "charges": {"requests": 0.3, "storage": None}}
+    some = read_storage_run(MadeRun(tmp_path / "some", prices={"currency": "USD"}, used=partly).folder)
+    assert some.charges == {"requests": 0.3}, "absent is not 0"
     unpriced = read_storage_run(MadeRun(tmp_path / "other", prices=None, used=used).folder)
     assert (unpriced.currency, unpriced.cost, unpriced.charges) == (None, None, None)
     report = reports_of([run_of(measured(), **PRICED)], {"run": {"total": 0.5}})
