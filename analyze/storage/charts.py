@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyze.palette import RUNS
 from analyze.run.chart import Axis, Chart, Panel, Series, empty_note, span
@@ -113,8 +114,9 @@ def _over_time(reports: Sequence[Report]) -> Chart:
         for workload in dict.fromkeys(one.transaction.workload for one, _ in found):
             own = [place for place, (one, _) in enumerate(found) if one.transaction.workload == workload]
             heights = _floats([report.smoothed_bps[found[place][0].transaction.number] for place in own])
-            if np.isfinite(heights).any():
-                yield Series(f"{report.label}, {workload} smoothed", times[own], heights, colour, "line")
+            for there in _stretches(heights):
+                line = (times[own][there], heights[there])
+                yield Series(f"{report.label}, {workload} smoothed", *line, colour, "line")
 
     return Chart(
         "figure-5-over-time",
@@ -124,6 +126,12 @@ def _over_time(reports: Sequence[Report]) -> Chart:
         _panels(reports, DIRECTIONS, _THROUGHPUT, "no transactions", series),
         shared_x=True,
     )
+
+
+def _stretches(heights: Floats) -> list[NDArray[np.intp]]:
+    """Where a line is without a break: over a pause of the run nothing is drawn."""
+    there = np.flatnonzero(np.isfinite(heights))
+    return np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if len(there) else []
 
 
 def _length_s(report: Report) -> float:

@@ -1,6 +1,5 @@
 """Throughput along runs of hours and days: the line through the transactions, and hours and days."""
 
-import math
 import sys
 from pathlib import Path
 
@@ -137,8 +136,18 @@ def test_figure_5_has_the_line_and_hours_where_the_run_has(hours: int, unit: str
     (points, line) = chart.panels[1].series
     assert (points.name, points.style, line.name, line.style) == ("run", "points", "run, 10MB smoothed", "line")
     assert points.x[3] == pytest.approx(60 if unit == "min" else 1)
-    assert math.isnan(line.y[1])
-    assert line.y[2] == pytest.approx(2e6)
+    assert line.x[0] == points.x[2]
+    assert line.y[0] == pytest.approx(2e6)
+
+
+def test_the_line_of_figure_5_is_broken_where_the_run_paused() -> None:
+    before = [START_NS + place * 20 * MINUTE_NS for place in range(10)]
+    run = run_at(*((time, 1e6) for time in (*before, *(time + DAY_NS for time in before))))
+    (chart,) = [one for one in charts(reports_of([run])) if one.name == "figure-5-over-time"]
+    (_, first, second) = chart.panels[1].series
+    assert first.name == second.name == "run, 10MB smoothed"
+    assert (len(first.x), len(second.x)) == (6, 6)
+    assert second.x[0] - first.x[-1] > 20
 
 
 def test_the_document_says_the_numbers_of_the_rule() -> None:
