@@ -4,15 +4,18 @@ Counted are the bodies of HTTP in transfers, with every repeat, at the size they
 and, for charges, all requests. Removing is never refused: what was created costs more the longer it stays.
 """
 
+import re
 import threading
 from dataclasses import dataclass
 
 from capture.quantities import shown_decimal_bytes
 from providers.errors import BudgetError
 from providers.plan import Workload
-from providers.prices import Prices, Usage
+from providers.prices import Prices, Usage, shown_charge
 
 _WRITING = frozenset({"PUT", "POST", "PATCH"})
+# S3 and Azure charge a listing, a GET, as they charge a PUT: what tells it in their queries.
+_LISTING = re.compile(r"[?&](?:list-type=|comp=list(?:&|$)|uploads(?:[=&]|$))")
 # What an SDK may cut a large object into at the least (Azure's blocks), for what a transfer may need at the most.
 _SMALLEST_PART_BYTES = 4 << 20
 _REQUESTS_BESIDES = 4  # login, look at the container, begin and end of an upload in parts
@@ -48,11 +51,16 @@ class Budget:
         """Charges so far; None where prices are unknown."""
         return self.charge(self._used)
 
-    def request(self, method: str) -> None:
+    @property
+    def charges(self) -> dict[str, float] | None:
+        """Charges so far by category; None where prices are unknown."""
+        return None if self._prices is None else self._prices.charges(self._used)
+
+    def request(self, method: str, target: str = "") -> None:
         """A request is about to be sent."""
         if method == "DELETE":
             self._use(Usage(delete_requests=1))
-        elif method in _WRITING:
+        elif method in _WRITING or _LISTING.search(target):
             self._use(Usage(write_requests=1))
         else:
             self._use(Usage(read_requests=1))
@@ -85,19 +93,26 @@ class Budget:
                 self._refuse_beyond(used)
             self._used = used
 
-    def _refuse_beyond(self, used: Usage) -> None:
-        limits = self._limits
-        moved_bytes = used.uploaded_bytes + used.downloaded_bytes
-        if limits.max_bytes is not None and moved_bytes > limits.max_bytes:
+    def _refuse_beyond(self, wanted: Usage) -> None:
+        limits, used = self._limits, self._used
+        used_bytes, wanted_bytes = (one.uploaded_bytes + one.downloaded_bytes for one in (used, wanted))
+        if limits.max_bytes is not None and wanted_bytes > limits.max_bytes:
             raise BudgetError(
-                f"--max-bytes {shown_decimal_bytes(limits.max_bytes)} leaves no room for more "
-                f"({shown_decimal_bytes(self._used.uploaded_bytes + self._used.downloaded_bytes)} used)"
+                f"--max-bytes {_exact(limits.max_bytes)} leaves no room for {_exact(wanted_bytes - used_bytes)} more "
+                f"({_exact(used_bytes)} used)"
             )
-        if limits.max_cost is not None and self._prices is not None and self._prices.charge(used) > limits.max_cost:
-            raise BudgetError(
-                f"--max-cost {limits.max_cost:g} {self._currency} leaves no room for more "
-                f"({self._prices.charge(self._used):.4f} used)"
-            )
+        if limits.max_cost is not None and self._prices is not None:
+            used_cost, wanted_cost = map(self._prices.charge, (used, wanted))
+            if wanted_cost > limits.max_cost:
+                raise BudgetError(
+                    f"--max-cost {limits.max_cost:g} {self._currency} leaves no room for "
+                    f"{shown_charge(wanted_cost - used_cost)} more ({shown_charge(used_cost)} used)"
+                )
+
+
+def _exact(count: int) -> str:
+    """A size to the byte: a limit of 59,999 bytes that leaves no room for 60 kB must not read 60 kB."""
+    return shown_decimal_bytes(count) if count < 1000 or float(f"{count:.4g}") == count else f"{count:,} bytes"
 
 
 def pair_usage(workload: Workload, held_s: float) -> Usage:

@@ -34,8 +34,9 @@ from providers.files import craft, discard
 from providers.journal import Journal, outstanding
 from providers.order import Order
 from providers.plan import DOWNLOAD, UPLOAD, Workload
-from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of
+from providers.recording import Recording, capture_filter, check_capture, interface_for, port_of, strays_from
 from providers.removal import Remover
+from providers.reverse_names import reverse_names
 from providers.round_trips import MOST_FRONT_ENDS, addresses_of, echoes
 from providers.run_folder import COMPLETE, FAILED, INTERRUPTED, OVER_BUDGET, RUNNING, RunFolder
 from providers.service import Service, Target
@@ -177,6 +178,8 @@ class _Run:
             last = self._last_failure.told(self._about())
             error = f"{self._failed} of {self._finished} transactions had failures, the last: {last}"
         self._note_usage()
+        if status == COMPLETE:
+            self._note_names()
         failure = self._error or self._last_failure
         kind = None if failure is None else str(failure.kind)
         self._folder.end(status, error, kind)
@@ -211,6 +214,12 @@ class _Run:
         )
         if capture is not None:
             check_capture(capture)
+            towards = strays_from(capture.interface, place.urls, place.peers)
+            if towards is not None:
+                self._display.warned(
+                    f"packets are recorded on {capture.interface}, but those to {self._about()} take {towards}: "
+                    f"give --interface {towards}"
+                )
         return place
 
     def _create(self, service: Service) -> None:
@@ -243,10 +252,11 @@ class _Run:
         return _Place(endpoint, region, urls, peers, interface, capture)
 
     def _check_rights(self) -> None:
-        """Before anything is created: whether packets can be recorded at all."""
-        if self._order.capture:
+        """Before anything is created: whether packets can be recorded at all, with this filter and snap length."""
+        order = self._order
+        if order.capture:
             try:
-                check_capture(CaptureSettings(self._order.interface or "lo", "tcp"))
+                check_capture(CaptureSettings(order.interface or "lo", order.filter or "tcp", order.snaplen))
             except CaptureError as error:
                 raise ProvidersError(f"{error} (or give --no-capture)") from error
 
@@ -289,6 +299,7 @@ class _Run:
             "transactions_finished": 0,
             "transactions_failed": 0,
             "front_ends": [],
+            "front_end_names": {},
             "interface": None,
             "capture": None,
             "left_behind": [],
@@ -320,9 +331,11 @@ class _Run:
                 self._pause("idle", self._order.plan.idle_s)
             began_s = time.monotonic()
             uploaded_before = self._budget.used.uploaded_bytes
-            self._pair(transactor, place, 2 * pair + 1, repeat, workload)
-            stored_bytes = self._budget.used.uploaded_bytes - uploaded_before
-            self._budget.stored(stored_bytes, time.monotonic() - began_s)
+            try:
+                self._pair(transactor, place, 2 * pair + 1, repeat, workload)
+            finally:  # what an interrupted pair stored is charged for, too
+                stored_bytes = self._budget.used.uploaded_bytes - uploaded_before
+                self._budget.stored(stored_bytes, time.monotonic() - began_s)
             self._note_usage()
 
     def _pairs(self) -> Iterator[tuple[int, Workload]]:
@@ -462,6 +475,10 @@ class _Run:
         known = [charge for charge in charges if charge is not None]
         return sum(known) if len(known) == len(charges) and self._prices is not None else None
 
+    def _note_names(self) -> None:
+        addresses = (peer.rpartition(":")[0].strip("[]") for peer in self._observer.front_ends)
+        self._folder.note(front_end_names=reverse_names(addresses))
+
     def _note_usage(self) -> None:
         used = self._budget.used
         self._folder.note(
@@ -472,6 +489,7 @@ class _Run:
                 "read_requests": used.read_requests,
                 "delete_requests": used.delete_requests,
                 "cost": self._budget.cost,
+                "charges": self._budget.charges,
             }
         )
 

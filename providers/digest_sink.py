@@ -10,16 +10,22 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
+from providers.errors import ErrorKind, ServiceError
+
 _PORTION_BYTES = 1 << 20
 _MOST_PORTIONS = 8  # that wait for the thread; then the reader does
 
 
 class DigestSink:
-    """Takes the bytes of one object, in order; `written` hears of each block's size."""
+    """Takes the bytes of one object, in order; `written` hears of each block's size.
 
-    def __init__(self, written: Callable[[int], None] = lambda _: None) -> None:
+    More than `most_bytes` are refused (None: no limit): a body without end would otherwise be read for ever.
+    """
+
+    def __init__(self, written: Callable[[int], None] = lambda _: None, most_bytes: int | None = None) -> None:
         self._digest = hashlib.sha256()
         self._written = written
+        self._most_bytes = most_bytes
         self._portion: list[bytes] = []
         self._portion_bytes = 0
         self._waiting: deque[Future[None]] = deque()
@@ -27,6 +33,9 @@ class DigestSink:
 
     def write(self, data: bytes | memoryview) -> int:
         """Take the next bytes."""
+        if self._most_bytes is not None and self.size_bytes + len(data) > self._most_bytes:
+            told = f"what came back is not what was sent (more than its {self._most_bytes} bytes)"
+            raise ServiceError(ErrorKind.DIGEST, told)
         self._portion.append(bytes(data))  # whose buffer it is may be filled anew; bytes themselves are not copied
         self._portion_bytes += len(data)
         if self._portion_bytes >= _PORTION_BYTES:

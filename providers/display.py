@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
 from providers.plan import Plan
+from providers.prices import shown_charge
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -23,7 +24,11 @@ _EVERY_S = 0.1
 
 
 class Display:
-    """Hears of everything and says nothing (`--quiet`)."""
+    """Hears of everything and says only what is wrong (`--quiet`)."""
+
+    def warned(self, line: str) -> None:
+        """What a person should know now, and not after hours."""
+        _say(f"vmtrace: {line}")
 
     def started(self, plan: Plan, folder: Path, endpoint: str, charge: float | None) -> None:
         """The service is reached and the first transaction is about to begin; `charge` is that of the whole plan."""
@@ -60,19 +65,14 @@ class PlainDisplay(Display):
         """What is about to happen."""
         self._left.begin(plan)
         self._of = plan.transactions
-        self._say(started_text(plan, folder, endpoint, charge, self._currency))
+        _say(started_text(plan, folder, endpoint, charge, self._currency))
 
     def transaction_ends(self, record: dict[str, Any], charge_left: float | None) -> None:
         """What came of it, and what is left."""
         self._left.finished(record)
         self._count += 1
         left = left_text(self._left.seconds(), charge_left, self._currency)
-        self._say(f"[{self._count}/{self._of}] {transaction_text(record)}; {left}")
-
-    @staticmethod
-    def _say(line: str) -> None:
-        with suppress(OSError, ValueError):  # who closed the log does not end the run by it
-            print(line, file=sys.stderr, flush=True)
+        _say(f"[{self._count}/{self._of}] {transaction_text(record)}; {left}")
 
 
 class BarDisplay(Display):
@@ -188,9 +188,14 @@ def choose(*, quiet: bool, currency: str) -> Display:
     return BarDisplay(currency) if sys.stderr.isatty() else PlainDisplay(currency)
 
 
+def _say(line: str) -> None:
+    with suppress(OSError, ValueError):  # who closed the log does not end the run by it
+        print(line, file=sys.stderr, flush=True)
+
+
 def started_text(plan: Plan, folder: Path, endpoint: str, charge: float | None, currency: str) -> str:
     """What is about to happen, in one line."""
-    cost = "charges unknown (no --prices)" if charge is None else f"charges at most {charge:.4f} {currency}"
+    cost = "charges unknown (no --prices)" if charge is None else f"charges at most {shown_charge(charge)} {currency}"
     return (
         f"{plan.name}: {plan.transactions} transactions with {endpoint}, {shown_decimal_bytes(plan.bytes)}, "
         f"pauses of {shown_s(plan.pause_s)}, {cost}; into {folder}"
@@ -218,4 +223,4 @@ def transaction_text(record: dict[str, Any]) -> str:
 def left_text(seconds: float | None, charge: float | None, currency: str) -> str:
     """What is left to wait and to pay, as far as it is known."""
     time_left = "time left unknown" if seconds is None else f"{shown_s(seconds)} left"
-    return f"{time_left}, charges {'unknown' if charge is None else f'{charge:.4f} {currency} left'}"
+    return f"{time_left}, charges {'unknown' if charge is None else f'{shown_charge(charge)} {currency} left'}"

@@ -21,13 +21,14 @@ from weakref import WeakKeyDictionary
 # Where the services put the id of a request.
 _ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")
 _RANGE_HEADERS = frozenset({"range", "x-ms-range"})
+_WITH_CONTENT = (200, 206)
 _LENGTH_HEADERS = frozenset({"content-length", "x-amz-decoded-content-length"})
 
 
 class Meter(Protocol):
     """Hears of every request and body before it is sent or read, and may refuse by raising."""
 
-    def request(self, method: str) -> None:
+    def request(self, method: str, target: str) -> None:
         """A request is about to be sent."""
 
     def upload(self, size_bytes: int) -> None:
@@ -109,6 +110,7 @@ class HttpObserver:
         self._seen: set[tuple[str, str]] = set()
         self._began: tuple[int, int] = (0, 0)
         self._metered = False
+        self._unannounced = False
         self._ends_of: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
         self._undo: list[Callable[[], None]] = []
         self.front_ends: dict[str, None] = {}
@@ -144,8 +146,13 @@ class HttpObserver:
     def begin(self, *, metered: bool = False) -> None:
         """An exchange begins; with `metered` the meter hears of its bodies (of its requests it hears always)."""
         with self._lock:
-            self._attempts, self._open, self._metered = [], {}, metered
+            self._attempts, self._open, self._metered, self._unannounced = [], {}, metered, False
         self._began = time.time_ns(), time.perf_counter_ns()
+
+    def received(self, size_bytes: int) -> None:
+        """So much of a body came: counted now, if its size was not announced (chunked)."""
+        if self._unannounced and self._meter is not None:
+            self._meter.download(size_bytes)
 
     def end(self) -> Exchange:
         """What was said since `begin`."""
@@ -187,7 +194,7 @@ class HttpObserver:
     def _putrequest(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
         method, url = str(args[0] if args else kwargs["method"]), str(args[1] if len(args) > 1 else kwargs["url"])
         if self._meter is not None:
-            self._meter.request(method)
+            self._meter.request(method, url)
         attempt = _Attempt(method, f"{connection.host}:{connection.port}{url}")
         attempt.local, attempt.peer = self._ends(connection)
         with self._lock:
@@ -217,8 +224,10 @@ class HttpObserver:
             attempt.status = int(response.status)
             attempt.request_id = next(filter(None, map(response.headers.get, _ID_HEADERS)), None)
             length = response.headers.get("content-length", "")
-            if self._meter is not None and self._metered and length.isdigit() and attempt.method != "HEAD":
-                self._meter.download(int(length))
+            if self._meter is not None and self._metered and attempt.method != "HEAD":
+                self._unannounced = not length.isdigit() and attempt.status in _WITH_CONTENT
+                if length.isdigit():
+                    self._meter.download(int(length))
         return response
 
     def _connect(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:

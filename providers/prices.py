@@ -30,7 +30,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is charged for. Requests are of HTTP: PUT and POST write, GET and HEAD read."""
+    """What is charged for. Requests are of HTTP: PUT, POST and listings write, GET and HEAD read."""
 
     uploaded_bytes: int = 0
     downloaded_bytes: int = 0
@@ -60,15 +60,20 @@ class Prices:
 
     def charge(self, usage: Usage) -> float:
         """In the currency of the table."""
+        return sum(self.charges(usage).values())
+
+    def charges(self, usage: Usage) -> dict[str, float]:
+        """The same by category, as invoices have them; the categories sum to the charge."""
         stored = max(usage.stored_byte_s, usage.uploaded_bytes * self.minimum_storage_days * 86_400)
-        return (
-            stored / _GB_BYTES / _MONTH_S * self.storage_per_gb_month
-            + usage.uploaded_bytes / _GB_BYTES * self.upload_per_gb
-            + usage.downloaded_bytes / _GB_BYTES * (self.download_per_gb + self.retrieval_per_gb)
-            + usage.write_requests / 1000 * self.write_per_1000
+        return {
+            "storage": stored / _GB_BYTES / _MONTH_S * self.storage_per_gb_month,
+            "requests": usage.write_requests / 1000 * self.write_per_1000
             + usage.read_requests / 1000 * self.read_per_1000
-            + usage.delete_requests / 1000 * self.delete_per_1000
-        )
+            + usage.delete_requests / 1000 * self.delete_per_1000,
+            "transfer": usage.uploaded_bytes / _GB_BYTES * self.upload_per_gb
+            + usage.downloaded_bytes / _GB_BYTES * self.download_per_gb,
+            "retrieval": usage.downloaded_bytes / _GB_BYTES * self.retrieval_per_gb,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,12 @@ class PriceTable:
     def as_record(self) -> dict[str, str]:
         """For `run.json`."""
         return {"name": self.name, "source": self.source, "currency": self.currency}
+
+
+def shown_charge(amount: float) -> str:
+    """For a person: four decimals, and as many more as a small amount needs not to look like nothing."""
+    exponent = int(f"{amount:.1e}".partition("e")[2])  # of two digits
+    return f"{amount:.{4 if amount <= 0 else max(4, 1 - exponent)}f}"
 
 
 def load_prices(name: str) -> PriceTable:

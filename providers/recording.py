@@ -26,6 +26,7 @@ _PATIENCE_S = 2.0
 _LOOK_EVERY_S = 0.02
 _MOST_STARTS = 3  # a neighbour's ARP may fall between the counters and the capture; twice in a row somebody is at work
 _BESIDES = "port 53 or icmp or icmp6 or arp"
+_INTERFACES = Path("/sys/class/net")
 _COUNTERS = ("rx_packets", "rx_bytes", "tx_packets", "tx_bytes")
 
 
@@ -152,6 +153,20 @@ def interface_for(urls: Iterable[str], peers: Iterable[str]) -> str:
         return interface_towards(hosts[0])
     except CaptureError as error:
         raise ProvidersError(f"{error}: name an interface with --interface, or give --no-capture") from error
+
+
+def strays_from(interface: str, urls: Iterable[str], peers: Iterable[str]) -> str | None:
+    """The interface that packets to the service take, if it is another than the one recorded; None if that is right, or
+    cannot be told. What an interface is made of (of a bond, of a VLAN) sees its packets, too."""
+    if interface == ANY:
+        return None
+    try:
+        towards = interface_for(urls, peers)
+    except ProvidersError:
+        return None
+    if interface == towards or (_INTERFACES / towards / f"lower_{interface}").exists():
+        return None
+    return towards
 
 
 def capture_filter(urls: Sequence[str], peers: Sequence[str]) -> str:

@@ -149,10 +149,14 @@ class Mover:
         return stored
 
     def _download(self, item: Item) -> tuple[DigestSink, int]:
-        sink = DigestSink(self.listener.moved)
+        sink = DigestSink(self._received, item.file.size_bytes)
         with self.interruption.allowed():
             resumed = self.service.download(item.reference or item.name, sink)
         return sink, resumed
+
+    def _received(self, size_bytes: int) -> None:
+        self.observer.received(size_bytes)
+        self.listener.moved(size_bytes)
 
     def _checked(self, item: Item, facts: Record) -> Record:
         """The SDK was content; whether we are, too."""

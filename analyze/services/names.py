@@ -58,8 +58,17 @@ _SUFFIXES: tuple[tuple[str, Service], ...] = (
 )
 """Longer suffixes win, whatever the order."""
 
-_AWS_SUFFIXES = ("amazonaws.com", "amazonaws.com.cn", "api.aws", "on.aws")
-_AWS_REGION = re.compile(r"(?:[a-z]{2}|us-gov|us-iso[a-z]?)(?:-[a-z]+)+-\d{1,2}")
+_AWS_SUFFIXES = (
+    "amazonaws.com",
+    "amazonaws.com.cn",
+    "amazonaws.eu",
+    "api.aws",
+    "api.amazonwebservices.com.cn",
+    "api.amazonwebservices.eu",
+    "on.aws",
+)
+"""Of its partitions, as botocore's `partitions.json` has them; those that no public network reaches are left out."""
+_AWS_REGION = re.compile(r"(?:[a-z]{2}|eusc)(?:-[a-z]+)+-\d{1,2}")
 _AWS_SERVICES = {
     "s3": "S3",
     "s3-accelerate": "S3",
@@ -90,7 +99,7 @@ _AWS_SERVICES = {
 }
 """What the label before the region says; other AWS services are told by provider alone."""
 
-_REGION_BEFORE = ("EC2", "Elastic Load Balancing")
+_REGION_BEFORE = ("EC2", "Elastic Load Balancing", "SQS")
 """Services whose names have the region left of the service."""
 
 _AZURE_STORAGE_SUFFIXES = (

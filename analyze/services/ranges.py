@@ -91,29 +91,47 @@ def _json_entries(document: object) -> Iterator[Entry]:
     if not isinstance(document, dict):
         raise ValueError("no JSON object")
     if "values" in document:
-        yield from _azure(document["values"])
+        for value in _objects(document, "values"):
+            yield from _azure(value)
         return
-    for entry in [*document.get("prefixes", ()), *document.get("ipv6_prefixes", ())]:
+    for entry in [*_objects(document, "prefixes"), *_objects(document, "ipv6_prefixes")]:
         if "ipv4Prefix" in entry or "ipv6Prefix" in entry:
-            network = ip_network(entry.get("ipv4Prefix") or entry["ipv6Prefix"], strict=False)
+            network = _network(entry.get("ipv4Prefix") or entry.get("ipv6Prefix"))
             yield network, Service("Google Cloud", None, _text(entry.get("scope")))
         else:
-            network = ip_network(entry.get("ip_prefix") or entry["ipv6_prefix"], strict=False)
-            name = entry["service"]
+            network = _network(entry.get("ip_prefix") or entry.get("ipv6_prefix"))
+            name = entry.get("service")
+            if not isinstance(name, str):
+                raise ValueError("service: a text is due in each of prefixes")
             service = None if name == _AWS_WHOLE else _AWS_SERVICES.get(name, name)
             yield network, Service("AWS", _text(service), _text(entry.get("region")))
 
 
-def _azure(values: Iterable[dict[str, dict[str, object]]]) -> Iterator[Entry]:
-    for value in values:
-        properties = value["properties"]
-        name = _text(properties.get("systemService"))
-        service = Service("Azure", _AZURE_SERVICES.get(name, name) if name else None, _text(properties.get("region")))
-        prefixes = properties["addressPrefixes"]
-        if not isinstance(prefixes, list):
-            raise ValueError("addressPrefixes is no list")
-        for prefix in prefixes:
-            yield ip_network(prefix, strict=False), service
+def _azure(value: dict[str, object]) -> Iterator[Entry]:
+    properties = value.get("properties")
+    if not isinstance(properties, dict):
+        raise ValueError("properties: an object is due in each of values")
+    name = _text(properties.get("systemService"))
+    service = Service("Azure", _AZURE_SERVICES.get(name, name) if name else None, _text(properties.get("region")))
+    prefixes = properties.get("addressPrefixes")
+    if not isinstance(prefixes, list):
+        raise ValueError("addressPrefixes is no list")
+    for prefix in prefixes:
+        yield _network(prefix), service
+
+
+def _objects(document: dict[str, object], key: str) -> list[dict[str, object]]:
+    found = document.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError(f"{key}: a list of objects is due")
+    return found
+
+
+def _network(prefix: object) -> Network:
+    """Of a text: a bare number would be taken for an address, too."""
+    if not isinstance(prefix, str):
+        raise ValueError(f"{json.dumps(prefix)[:60]} is no prefix")
+    return ip_network(prefix, strict=False)
 
 
 def _text(value: object) -> str | None:

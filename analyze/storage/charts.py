@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyze.palette import RUNS
 from analyze.run.chart import Axis, Chart, Panel, Series, empty_note, span
@@ -16,6 +17,8 @@ from analyze.storage.tables import Report
 from analyze.storage.throughput import ThroughputRow, throughput_bps
 
 _THROUGHPUT = Axis("throughput", "bit/s", log=True)
+_HOURS_BEYOND_S = 3 * 3600.0
+"""Longer runs have an axis of hours."""
 _METHODS = ("icmp", "tcp", HANDSHAKE)
 
 
@@ -101,20 +104,40 @@ def _throughput(
 
 
 def _over_time(reports: Sequence[Report]) -> Chart:
+    unit, unit_s = ("h", 3600) if max(map(_length_s, reports), default=0) > _HOURS_BEYOND_S else ("min", 60)
+
     def series(report: Report, direction: str, colour: str) -> Iterator[Series]:
         found = _rates(report, direction)
         start_ns = min((one.transaction.start_ns for one in report.run.transactions), default=0)
-        times = np.array([(one.transaction.start_ns - start_ns) / 1e9 / 60 for one, _ in found], np.float64)
-        yield Series(report.label, times, _floats([rate for _, rate in found]), colour)
+        times = np.array([(one.transaction.start_ns - start_ns) / 1e9 / unit_s for one, _ in found], np.float64)
+        yield Series(report.label, times, _floats([rate for _, rate in found]), colour, symbol="ring")
+        for workload in dict.fromkeys(one.transaction.workload for one, _ in found):
+            own = [place for place, (one, _) in enumerate(found) if one.transaction.workload == workload]
+            heights = _floats([report.smoothed_bps[found[place][0].transaction.number] for place in own])
+            for there in _stretches(heights):
+                line = (times[own][there], heights[there])
+                yield Series(f"{report.label}, {workload} smoothed", *line, colour, "line")
 
     return Chart(
         "figure-5-over-time",
         "Throughput along the runs",
-        "Each point is a transaction, of whatever workload.",
-        Axis("time since the run's first transaction", "min"),
+        "Each ring is a transaction, of whatever workload; a line is the running median of those of one workload.",
+        Axis("time since the run's first transaction", unit),
         _panels(reports, DIRECTIONS, _THROUGHPUT, "no transactions", series),
         shared_x=True,
     )
+
+
+def _stretches(heights: Floats) -> list[NDArray[np.intp]]:
+    """Where a line is without a break: over a pause of the run nothing is drawn."""
+    there = np.flatnonzero(np.isfinite(heights))
+    return np.split(there, np.flatnonzero(np.diff(there) > 1) + 1) if len(there) else []
+
+
+def _length_s(report: Report) -> float:
+    """From the first to the last transaction of a run."""
+    starts = [one.transaction.start_ns for one in report.run.transactions]
+    return (max(starts, default=0) - min(starts, default=0)) / 1e9
 
 
 def _rates(report: Report, direction: str) -> list[tuple[MeasuredTransaction, float]]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
-_SHOWN = ("beside", "throughput", "overhead", "connections", "times")
+_SHOWN = ("beside", "throughput", "overhead", "connections", "times", "charges")
 """The others are on the page, in JSON and in CSV; those of retries and of groups come where there is something to
 tell."""
 

@@ -4,7 +4,7 @@ Captures are read some hundred in one go: their results are in memory together u
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -104,9 +104,14 @@ class MeasuredTransaction:
 
     @property
     def whole(self) -> bool:
-        """All of its objects were transferred."""
+        """All of its objects were transferred, and are in the log."""
         complete = self.transaction.status == "complete"
-        return complete and bool(self.objects) and len(self.objects) >= self.transaction.files
+        return complete and bool(self.objects) and not self.unlogged_objects
+
+    @property
+    def unlogged_objects(self) -> int:
+        """Objects that were transferred and are not in the log, of which lines were lost."""
+        return max(self.transaction.files - len(self.objects), 0) if self.transaction.status == "complete" else 0
 
     @cached_property
     def overhead(self) -> Overhead:
@@ -152,11 +157,42 @@ def measure_run(run: StorageRun, progress: Progress | None = None) -> MeasuredRu
     problems, ports = list(run.problems), service_ports(run)
     contents = _contents(places, problems, progress)
     measured = [_measured(one, tuple(objects[one.number]), contents.get(one.number), ports) for one in run.transactions]
+    problems += _incomplete(run, measured, contents)
     known = {one.number for one in run.transactions}
     lost = sum(len(found) for number, found in objects.items() if number not in known)
     if lost:
         problems.append(f"{plural(lost, 'object')} of a transaction that was not finished: left out")
     return MeasuredRun(run, tuple(measured), tuple(problems))
+
+
+def _incomplete(
+    run: StorageRun, measured: Sequence[MeasuredTransaction], contents: Mapping[int, "_Content"]
+) -> Iterator[str]:
+    """What log and captures should have, and do not."""
+    cut = [one for one in run.transactions if one.number in contents and _is_cut(one, contents[one.number])]
+    if cut:
+        yield (
+            f"captures that are not whole: {plural(len(cut), 'transaction')}, the first with "
+            f"{contents[cut[0].number].packets:,} of {plural(cut[0].capture_written or 0, 'recorded packet')}: left out"
+        )
+    gone = {one.number for one in cut}
+    elsewhere = sum(
+        not one.captured and one.transaction.number in contents and one.transaction.number not in gone
+        for one in measured
+    )
+    if elsewhere:
+        yield (
+            f"the captures of {plural(elsewhere, 'transaction')} hold none of the connections that the log names: "
+            f"{run.interface or 'the interface'} is not on the way to the service, or the filter leaves it out"
+        )
+    unlogged = sum(one.unlogged_objects for one in measured)
+    if unlogged:
+        yield f"objects.jsonl lacks {plural(unlogged, 'object')} of transactions that are complete"
+
+
+def _is_cut(one: Transaction, content: "_Content") -> bool:
+    """Whether the file has fewer packets than were written into it: whatever is counted in it is too little."""
+    return one.capture_written is not None and content.packets < one.capture_written
 
 
 def service_ports(run: StorageRun) -> frozenset[int]:
@@ -254,12 +290,15 @@ def _endpoint(text: str) -> Endpoint | None:
 def _measured(
     transaction: Transaction, objects: tuple[StoredObject, ...], content: _Content | None, ports: frozenset[int]
 ) -> MeasuredTransaction:
-    if content is None:
+    if content is None or _is_cut(transaction, content):
         return MeasuredTransaction(transaction, objects, (), (), 0, (), None, None)
     own = [one for one in content.connections if one.server is not None and one.server[1] in ports]
     own.sort(key=lambda one: one.start_ns)
     exchanges = [transaction.login, *(stored.exchange for stored in objects)]
     logged = {(use.local, use.peer) for exchange in exchanges if exchange is not None for use in exchange.connections}
+    if logged and logged.isdisjoint((one.client, one.server) for one in own):
+        # Recorded elsewhere: that nothing was opened, or sent, is not what such a capture tells.
+        return MeasuredTransaction(transaction, objects, (), (), 0, (), None, None)
 
     def served(one: Connection) -> bool:
         return one.opened or (one.client, one.server) in logged

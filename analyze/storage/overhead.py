@@ -127,6 +127,8 @@ def _why_not(one: MeasuredTransaction) -> str | None:
         return "not captured"
     if one.transaction.capture_dropped:
         return "packets dropped while capturing"
+    if one.unlogged_objects:
+        return "objects that are not in the log"
     if not one.whole:
         return "not all objects were transferred"
     # What the capture missed of the workload would be taken off the requests.

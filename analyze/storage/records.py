@@ -118,10 +118,17 @@ class StorageRun:
     start_ns: int | None
     interface: str | None
     front_ends: tuple[str, ...]
+    front_end_names: dict[str, str]
+    """Their names in reverse, by address; those that have one."""
     transactions: tuple[Transaction, ...]
     objects: tuple[StoredObject, ...]
     echoes: tuple[Echo, ...]
     left_behind: int
+    currency: str | None
+    """Of its table of prices; None without one."""
+    cost: float | None
+    charges: dict[str, float] | None
+    """The cost by category; None in runs that did not write it down."""
     problems: tuple[str, ...]
 
 
@@ -206,6 +213,19 @@ def _counters(interface: Fields | None) -> Counters | None:
     quiet = interface.flag("quiet_before") is True and interface.flag("quiet_after") is True
     packets, size = (changes[f"rx_{what}"] + changes[f"tx_{what}"] for what in ("packets", "bytes"))
     return Counters(packets, size, quiet)
+
+
+def names_record(names: Fields | None) -> dict[str, str]:
+    """`front_end_names` of `run.json`."""
+    return {} if names is None else {one: name for one in names.names() if (name := names.text(one)) is not None}
+
+
+def charges_record(used: Fields | None) -> dict[str, float] | None:
+    """What `used` of `run.json` says of charges by category."""
+    charges = used.part("charges") if used is not None else None
+    if charges is None:
+        return None
+    return {name: amount for name in charges.names() if (amount := charges.amount(name)) is not None}
 
 
 def echo_record(fields: Fields) -> Echo:

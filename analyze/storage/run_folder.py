@@ -11,7 +11,9 @@ from analyze.storage.records import (
     StorageRun,
     StoredObject,
     Transaction,
+    charges_record,
     echo_record,
+    names_record,
     object_record,
     transaction_record,
 )
@@ -31,6 +33,7 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             )
         problems: list[str] = []
         sdk, plan = record.part("sdk"), record.part("plan")
+        prices, used = record.part("prices"), record.part("used")
         return StorageRun(
             folder=path,
             name=record.text("name") or path.resolve().name,
@@ -46,10 +49,14 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             start_ns=record.integer("start_ns"),
             interface=record.text("interface"),
             front_ends=tuple(record.texts("front_ends")),
+            front_end_names=names_record(record.part("front_end_names")),
             transactions=_transactions(path, problems),
             objects=_objects(path, problems),
             echoes=tuple(read_lines(path, "rtt.jsonl", echo_record, problems)),
             left_behind=len(record.parts("left_behind")),
+            currency=prices.text("currency") if prices else None,
+            cost=used.amount("cost") if prices and used else None,
+            charges=charges_record(used) if prices else None,
             problems=tuple(problems),
         )
     except FileNotFoundError:

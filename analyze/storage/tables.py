@@ -1,14 +1,17 @@
 """All tables of storage runs in one place, so that terminal, page, CSV and JSON have the same rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from analyze.storage.charges import Amounts, ChargeRow, charge_rows
 from analyze.storage.connections import ConnectionRow, connection_rows
+from analyze.storage.front_ends import FrontEndRow, front_end_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
 from analyze.storage.measured import MeasuredRun
+from analyze.storage.over_time import PeriodRow, period_rows, smoothed_bps
 from analyze.storage.overhead import AgreementRow, LeftOut, OverheadRow, agreement, left_out, overhead_rows
 from analyze.storage.round_trips import RoundTripRow, round_trip_rows
 from analyze.storage.throughput import ThroughputRow, throughput_rows
@@ -26,6 +29,8 @@ class Report:
     run: MeasuredRun
     label: str = ""
     """Short and its own among the runs shown together: for the columns of tables and the legends of figures."""
+    invoiced: Amounts | None = None
+    """What the service charged, by category."""
 
     @property
     def name(self) -> str:
@@ -36,6 +41,16 @@ class Report:
     def throughput(self) -> list[ThroughputRow]:
         """Fig. 4."""
         return throughput_rows(self.run)
+
+    @cached_property
+    def periods(self) -> list[PeriodRow]:
+        """Hours and days."""
+        return period_rows(self.run)
+
+    @cached_property
+    def smoothed_bps(self) -> dict[int, float | None]:
+        """The line of Fig. 5, by the number of the transaction."""
+        return smoothed_bps(self.run)
 
     @cached_property
     def connections(self) -> list[ConnectionRow]:
@@ -68,6 +83,11 @@ class Report:
         return limit_rows(self.run)
 
     @cached_property
+    def servers(self) -> list[FrontEndRow]:
+        """Section II.A."""
+        return front_end_rows(self.run)
+
+    @cached_property
     def groups(self) -> list[BlockPair]:
         """Section III.C."""
         return block_pairs(self.run)
@@ -76,6 +96,11 @@ class Report:
     def troubles(self) -> list[TroubleRow]:
         """Retries and errors."""
         return trouble_rows(self.run)
+
+    @cached_property
+    def charges(self) -> list[ChargeRow]:
+        """Fig. 7."""
+        return charge_rows(self.run.run, self.invoiced)
 
     @cached_property
     def agreement(self) -> AgreementRow | None:
@@ -88,13 +113,15 @@ class Report:
         return sum(one.transaction.capture_dropped or 0 for one in self.run.transactions)
 
 
-def reports_of(runs: Sequence[MeasuredRun]) -> list[Report]:
-    """Runs with labels: their names if those are short, else their services, else numbers."""
+def reports_of(runs: Sequence[MeasuredRun], invoiced: Mapping[str, Amounts] | None = None) -> list[Report]:
+    """Runs with labels: their names if those are short, else their services, else numbers; and with what was invoiced,
+    by their names."""
     names = [run.name for run in runs]
     services = [run.run.provider for run in runs]
     short = all(len(name) <= _SHORT_NAME for name in names)
     labels = names if short else services if len(set(services)) == len(runs) else None
-    return [Report(run, labels[at] if labels else f"#{at + 1}") for at, run in enumerate(runs)]
+    told = invoiced or {}
+    return [Report(run, labels[at] if labels else f"#{at + 1}", told.get(run.name)) for at, run in enumerate(runs)]
 
 
 _SHORT_NAME = 16
@@ -103,19 +130,23 @@ _DERIVED: dict[type, tuple[str, ...]] = {
     OverheadRow: ("overhead_ratio", "tcp_payload_ratio", "shares"),
     ConnectionRow: ("manner",),
     BlockPair: ("differs",),
+    FrontEndRow: ("farthest_km",),
     TroubleRow: ("availability",),
 }
 """What is computed of a row's fields, and written with them."""
 
 _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "throughput": lambda report: report.throughput,
+    "throughput_by_period": lambda report: report.periods,
     "connections": lambda report: report.connections,
     "overhead": lambda report: report.overhead,
     "times": lambda report: report.times,
     "round_trips": lambda report: report.round_trips,
     "limits": lambda report: report.limits,
+    "front_end_servers": lambda report: report.servers,
     "front_end_groups": lambda report: report.groups,
     "retries_and_errors": lambda report: report.troubles,
+    "charges": lambda report: report.charges,
 }
 
 

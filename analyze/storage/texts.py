@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 from analyze.run.markup import estimate_text, number_text
 from analyze.storage.connections import ROLES
+from analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
 from analyze.storage.overhead import SPLIT
 from analyze.storage.tables import Report, kinds_of
 from analyze.storage.time_ledger import PARTS
-from analyze.units import ABSENT, count, plural, printable, ratio, seconds, share, si
+from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _GROUPS_SHOWN = 20
+_SERVERS_SHOWN = 100
+_HOURS_SHOWN = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def facts(report: Report) -> Iterator[str]:
     for pair in report.groups:
         if pair.differs:
             yield (
-                f"front ends in {pair.second_block} against {pair.first_block}: throughput x "
+                f"front ends in {pair.second_block} against {pair.first_block}: {pair.direction} throughput x "
                 f"{estimate_text(pair.ratio_of_medians)} (median {si(pair.second_median_bps, 'bit/s')} against "
                 f"{si(pair.first_median_bps, 'bit/s')}; p = {_p(pair.p_adjusted)} after correction)"
             )
@@ -86,7 +89,8 @@ def facts(report: Report) -> Iterator[str]:
 def tables(reports: Sequence[Report]) -> list[Table]:
     """All tables that have rows."""
     makers: tuple[Callable[[Sequence[Report]], Table], ...] = (
-        _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _groups, _troubles,
+        _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
+        _troubles, _periods, _charges,
     )  # fmt: skip
     return [table for make in makers if (table := make(reports)).rows]
 
@@ -125,6 +129,27 @@ def _throughput(reports: Sequence[Report]) -> Table:
     head = ("run", "workload", "direction", "whole", "files", "each", "throughput [Mbit/s]", "an object", "login")
     hint = "Medians over repeats with their 95 % confidence intervals, where there are enough for one (Fig. 4)."
     return Table("throughput", "Throughput", head, _rows(reports, rows), 3, hint)
+
+
+def _periods(reports: Sequence[Report]) -> Table:
+    """Only of runs that last: the hours of up to two days, and the days and hours of the day of longer ones."""
+
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        hours = {row.start_ns for row in report.periods if row.period == HOUR}
+        days = {row.start_ns for row in report.periods if row.period == DAY}
+        shown = {HOUR: 1 < len(hours) <= _HOURS_SHOWN, DAY: len(days) > 1, HOUR_OF_DAY: len(hours) > _HOURS_SHOWN}
+        for row in report.periods:
+            if shown[row.period]:
+                at = instant(row.start_ns)[:16] if row.hour is None else f"{row.hour:02}:00"
+                rates = (row.mean_bps, row.p5_bps, row.median_bps, row.p95_bps)
+                yield (
+                    printable(row.workload), row.direction, row.period, at, f"{row.whole}/{row.transactions}",
+                    *(number_text(rate, 1e-6) for rate in rates),
+                )  # fmt: skip
+
+    head = ("run", "workload", "direction", "period", "from (UTC)", "whole", "mean [Mbit/s]", "5 %", "median", "95 %")
+    hint = "Throughput of the transactions that began in an hour or on a day; percentiles from twenty on."
+    return Table("periods", "Throughput by hour and day", head, _rows(reports, rows), 5, hint)
 
 
 def _overhead(reports: Sequence[Report]) -> Table:
@@ -210,11 +235,30 @@ def _round_trips(reports: Sequence[Report]) -> Table:
     return Table("round-trips", "Round-trip times", head, _rows(reports, rows), 3, "Figs. 2 and 3.")
 
 
+def _servers(reports: Sequence[Report]) -> Table:
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        for row in report.servers[:_SERVERS_SHOWN]:
+            farthest = ABSENT if row.farthest_km is None else f"{number_text(row.farthest_km)} km ({row.rtt_method})"
+            yield (
+                printable(row.front_end), printable(row.name or ABSENT), count(row.transactions), count(row.objects),
+                instant(row.first_seen_ns)[:19], instant(row.last_seen_ns)[:19], seconds(row.min_rtt_s),
+                printable(farthest),
+            )  # fmt: skip
+
+    head = (
+        "run", "front end", "name in reverse", "transactions", "objects", "first seen (UTC)", "last seen (UTC)",
+        "least RTT", "not farther than",
+    )  # fmt: skip
+    hint = "How far by the least round trip, at two thirds of the speed of light: a bound for what answered, no place."
+    return Table("servers", "Front ends", head, _rows(reports, rows), 3, hint)
+
+
 def _groups(reports: Sequence[Report]) -> Table:
     def rows(report: Report) -> Iterator[tuple[str, ...]]:
         for pair in report.groups[:_GROUPS_SHOWN]:
             yield (
-                pair.first_block, pair.second_block, f"{pair.first_front_ends} / {pair.second_front_ends}",
+                pair.direction, pair.first_block, pair.second_block,
+                f"{pair.first_front_ends} / {pair.second_front_ends}",
                 f"{pair.first_values} / {pair.second_values}",
                 f"{number_text(pair.first_median_bps, 1e-6)} / {number_text(pair.second_median_bps, 1e-6)}",
                 estimate_text(pair.ratio_of_medians), number_text(pair.cliffs_delta.value), _p(pair.p_adjusted),
@@ -222,14 +266,14 @@ def _groups(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = (
-        "run", "block", "other block", "front ends", "values", "median [Mbit/s]", "ratio", "Cliff's delta", "p",
-        "differ",
+        "run", "direction", "block", "other block", "front ends", "values", "median [Mbit/s]", "ratio", "Cliff's delta",
+        "p", "differ",
     )  # fmt: skip
     hint = (
         "Every fork in the tree of prefixes of the front ends' addresses: throughput below one side against the other,"
-        " within workloads. p is of a permutation test, adjusted for all forks (Holm)."
+        " within the workloads that both served. p is of a permutation test, adjusted for all forks (Holm)."
     )
-    return Table("groups", "Groups of front ends", head, _rows(reports, rows), 3, hint)
+    return Table("groups", "Groups of front ends", head, _rows(reports, rows), 4, hint)
 
 
 def _troubles(reports: Sequence[Report]) -> Table:
@@ -241,16 +285,37 @@ def _troubles(reports: Sequence[Report]) -> Table:
             causes = Counter(row.retry_causes)
             causes.update(row.failed_kinds)  # a cause may be that of retries and of failures
             yield (
-                printable(row.workload), row.direction, count(row.objects), share(row.availability), write, read,
+                printable(row.workload), row.direction, count(row.objects), share(row.availability),
+                share(row.availability_by_retries.get("0")), write, read,
                 write_error, read_error, count(row.failed), _counted(causes),
             )  # fmt: skip
 
     head = (
-        "run", "workload", "direction", "objects", "done", "write retries", "read retries", "write errors",
+        "run", "workload", "direction", "objects", "done", "at once", "write retries", "read retries", "write errors",
         "read errors", "failed", "causes",
     )  # fmt: skip
-    hint = "Retries: requests that repeat one which failed. Errors: what came back, or arrived, was not what was sent."
+    hint = (
+        "Done at once: without a retry. Retries: requests that repeat one which failed. Errors: what came back, or"
+        " arrived, was not what was sent."
+    )
     return Table("troubles", "Retries and errors", head, _rows(reports, rows), 3, hint)
+
+
+def _charges(reports: Sequence[Report]) -> Table:
+    def rows(report: Report) -> Iterator[tuple[str, ...]]:
+        for row in report.charges:
+            yield (
+                row.category, printable(row.currency), _money(row.predicted), _money(row.invoiced),
+                _money(row.difference), ratio(row.difference_share),
+            )  # fmt: skip
+
+    head = ("run", "category", "currency", "predicted", "invoiced", "difference", "of predicted")
+    hint = "Predicted by the run's table of prices, for what it used, retries included; invoiced by --invoice (Fig. 7)."
+    return Table("charges", "Charges", head, _rows(reports, rows), 3, hint)
+
+
+def _money(amount: float | None) -> str:
+    return ABSENT if amount is None else number_text(amount)
 
 
 def _counted(kinds: dict[str, int]) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from analyze.storage.over_time import smoothed_bps
 from analyze.storage.throughput import throughput_bps
 
 
@@ -19,6 +20,8 @@ class TransactionRow:
     objects: int
     moved_bytes: int
     throughput_bps: float | None
+    smoothed_bps: float | None
+    """The line through the throughput of its workload and direction, at this transaction (`over_time`)."""
     connections: int | None
     """None without a capture."""
     wire_bytes: int | None
@@ -32,10 +35,11 @@ class TransactionRow:
 
 def transaction_rows(run: MeasuredRun) -> list[TransactionRow]:
     """In the order of the run."""
-    return [_row(one) for one in run.transactions]
+    smoothed = smoothed_bps(run)
+    return [_row(one, smoothed[one.transaction.number]) for one in run.transactions]
 
 
-def _row(one: MeasuredTransaction) -> TransactionRow:
+def _row(one: MeasuredTransaction, smoothed: float | None) -> TransactionRow:
     transaction, captured = one.transaction, one.captured
     overhead = one.overhead
     return TransactionRow(
@@ -48,6 +52,7 @@ def _row(one: MeasuredTransaction) -> TransactionRow:
         objects=len(one.objects),
         moved_bytes=sum(stored.moved_bytes for stored in one.objects),
         throughput_bps=throughput_bps(one),
+        smoothed_bps=smoothed,
         connections=len(one.connections) if captured else None,
         wire_bytes=overhead.wire_bytes if captured else None,
         application_bytes=overhead.application_bytes if captured else None,

@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analyze.storage.measured import MeasuredRun, MeasuredTransaction
+from analyze.storage.records import StoredObject
+
+_MOST_STEPS = 100
+"""Of larger numbers of retries only those that there were have a step: what a folder says may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class TroubleRow:
     transactions: int
     transactions_failed: int
     """With any object that failed, or a login that did."""
+    availability_by_retries: dict[str, float]
+    """Share of the objects that were transferred well with at most so many retries, from 0 to the most that helped."""
 
     @property
     def availability(self) -> float | None:
@@ -61,4 +67,12 @@ def _row(workload: str, direction: str, found: Sequence[MeasuredTransaction]) ->
         failed_kinds=dict(kinds.most_common()),
         transactions=len(found),
         transactions_failed=sum(one.transaction.status == "failed" for one in found),
+        availability_by_retries=_availability(objects),
     )
+
+
+def _availability(objects: Sequence[StoredObject]) -> dict[str, float]:
+    retries = Counter(stored.exchange.retries for stored in objects if stored.outcome == "done")
+    largest = max(retries, default=-1)
+    steps = range(largest + 1) if largest < _MOST_STEPS else sorted(retries)
+    return {str(most): sum(n for made, n in retries.items() if made <= most) / len(objects) for most in steps}

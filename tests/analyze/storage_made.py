@@ -83,8 +83,10 @@ def run_of(*transactions: MeasuredTransaction, **given: Any) -> MeasuredRun:
     values: dict[str, Any] = {
         "folder": Path("run"), "name": "run", "id": None, "status": "complete", "error": None, "provider": "s3",
         "region": None, "endpoint": None, "sdk": None, "plan": None, "scale": None, "start_ns": START_NS,
-        "interface": "eth0", "front_ends": (), "transactions": tuple(one.transaction for one in transactions),
-        "objects": (), "echoes": (), "left_behind": 0, "problems": (),
+        "interface": "eth0", "front_ends": (), "front_end_names": {},
+        "transactions": tuple(one.transaction for one in transactions),
+        "objects": (), "echoes": (), "left_behind": 0, "currency": None,
+        "cost": None, "charges": None, "problems": (),
     } | given  # fmt: skip
     return MeasuredRun(StorageRun(**values), transactions, ())
 

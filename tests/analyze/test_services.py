@@ -27,6 +27,9 @@ from analyze.services.ranges import AddressRanges, RangesError, read
         ("s3.cn-north-1.amazonaws.com.cn", Service("AWS", "S3", "cn-north-1")),
         ("ec2-1-2-3-4.eu-west-1.compute.amazonaws.com", Service("AWS", "EC2", "eu-west-1")),
         ("cognito-identity.us-east-1.amazonaws.com", Service("AWS", None, "us-east-1")),
+        ("s3.eusc-de-east-1.amazonaws.eu", Service("AWS", "S3", "eusc-de-east-1")),
+        ("b.s3.cn-north-1.api.amazonwebservices.com.cn", Service("AWS", "S3", "cn-north-1")),
+        ("eu-west-1.queue.amazonaws.com", Service("AWS", "SQS", "eu-west-1")),
         ("AMAZONAWS.COM.", Service("AWS")),
         ("d1.cloudfront.net", Service("AWS", "CloudFront")),
         ("account.blob.core.windows.net", Service("Azure", "Blob Storage")),
@@ -109,6 +112,25 @@ def test_published_ranges_of_all_forms_tell_whose_address_it_is(
     ranges: AddressRanges, address: str, service: Service | None
 ) -> None:
     assert ranges.service_of(address) == service
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"prefixes": {"a": 1}}', "prefixes: a list of objects is due"),
+        ('{"prefixes": [7]}', "prefixes: a list of objects is due"),
+        ('{"prefixes": [{"ip_prefix": 167772160, "service": "S3"}]}', "167772160 is no prefix"),
+        ('{"prefixes": [{"ip_prefix": null, "service": "S3"}]}', "null is no prefix"),
+        ('{"prefixes": [{"ip_prefix": "10.0.0.0/8"}]}', "service: a text is due in each of prefixes"),
+        ('{"values": [{"properties": []}]}', "properties: an object is due in each of values"),
+    ],
+)
+def test_what_is_wrong_with_ranges_is_told_in_words_of_the_file(tmp_path: Path, content: str, told: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(RangesError) as error:
+        read([path])
+    assert str(error.value).startswith(f"{path}: {told}; expected AWS ip-ranges.json")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,51 @@ def test_the_end_of_an_earlier_connection_counts_as_bytes_but_not_as_a_connectio
     assert sum(found.overhead[0].parts_bytes.values()) == found.overhead[0].wire_bytes > row.wire_bytes
 
 
+def test_a_capture_without_any_of_the_connections_of_the_log_is_none(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    run.capture(2, lookup(0, 10))
+    found = report(run)
+    assert [one.captured for one in found.run.transactions] == [True, False]
+    assert found.run.problems == (
+        (
+            "the captures of 1 transaction hold none of the connections that the log names: eth0 is not on the way to "
+            "the service, or the filter leaves it out"
+        ),
+    )
+    (connections,) = found.connections
+    assert (connections.transactions, connections.opened.value) == (1, 1)
+    assert [(one.transactions, one.reason) for one in found.overhead_left_out] == [(1, "not captured")]
+    (times,) = found.times
+    assert (times.objects, times.left_out) == (2, 2)
+
+
+def test_a_capture_that_lost_packets_after_it_was_written_is_left_out(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    lines = [json.loads(line) for line in (run.folder / "transactions.jsonl").read_text().splitlines()]
+    whole = [one.packets for one in measured(run).transactions]
+    for line, packets in zip(lines, whole, strict=True):
+        line["capture"]["written"] = packets
+    (run.folder / "transactions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert measured(run).problems == ()
+    path = run.folder / "packets/0002.pcap"
+    path.write_bytes(path.read_bytes()[:-2000])
+    found = report(run)
+    assert [one.captured for one in found.run.transactions] == [True, False]
+    (told,) = found.run.problems
+    assert re.fullmatch(rf"captures that are not whole: 1 transaction, the first with \d+ of {whole[1]} .*", told)
+    assert found.connections[0].transactions == 1
+
+
+def test_lines_of_objects_that_were_lost_are_told_and_are_no_failures(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    path = run.folder / "objects.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    found = report(run)
+    assert found.run.problems == ("objects.jsonl lacks 1 object of transactions that are complete",)
+    assert [one.reason for one in found.overhead_left_out] == ["objects that are not in the log"]
+    assert (found.throughput[0].whole, found.throughput[0].planned) == (1, 2)
+
+
 def test_a_connection_kept_alive_that_an_object_used_again_is_one_of_the_transaction(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
     kept_alive = talk(1003, 1, [(100, 1200)])[3:]
@@ -125,8 +171,9 @@ def test_tables_are_written_as_csv_and_their_names_are_those_of_the_document(tmp
     write_csv(reports_of([measured(made(tmp_path / "run"))]), tmp_path / "csv")
     written = {path.name for path in (tmp_path / "csv").iterdir()}
     assert written == {
-        "throughput.csv", "connections.csv", "overhead.csv", "times.csv", "round-trips.csv", "limits.csv",
-        "retries-and-errors.csv", "transactions.csv", "object-times.csv", "provenance.json",
+        "throughput.csv", "throughput-by-period.csv", "connections.csv", "overhead.csv", "times.csv", "round-trips.csv",
+        "limits.csv", "front-end-servers.csv", "retries-and-errors.csv", "transactions.csv", "object-times.csv",
+        "provenance.json",
     }  # fmt: skip
     head = (tmp_path / "csv" / "overhead.csv").read_text().splitlines()[0]
     assert '"parts_bytes_tls_handshake"' in head

@@ -246,6 +246,28 @@ def test_a_capped_block_of_front_ends_is_found_and_a_mere_other_block_is_not() -
     assert found.p_adjusted < 0.01
 
 
+def test_a_cap_on_downloads_alone_is_told_of_them_alone_and_whole() -> None:
+    """As the study found: twice as slow in both directions together would be true of neither."""
+    times = np.linspace(0.9, 1.1, 20)
+    found = []
+    for direction, seconds in (("upload", 1.0), ("download", 4.0)):
+        capped, free = transfers("54.239.34.5", times * seconds), transfers("178.236.0.1", times)
+        found += [measured(one.objects, direction=direction) for one in (*capped, *free)]
+    pairs = block_pairs(run_of(*found))
+    assert [(pair.direction, pair.differs) for pair in pairs] == [("download", True), ("upload", False)]
+    assert pairs[0].ratio_of_medians.value == pytest.approx(4, rel=0.1)
+    assert pairs[0].second_median_bps / pairs[0].first_median_bps == pytest.approx(4, rel=0.1)
+
+
+def test_the_medians_of_blocks_are_of_the_workloads_that_both_served() -> None:
+    times = np.linspace(0.9, 1.1, 12)
+    first, second = transfers("192.0.2.1", times), transfers("198.51.100.1", times)
+    alone = [measured(one.objects, workload="only here") for one in transfers("192.0.2.1", times * 100)]
+    (pair,) = block_pairs(run_of(*first, *second, *alone))
+    assert (pair.first_values, pair.second_values) == (12, 12)
+    assert pair.first_median_bps == pair.second_median_bps
+
+
 def test_blocks_are_compared_within_workloads_only() -> None:
     """One block served the large files, the other the small ones: no difference of blocks."""
     times = np.linspace(0.9, 1.1, 12)
@@ -266,6 +288,20 @@ def test_retries_and_errors_are_told_apart() -> None:
     assert (row.errors, row.failed, row.failed_kinds) == (1, 1, {"endpoint_gone": 1, "credentials": 1})
     assert (row.transactions, row.transactions_failed) == (2, 2)
     assert row.availability == pytest.approx(1 / 3)
+
+
+def test_availability_is_told_by_the_number_of_retries_that_it_took() -> None:
+    objects = [stored(exchange(0, 1, 2, use(1), retries=made)) for made in (0, 0, 0, 0, 0, 0, 2, 2)]
+    objects.append(stored(exchange(0, 1, 2, use(1), retries=5), outcome="failed", moved_bytes=0))
+    objects.append(stored(exchange(0, 1, 2, use(1)), outcome="read_error", moved_bytes=0))
+    (row,) = trouble_rows(run_of(measured(objects)))
+    assert row.availability_by_retries == pytest.approx({"0": 0.6, "1": 0.6, "2": 0.8})
+    assert row.availability == pytest.approx(0.8)
+    many = [stored(exchange(0, 1, 2, use(1), retries=made)) for made in (0, 10**15)]
+    (row,) = trouble_rows(run_of(measured(many)))
+    assert row.availability_by_retries == {"0": 0.5, str(10**15): 1.0}
+    (row,) = trouble_rows(run_of(measured(objects[-1:])))
+    assert (row.availability, row.availability_by_retries) == (0.0, {})
 
 
 def test_a_cause_of_retries_and_of_failures_is_counted_with_both() -> None:

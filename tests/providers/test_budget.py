@@ -18,9 +18,15 @@ def test_bodies_are_refused_before_the_limit_would_be_exceeded() -> None:
     budget = Budget(Limits(max_bytes=1000), None)
     budget.upload(600)
     budget.download(400)
-    with pytest.raises(BudgetError, match=r"--max-bytes 1 kB leaves no room for more \(1 kB used\)"):
+    with pytest.raises(BudgetError, match=r"--max-bytes 1 kB leaves no room for 1 B more \(1 kB used\)"):
         budget.upload(1)
     assert (budget.used.uploaded_bytes, budget.used.downloaded_bytes) == (600, 400)
+
+
+def test_a_limit_that_a_plan_misses_by_a_byte_is_told_to_the_byte() -> None:
+    budget = Budget(Limits(max_bytes=59_999), None)
+    with pytest.raises(BudgetError, match=r"--max-bytes 59,999 bytes leaves no room for 60 kB more \(0 B used\)"):
+        budget.check_room(Usage(uploaded_bytes=30_000, downloaded_bytes=30_000))
 
 
 def test_charges_are_refused_before_the_limit_would_be_exceeded() -> None:
@@ -30,7 +36,7 @@ def test_charges_are_refused_before_the_limit_would_be_exceeded() -> None:
     assert budget.cost == pytest.approx(1.005)
     for _ in range(5):
         budget.request("GET")
-    with pytest.raises(BudgetError, match=r"--max-cost 1\.01 EUR"):
+    with pytest.raises(BudgetError, match=r"--max-cost 1\.01 EUR leaves no room for 0\.0010 more \(1\.0100 used\)"):
         budget.request("GET")
 
 
@@ -88,3 +94,24 @@ def test_storage_is_charged_for_an_hour_at_least() -> None:
     budget.stored(10, 1.0)
     budget.stored(10, 7200.0)
     assert budget.used.stored_byte_s == 10 * 3600 + 10 * 7200
+
+
+@pytest.mark.parametrize(
+    ("target", "writes"),
+    [
+        ("/bucket?list-type=2&max-keys=1", 1),
+        ("/bucket?prefix=x&list-type=2", 1),
+        ("/bucket?uploads", 1),
+        ("/account/container?restype=container&comp=list", 1),
+        ("/bucket/object", 0),
+        ("/bucket/object?versionId=list-type", 0),
+        ("/bucket/key%3Fuploads", 0),
+        ("/account/container?restype=container&comp=listing", 0),
+    ],
+)
+def test_a_listing_is_charged_as_a_write_by_s3_and_azure(target: str, writes: int) -> None:
+    budget = Budget(Limits(), PRICES)
+    budget.request("GET", target)
+    assert (budget.used.write_requests, budget.used.read_requests) == (writes, 1 - writes)
+    assert budget.charges is not None
+    assert sum(budget.charges.values()) == budget.cost

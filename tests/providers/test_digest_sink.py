@@ -3,7 +3,10 @@
 import hashlib
 import os
 
+import pytest
+
 from providers.digest_sink import DigestSink
+from providers.errors import ErrorKind, ServiceError
 
 
 def test_bytes_are_counted_and_digested_and_told_of() -> None:
@@ -36,3 +39,13 @@ def test_a_buffer_that_is_filled_anew_was_taken_as_it_was() -> None:
     buffer[:] = b"b" * 2_000_000
     sink.write(memoryview(buffer)[:10])
     assert sink.sha256() == hashlib.sha256(b"a" * 2_000_000 + b"b" * 10).hexdigest()
+
+
+def test_more_than_the_object_is_refused_so_that_a_body_without_end_has_one() -> None:
+    heard: list[int] = []
+    sink = DigestSink(heard.append, most_bytes=5)
+    sink.write(b"abcde")
+    with pytest.raises(ServiceError, match="more than its 5 bytes") as told:
+        sink.write(b"f")
+    assert told.value.kind == ErrorKind.DIGEST
+    assert (sink.size_bytes, heard) == (5, [5])

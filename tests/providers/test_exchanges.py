@@ -26,6 +26,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/break":
             self.close_connection = True
             return
+        if self.path == "/chunked":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"5\\r\\nxxxxx\\r\\n0\\r\\n\\r\\n")
+            return
         word = self.path.split("/")[1]
         self.send_response(int(word) if word.isdigit() else 200)
         self.send_header("Content-Length", "100")
@@ -137,8 +143,8 @@ class Recorder:
     def __init__(self, most: int) -> None:
         self.most, self.heard = most, list[tuple[str, object]]()
 
-    def request(self, method: str) -> None:
-        self.heard.append(("request", method))
+    def request(self, method: str, target: str) -> None:
+        self.heard.append(("request", f"{method} {target}"))
 
     def upload(self, size_bytes: int) -> None:
         self.heard.append(("upload", size_bytes))
@@ -161,9 +167,27 @@ def test_the_meter_hears_of_bodies_before_they_are_sent_and_may_refuse_them(url:
         get(pool, f"{url}/a")
         observer.end()
     assert meter.heard == [
-        ("request", "PUT"), ("upload", 10), ("download", 100), ("request", "PUT"), ("upload", 11), ("request", "GET"),
+        ("request", "PUT /a"), ("upload", 10), ("download", 100), ("request", "PUT /b"), ("upload", 11),
+        ("request", "GET /a"),
     ]  # fmt: skip
     assert exchange.requests == 2
+
+
+@pytest.mark.parametrize(("path", "heard"), [("chunked", [("download", 5)]), ("a", [("download", 100)])])
+def test_a_body_whose_size_was_not_announced_is_counted_as_it_comes(
+    url: str, path: str, heard: list[tuple[str, object]]
+) -> None:
+    meter = Recorder(10)
+    with HttpObserver(meter) as observer, urllib3.PoolManager() as pool:
+        observer.begin(metered=True)
+        body = pool.request("GET", f"{url}/{path}", retries=False, timeout=20).data
+        observer.received(len(body))
+        observer.end()
+        observer.begin()
+        get(pool, f"{url}/chunked")
+        observer.received(5)
+        observer.end()
+    assert [one for one in meter.heard if one[0] != "request"] == heard
 
 
 def test_urllib3_is_as_it_was_afterwards_and_observed_once_at_a_time() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from providers.errors import UsageError
-from providers.prices import Usage, load_prices, table_of_toml
+from providers.prices import Usage, load_prices, shown_charge, table_of_toml
 
 ROW = """
 provider = "s3"
@@ -29,12 +29,30 @@ def test_a_charge_is_the_sum_of_storage_transfer_and_requests() -> None:
     assert prices.charge(usage) == pytest.approx(0.03 + 0.2 + 0.005 + 0.004)
 
 
+def test_charges_have_the_categories_of_invoices_and_sum_to_the_charge() -> None:
+    """By hand, by the study's prices: 1 GB to Glacier and back in a thousand objects, gone within the hour."""
+    prices = load_prices("bocchi2014").prices("glacier", None)
+    assert prices is not None
+    usage = Usage(10**9, 10**9, 2000, 4000, 1000, 10**9 * 3600)
+    assert prices.charges(usage) == pytest.approx(
+        {"storage": 0.01 * 3, "requests": 6 * 0.05, "transfer": 0.12, "retrieval": 1.80}
+    )
+    assert prices.charge(usage) == pytest.approx(0.03 + 0.3 + 0.12 + 1.8)
+
+
 def test_objects_removed_early_are_charged_for_the_least_time_of_their_class() -> None:
     prices = load_prices("bocchi2014").prices("glacier", "eu-west-1")
     assert prices is not None
     assert prices.charge(Usage(uploaded_bytes=10**9)) == pytest.approx(0.01 * 3)
     # and their retrieval by the peak rate: 1 GB in four hours is 0.25 GB/h, charged for a month
     assert prices.charge(Usage(downloaded_bytes=10**9)) == pytest.approx(0.12 + 0.25 * 0.01 * 24 * 30)
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"), [(0.0, "0.0000"), (12.5, "12.5000"), (0.00786, "0.0079"), (0.0000036, "0.0000036")]
+)
+def test_a_small_charge_is_not_told_as_nothing(amount: float, told: str) -> None:
+    assert shown_charge(amount) == told
 
 
 def test_a_region_has_its_own_prices_where_the_table_has_them() -> None:

@@ -20,6 +20,7 @@ from providers.recording import (
     interface_for,
     port_of,
     read_counters,
+    strays_from,
 )
 
 
@@ -56,6 +57,19 @@ def test_the_interface_is_the_one_towards_the_service() -> None:
         interface_for([], [])
     with pytest.raises(ProvidersError, match="--no-capture"):
         interface_for(["https://nowhere.invalid"], [])
+
+
+def test_an_interface_that_is_not_on_the_way_to_the_service_is_noticed() -> None:
+    assert strays_from("eth7", [], ["127.0.0.1:443"]) == "lo"
+    assert strays_from("lo", [], ["127.0.0.1:443"]) is None
+    assert strays_from("any", [], ["127.0.0.1:443"]) is None
+    assert strays_from("eth7", ["https://nowhere.invalid"], []) is None
+
+
+def test_what_an_interface_is_made_of_is_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lo" / "lower_eth7").mkdir(parents=True)
+    monkeypatch.setattr(recording_module, "_INTERFACES", tmp_path)
+    assert strays_from("eth7", [], ["127.0.0.1:443"]) is None
 
 
 def test_counters_are_those_of_the_interface() -> None:

@@ -113,6 +113,15 @@ def test_a_download_that_is_not_the_file_is_a_read_error_that_says_how_much_came
     assert "999 of 1000 bytes" in down.lines[0]["error"]
 
 
+def test_a_download_that_does_not_end_with_the_file_is_a_read_error(down: Stage) -> None:
+    down.memory.containers["box"][down.item.name] += b"x"
+    error = down.mover.move(1, down.item)
+    assert error is not None
+    line = down.lines[-1]
+    assert (line["outcome"], line["error_kind"], line["digest_ok"]) == ("read_error", "digest", False)
+    assert line["error"] == "what came back is not what was sent (more than its 1000 bytes)"
+
+
 @pytest.mark.parametrize(("kind", "outcome"), [(ErrorKind.SERVICE, "failed"), (ErrorKind.DIGEST, "write_error")])
 def test_what_the_service_refused_is_told_as_it_meant_it(up: Stage, kind: ErrorKind, outcome: str) -> None:
     up.memory.faults["upload"] = ServiceError(kind, "no")

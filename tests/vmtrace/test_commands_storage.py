@@ -136,3 +136,12 @@ def test_what_cannot_be_done_is_one_line(words: list[str], status: int, text: st
 def test_cleaning_what_is_no_run_is_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command("clean", tmp_path), check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, f"vmtrace: {tmp_path}: no run is there (no run.json)\n")
+
+
+def test_a_report_on_a_damaged_folder_says_what_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"schema": "vmtrace.storage_run/1", "status": "complete"}')
+    (tmp_path / "transactions.jsonl").write_text("garbage\n")
+    done = subprocess.run(command("report", tmp_path), check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"vmtrace: {tmp_path}: no finished transaction (the run is complete: transactions.")
+    assert done.stderr.count("\n") == 1

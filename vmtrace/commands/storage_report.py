@@ -4,17 +4,18 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
-from vmtrace.errors import CommandError, Exit, complain, describe
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from analyze.run.chart import Chart
+    from analyze.storage.charges import Amounts
     from analyze.storage.records import StorageRun
     from analyze.storage.tables import Report
 
@@ -23,6 +24,7 @@ LINE = "Report on storage runs: throughput, connections, overhead, times, round 
 EXAMPLES = """  vmtrace storage report RUN
   vmtrace storage report s3 azure swift --html providers.html
   vmtrace storage report RUN --csv tables --figures figures --json -
+  vmtrace storage report RUN --invoice invoice.toml
 """
 
 
@@ -35,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one HTML file with all tables and zoomable figures; by itself RUN/report.html, for one run and no other"
         " output",
     )  # fmt: skip
+    add("--invoice", metavar="FILE", type=Path, help="what the services charged (TOML), to compare the charges with")
     add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
     add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
     add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
@@ -48,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     runs = _read(list(dict.fromkeys(arguments.runs)), failures)
     if not runs:
         return Exit.FAILED
-    reports = _measured(runs, quiet=arguments.quiet)
+    invoiced = _invoiced(arguments.invoice, runs)
+    reports = _measured(runs, invoiced, quiet=arguments.quiet)
     outputs = Outputs(reports, _with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
@@ -67,7 +71,7 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
         try:
             found = read_storage_run(folder)
             if not found.transactions:
-                why = f": {found.error}" if found.error else ""
+                why = "".join(f": {told}" for told in (found.error, *found.problems[:1]) if told)
                 raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")
             runs.append(found)
         except (RunFolderError, OSError, ValueError) as error:
@@ -76,7 +80,18 @@ def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
     return named_apart(runs)
 
 
-def _measured(runs: "Sequence[StorageRun]", *, quiet: bool) -> "list[Report]":
+def _invoiced(path: Path | None, runs: "Sequence[StorageRun]") -> "dict[str, Amounts]":
+    from analyze.storage.invoice import InvoiceError, read_invoice
+
+    if path is None:
+        return {}
+    try:
+        return read_invoice(path, runs)
+    except (OSError, InvoiceError) as error:
+        raise UsageError(f"--invoice {describe(error)}") from error
+
+
+def _measured(runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", *, quiet: bool) -> "list[Report]":
     from analyze.storage.measured import captures_of, measure_run
     from analyze.storage.tables import reports_of
 
@@ -92,7 +107,7 @@ def _measured(runs: "Sequence[StorageRun]", *, quiet: bool) -> "list[Report]":
 
             measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    return reports_of(measured)
+    return reports_of(measured, invoiced)
 
 
 def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:

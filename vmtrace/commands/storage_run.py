@@ -104,6 +104,7 @@ def _told(end: "End", arguments: argparse.Namespace) -> int:
 def summary(end: "End", out: Path) -> str:
     """What was done, in one or two lines."""
     from capture.quantities import shown_decimal_bytes
+    from providers.prices import shown_charge
 
     state, used = end.state, end.state["used"] or {}
     done = f"{state['transactions_finished']} of {state['transactions_planned']} transactions"
@@ -112,7 +113,9 @@ def summary(end: "End", out: Path) -> str:
     cost = used.get("cost")
     prices = state["prices"] or {}
     charged = (
-        "charges unknown" if cost is None else f"charges {cost:.4f} {prices.get('currency', '')} by {prices['name']}"
+        "charges unknown"
+        if cost is None
+        else f"charges {shown_charge(cost)} {prices.get('currency', '')} by {prices['name']}"
     )
     return f"{end.status}: {done}, {moved}, {charged}\n{out}"
 
