@@ -49,3 +49,25 @@ impl LoopbackFamily {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loopback_family_is_known_in_the_numbers_and_the_byte_order_of_any_system() {
+        for (number, family) in [
+            (2, LoopbackFamily::Ipv4),
+            (10, LoopbackFamily::Ipv6),
+            (23, LoopbackFamily::Ipv6),
+            (24, LoopbackFamily::Ipv6),
+            (28, LoopbackFamily::Ipv6),
+            (30, LoopbackFamily::Ipv6),
+            (7, LoopbackFamily::Other),
+            (0, LoopbackFamily::Other),
+        ] {
+            let number: u32 = number;
+            assert_eq!([number.to_le_bytes(), number.to_be_bytes()].map(LoopbackFamily::read), [family; 2], "{number}");
+        }
+    }
+}
