@@ -11,7 +11,7 @@ from providers.budget import Budget, Limits
 from providers.errors import ProvidersError
 from providers.exchanges import HttpObserver
 from providers.files import discard
-from providers.journal import Journal, outstanding
+from providers.journal import NAME, Journal, outstanding
 from providers.removal import Remover
 from providers.run_folder import FAILED, RUNNING, lock_run, read_run
 from providers.service import Service, Target
@@ -47,6 +47,9 @@ def clean_run(path: Path, ca_bundle: Path | None = None) -> Cleaned:
 
 
 def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned:
+    if not (path / NAME).exists():
+        told = f"{_word(path, state, 'container')} and names with vmtrace-{_word(path, state, 'id')}/"
+        raise ProvidersError(f"{path}: {NAME} is missing: look at the service for {told}")
     discard(path / "files")
     before = outstanding(path)
     target = _target(path, state, ca_bundle)

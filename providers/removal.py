@@ -41,8 +41,8 @@ class Remover:
         error = self._in_session(lambda service: self._remove_all(service, container, list(left.objects), unfinished))
         if error is not None and error.kind == ErrorKind.NO_SUCH_CONTAINER:
             self.journal.removed(list(left.objects))
-            if left.container is not None:
-                self.journal.removed_container(left.container)
+            if left.container == container:
+                self.journal.removed_container(container)
             return []
         if error is None:
             return []
@@ -74,10 +74,19 @@ class Remover:
     def _remove(self, service: Service, names: list[str]) -> None:
         references = outstanding(self.folder).objects
         known = [name for name in names if name in references]
+        # A folder may come from elsewhere. Only a service that does not list at once chooses references of its own.
+        foreign = {
+            name
+            for name in known
+            if not name.startswith(self.prefix) or (references[name] != name and service.lists_at_once)
+        }
+        known = [name for name in known if name not in foreign]
         for start in range(0, len(known), _AT_ONCE):
             some = known[start : start + _AT_ONCE]
             service.delete([references[name] for name in some])
             self.journal.removed(some)
+        if foreign:
+            raise ServiceError(ErrorKind.OTHER, f"{min(foreign)} is not of this run: it stays")
 
     def _in_session(self, work: Callable[[Service], None]) -> ServiceError | None:
         service: Service | None = None

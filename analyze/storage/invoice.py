@@ -56,6 +56,8 @@ def _invoiced(document: Mapping[str, Any], runs: Sequence[StorageRun]) -> dict[s
             raise ValueError(f"{where}: run: one of {', '.join(by_name)} is due")
         if run.name in found:
             raise ValueError(f"{where}: there is one for {run.name} already")
+        if run.cost is None:
+            raise ValueError(f"{where}: {run.name} has no charges to compare: it was made without --prices")
         if run.currency is not None and run.currency != currency:
             raise ValueError(f"{where}: the charges of {run.name} are in {run.currency}, not in {currency}")
         found[run.name] = {what: _amount(entry[what], f"{where}: {what}") for what in entry if what != "run"}

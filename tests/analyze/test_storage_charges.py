@@ -103,3 +103,10 @@ def test_what_is_no_invoice_of_these_runs_is_one_line(text: str, told: str, tmp_
         read_invoice(path, runs)
     assert told in str(error.value)
     assert str(error.value).startswith(str(path))
+
+
+def test_an_invoice_of_a_run_without_prices_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "invoice.toml"
+    path.write_text('currency = "USD"\n[[invoice]]\ntotal = 1\n')
+    with pytest.raises(InvoiceError, match="run has no charges to compare: it was made without --prices"):
+        read_invoice(path, [run_of(measured()).run])

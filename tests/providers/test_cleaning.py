@@ -81,3 +81,40 @@ def test_strange_settings_in_a_run_json_are_left_out(memory: Memory, killed: Pat
     (killed / "run.json").write_text(json.dumps({**state, "tls": "yes", "options": [1]}))
     assert clean_run(killed).left_behind == []
     assert memory.containers == {}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"what": "creating", "names": ["precious"]}],
+        [{"what": "creating", "names": ["vmtrace-f00/0001/00009"]},
+         {"what": "created", "name": "vmtrace-f00/0001/00009", "reference": "precious"}],
+    ],
+    ids=["name", "reference"],
+)  # fmt: skip
+def test_objects_that_are_not_of_the_run_stay_whatever_stands_in_the_journal(
+    memory: Memory, killed: Path, lines: list[dict[str, object]]
+) -> None:
+    memory.containers["box"]["precious"] = b"x"
+    with (killed / "journal.jsonl").open("a") as journal:
+        journal.writelines(json.dumps(line) + "\n" for line in lines)
+    cleaned = clean_run(killed)
+    assert memory.containers == {"box": {"precious": b"x"}}
+    assert cleaned.objects == 2
+    assert "is not of this run: it stays" in cleaned.left_behind[0]["error"]
+
+
+def test_a_container_that_is_gone_is_not_told_of_another(memory: Memory, killed: Path) -> None:
+    del memory.containers["box"]
+    memory.containers["other"] = {}
+    with Journal(killed) as journal:
+        journal.creating_container("other")
+    assert clean_run(killed).container is None
+    assert memory.containers == {"other": {}}
+
+
+def test_a_run_without_its_journal_is_told_of_with_what_to_look_for(memory: Memory, killed: Path) -> None:
+    (killed / "journal.jsonl").unlink()
+    with pytest.raises(ProvidersError, match=r"journal.jsonl is missing: look at the service for box and names with"):
+        clean_run(killed)
+    assert memory.calls == []

@@ -6,6 +6,7 @@ Exit status: 0 nothing is left; 1 something is, one line says what and why.
 import argparse
 from pathlib import Path
 
+from analyze.units import plural
 from vmtrace.errors import Exit, complain
 
 NAME = "clean"
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             status = Exit.FAILED
             continue
         container = "" if cleaned.container is None else f", and {cleaned.container}"
-        print(f"{path}: {cleaned.objects} objects removed{container}")
+        print(f"{path}: {plural(cleaned.objects, 'object')} removed{container}")
         if cleaned.left_behind:
             complain(f"{path}: still at the service: {first_and_more(cleaned.left_behind)}")
             status = Exit.FAILED
