@@ -100,8 +100,12 @@ def _run_other(arguments: list[str]) -> int:
     if arguments and arguments[0] in rooms.COMMANDS and not rooms.asks_for_help(arguments):
         return rooms.run(arguments[0], arguments[1:])
     from vmtrace import parser
+    from vmtrace.commands.from_argparse import OnlyDescribedError
 
-    return parser.run(arguments)
+    try:
+        return parser.run(arguments)
+    except OnlyDescribedError:
+        return rooms.run(arguments[0], arguments[1:])
 
 
 def _unexpected(error: Exception) -> str:

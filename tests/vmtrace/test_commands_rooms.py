@@ -111,6 +111,14 @@ def test_errors_of_subcommands_name_the_whole_command(monkeypatch: pytest.Monkey
         parser.parse_args(["run", "--seed", "x"])
 
 
+def test_help_in_the_place_of_a_value_says_that_the_value_is_missing(vmtrace: Any) -> None:
+    done = vmtrace("receive", "--key-file", "--help")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "vmtrace: argument --key-file: expected one argument (see vmtrace receive --help)\n",
+    )
+
+
 def test_help_is_asked_for_only_before_two_dashes() -> None:
     assert rooms.asks_for_help(["x", "--help"])
     assert not rooms.asks_for_help(["x", "--", "--help"])

@@ -13,6 +13,10 @@ import typer
 from rich.markup import escape
 
 
+class OnlyDescribedError(Exception):
+    """typer has found nothing in the words that it answers itself (`--help` is the value of an option to it)."""
+
+
 def add_command(app: typer.Typer, name: str, parser: argparse.ArgumentParser) -> None:
     """Register what a parser describes, with its subcommands, if it has any, beneath it."""
     subparsers = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
@@ -35,7 +39,7 @@ def _function(parser: argparse.ArgumentParser) -> Callable[..., None]:
     ]
 
     def described(**_values: object) -> None:
-        raise AssertionError("argparse runs the command: typer only describes it")
+        raise OnlyDescribedError
 
     described.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     described.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
