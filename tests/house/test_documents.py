@@ -60,8 +60,9 @@ def test_every_subcommand_and_option_named_exists(document: Path) -> None:
         if Path(before).name != "vmtrace" or not words or words[0].startswith("-"):
             continue
         told = help_of(words[0])
-        if len(words) > 1 and words[1].isalpha() and re.search(rf"^(?:    |│ ){re.escape(words[1])} ", told, re.MULTILINE):
-            told = help_of(words[0], words[1])
+        below = next((word for word in words[1:2] if word.isalpha()), None)
+        if below is not None and re.search(rf"^(?:    |│ ){below} ", told, re.MULTILINE):
+            told = help_of(words[0], below)
         options = {word.split("=")[0] for word in words[1:] if word.startswith("--")}
         wrong += [f"{part}: no {option}" for option in options if not re.search(rf"{option}\b", told)]
     assert wrong == []
