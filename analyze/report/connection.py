@@ -1,5 +1,6 @@
 """Everything that the page shows of one connection: verdict, facts, where its bytes went, lanes, events and packets."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from analyze.units import ABSENT, count, instant, plural, printable, seconds, sh
 
 Plain = dict[str, Any]
 
-_MANY_INTERVALS = 512
-"""The engine's `limits::runs::MOST_RUNS`: beyond twice as many it joins short ones to their neighbours."""
+_PLAINLY_APART = 0.01
+"""Of all the time: the bands of a factor and its share differ by so much that a reader may ask why."""
 
 
 def of_connection(
@@ -63,15 +64,26 @@ def _notes(series: ConnectionSeries, drawn: list[Plain], rows: int, repeats_left
     if rows < packets:
         notes.append(f"{rows:,} of {packets:,} packets are in this file's tables: those around the events.")
     not_listed = series.record[series.direction]["spacing"].get("anomalies_not_listed") or 0
-    if len(series.record[series.direction].get("limit_intervals") or ()) >= _MANY_INTERVALS:
+    if _bands_differ(series.record[series.direction]):
         notes.append(
-            "Short intervals of a limiting factor are drawn as part of their neighbours; the shares are exact."
+            "The bands show each round trip of the transfer in the colour of what held most of it, and of very many"
+            " the short ones as part of their neighbours; the shares are exact."
         )
     if not_listed:
         notes.append(f"{plural(not_listed, 'more pause')}, shorter than those listed.")
     if repeats_left_out:
         notes.append(f"{plural(repeats_left_out, 'more retransmission')}, evenly left out.")
     return notes
+
+
+def _bands_differ(direction: Record) -> bool:
+    """True if the bands of a factor are together plainly longer or shorter than its time."""
+    intervals = direction.get("limit_intervals") or ()
+    drawn_s = Counter[str]()
+    for one in intervals:
+        drawn_s[one["factor"]] += (one["end_ns"] - one["start_ns"]) / 1e9
+    apart_s = _PLAINLY_APART * sum(one["time_s"] for one in direction["limits"])
+    return bool(intervals) and any(abs(drawn_s[one["factor"]] - one["time_s"]) > apart_s for one in direction["limits"])
 
 
 def facts(series: ConnectionSeries) -> list[list[str]]:

@@ -22,7 +22,10 @@ class RepeatFrames:
     choice: Choice = everything
 
     def apply(self, capture: Capture, random: Random) -> tuple[Capture, Truth]:
-        """See `Fault`. A copy without delay stands right behind its original."""
+        """See `Fault`. A copy without delay stands right behind its original.
+
+        Frames come into the order of their times: what puts them out of it goes behind this one.
+        """
         places = set(places_by_lot(allowed_places(capture, self.choice), self.share, random))
         frames: list[Frame] = []
         for index, frame in enumerate(capture.frames):

@@ -226,6 +226,25 @@ def test_bands_and_shares_are_those_of_the_limits(transfer: Any) -> None:
     ]
 
 
+def test_bands_that_are_no_exact_picture_of_the_shares_are_said_to_be_none(transfer: Any) -> None:
+    series = series_of(transfer)
+    start_ns = series.record["start_ns"]
+
+    def notes(setup_s: float, rest_s: float, *, drawn: bool = True) -> str:
+        limits = [
+            {"factor": factor, "time_s": time_s, "fraction": time_s / 10, "lost_bytes": None}
+            for factor, time_s in (("setup", setup_s), ("slow_start", rest_s))
+        ]
+        band = {"start_ns": start_ns, "end_ns": start_ns + 10 * 10**9, "factor": "slow_start"}
+        way = series.record[series.direction] | {"limits": limits, "limit_intervals": [band] if drawn else []}
+        made = replace(series, record=series.record | {series.direction: way})
+        return " ".join(connection.of_connection(made)["notes"])
+
+    assert "the shares are exact" in notes(1.0, 9.0)
+    assert "the shares are exact" not in notes(0.05, 9.95)
+    assert "the shares are exact" not in notes(1.0, 9.0, drawn=False)
+
+
 def test_a_transfer_too_short_to_judge_says_so(transfer_into: Any, new_capture: Any) -> None:
     series = series_of(transfer_into(new_capture(), segments=4, lost=()))
     plot = connection.of_connection(series)

@@ -167,6 +167,12 @@ fn one_segment_reported_and_a_quarter_round_trip_is_racks_timer() {
 }
 
 #[test]
+fn the_bytes_of_two_segments_are_not_more_than_those_of_two() {
+    let reported = ten_segments().server(140.0, ack(1000).sack(2000, 3000)).server(140.1, ack(1000).sack(2000, 4000));
+    assert_eq!(client(reported.client(151.1, data(1000, 1000))), RACK);
+}
+
+#[test]
 fn too_little_reported_too_long_ago_explains_nothing_of_an_episode() {
     let talk = ten_segments().server(140.0, ack(1000).sack(2000, 3000)).client(175.0, data(1000, 1000));
     assert_eq!(client(talk.client(175.1, data(3000, 1000))), [0, 0, 0, 0, 2]);
