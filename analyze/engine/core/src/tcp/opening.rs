@@ -123,7 +123,8 @@ impl Connection {
 
     /// Returns false for a copy.
     fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        let asked_ns = (packet.has(tcp_flags::ACK) && self.handshake.syn.count > 1).then_some(self.handshake.syn.last_ns);
+        let asked_ns =
+            (packet.has(tcp_flags::ACK) && self.handshake.syn.count > 1).then_some(self.handshake.syn.last_ns);
         let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
         let repeated = openings.count > 0;
         let before_ns = openings.last_ns;
