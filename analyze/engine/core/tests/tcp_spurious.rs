@@ -120,6 +120,22 @@ fn an_unneeded_retransmission_on_loss_signs_means_reordering_beyond_the_sender()
 }
 
 #[test]
+fn of_two_repeats_one_was_needed_though_the_acknowledgement_of_it_was_lost() {
+    let sent_twice_more = Talk::seen_at_client(40.0)
+        .each(0..5, |talk, n| talk.client(50.0, data(i64::from(n) * 1000, 1000)))
+        .server(90.0, ack(0).sack(1000, 5000))
+        .client(90.1, data(0, 1000))
+        .client(400.0, data(0, 1000));
+    let reordering = |talk: Talk| {
+        let loss = client(talk);
+        (loss.retransmitted, loss.spurious, loss.reordered)
+    };
+    let once = sent_twice_more.server(440.0, ack(5000).sack(0, 1000));
+    assert_eq!(reordering(once.clone()), (2, 1, 0), "nothing says that the original came");
+    assert_eq!(reordering(once.server(440.1, ack(5000).sack(0, 1000))), (2, 2, 1));
+}
+
+#[test]
 fn eifel_an_acknowledgement_that_echoes_the_original() {
     let base = || timed_out(Talk::new().with_timestamps().open(40.0, 0.1));
     let original = base().server(345.0, ack(1000).tsecr(1_000_050));

@@ -578,8 +578,10 @@ impl Connection {
         match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
             (Side::Client, _) => side == 0,
             (Side::Server, _) => side == 1,
-            (_, Some(loops_ns)) => self.is_near(loops_ns[side], loops_ns[1 - side]),
-            (_, None) => self.is_near(near, far),
+            (_, loops_ns) => {
+                let is_near_in_opening = |loops_ns: [i64; 2]| self.is_near(loops_ns[side], loops_ns[1 - side]);
+                self.is_near(near, far) && loops_ns.is_none_or(is_near_in_opening)
+            }
         }
     }
 

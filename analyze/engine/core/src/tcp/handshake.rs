@@ -17,8 +17,10 @@ pub struct Openings {
     pub count: u32,
     /// When the first passed.
     pub first_ns: i64,
-    /// When the last passed.
+    /// When the last passed that is not like the one before.
     pub last_ns: i64,
+    /// When the last of all passed.
+    pub newest_ns: i64,
     first_tsval: Option<u32>,
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
@@ -41,7 +43,9 @@ impl Openings {
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
         if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
             // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
-            self.count += u32::from(asked_since);
+            if asked_since {
+                (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
+            }
             return asked_since;
         }
         if self.count == 0 {
@@ -49,7 +53,8 @@ impl Openings {
             self.first_tsval = tsval;
         }
         self.count += 1;
-        (self.last_ns, self.last_tsval, self.last_identity) = (packet.time_ns, tsval, identity);
+        (self.last_ns, self.newest_ns) = (packet.time_ns, packet.time_ns);
+        (self.last_tsval, self.last_identity) = (tsval, identity);
         true
     }
 

@@ -206,6 +206,13 @@ impl RecentRetransmissions {
         last.is_some_and(|known| (known.tsval, known.tsecr) == (tsval, tsecr))
     }
 
+    /// Signs of loss had the byte at `position` sent again, and none of its repeats was needed: what else may have brought it than
+    /// the original? With one needed, the report may be of a later one whose predecessor's acknowledgement was lost.
+    fn original_came_late(&self, position: u64) -> bool {
+        let mut repeats = self.list.iter().filter(|known| known.start <= position && position < known.end);
+        repeats.clone().all(|known| known.spurious) && repeats.any(|known| known.on_loss_signs)
+    }
+
     /// Applies a report of duplicate data `start..end` (D-SACK, RFC 2883) to the counters: for each byte range the
     /// oldest retransmission without a report was unnecessary (RFC 3708), but for one that is known to be by its timestamp:
     /// the report is about that. Where nothing was retransmitted, the network made the copy.
@@ -230,15 +237,15 @@ impl RecentRetransmissions {
                 position = self.copied_by_network(position, end, segment_size, counters);
                 continue;
             }
-            match found.or_else(|| self.list.iter().position(unreported)).map(|index| &mut self.list[index]) {
-                Some(known) => {
-                    known.reported = true;
-                    if !known.spurious {
-                        known.spurious = true;
-                        counters.spurious += 1;
-                        counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
-                    }
-                    position = known.end;
+            match found.or_else(|| self.list.iter().position(unreported)) {
+                Some(index) => {
+                    let known = &mut self.list[index];
+                    let (is_news, end) = (!known.spurious, known.end);
+                    (known.reported, known.spurious) = (true, true);
+                    counters.spurious += u32::from(is_news);
+                    let came_late = is_news && terms.beside_sender && self.original_came_late(position);
+                    counters.reordered += u32::from(came_late);
+                    position = end;
                 }
                 None => position = self.copied_by_network(position, end, segment_size, counters),
             }

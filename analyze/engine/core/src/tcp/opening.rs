@@ -128,7 +128,8 @@ impl Connection {
         let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
         let repeated = openings.count > 0;
         let before_ns = openings.last_ns;
-        if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > before_ns)) {
+        let newest_ns = openings.newest_ns;
+        if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
             self.halves[side].loss.capture_duplicates += 1;
             self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
             return false;
