@@ -28,24 +28,3 @@ pub const MPLS: u16 = 219;
 pub const IPV4: u16 = 228;
 pub const IPV6: u16 = 229;
 pub const LINUX_SLL2: u16 = 276;
-
-/// The protocol of a BSD loopback frame (NULL, LOOP).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LoopbackFamily {
-    Ipv4,
-    Ipv6,
-    Other,
-}
-
-impl LoopbackFamily {
-    /// By the frame's first four bytes: an address family in the byte order of the capturing machine (NULL) or of the
-    /// network (LOOP). The number is small, so its order shows; the value for IPv6 differs from system to system.
-    pub(crate) fn read(bytes: [u8; 4]) -> Self {
-        match u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes)) {
-            2 => Self::Ipv4,
-            // Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS.
-            10 | 23 | 24 | 28 | 30 => Self::Ipv6,
-            _ => Self::Other,
-        }
-    }
-}
