@@ -98,6 +98,29 @@ fn a_cut_stream_keeps_what_was_before_the_cut() {
 }
 
 #[test]
+fn skippable_lz4_frames_are_skipped() {
+    let sent = frames(20);
+    let skippable = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"any"].concat();
+    let file = plain_pcap(&sent);
+    let packed = [lz4(&file[..500]), skippable.clone(), lz4(&file[500..]), skippable].concat();
+    let outcome = read(&packed);
+    assert_eq!((outcome.frames.len(), outcome.complaints()), (20, vec![""; 0]));
+    assert_eq!(read_slowly(&packed, 7).inputs, outcome.inputs);
+    let cut = read(&packed[..packed.len() - 1]);
+    assert_eq!(cut.complaints(), ["the lz4 stream is broken: it ends too early"]);
+}
+
+#[test]
+fn what_follows_and_is_something_else_is_told_in_words() {
+    for (name, pack) in [("zstd", zstd as Pack), ("lz4", lz4)] {
+        let outcome = read(&[pack(&plain_pcap(&frames(3))), b"something else".to_vec()].concat());
+        assert_eq!(outcome.frames.len(), 3);
+        let [complaint] = outcome.complaints()[..] else { panic!("{:?}", outcome.complaints()) };
+        assert!(complaint.ends_with(&format!("comes something that is not {name}")), "{complaint}");
+    }
+}
+
+#[test]
 fn a_checksum_that_does_not_match_is_told() {
     let sent = frames(50);
     let mut packed = gzip(&plain_pcap(&sent));

@@ -144,6 +144,49 @@ fn a_second_file_header_in_the_middle_is_passed_over() {
 }
 
 #[test]
+fn files_put_together_are_read_as_what_their_own_headers_say() {
+    const RAW: u16 = 101;
+    let whole_microseconds = |frame: Frame| Frame { time_ns: frame.time_ns / 1000 * 1000, ..frame };
+    let sent: Vec<Frame> = frames(40).into_iter().map(whole_microseconds).collect();
+    for order in [Order::Little, Order::Big] {
+        let first = pcap(order, MICROSECONDS, &sent[..20]);
+        let header = pcap_header(order, NANOSECONDS, 262_144, u32::from(RAW));
+        let records = sent[20..].iter().flat_map(|frame| pcap_record(order, NANOSECONDS, frame));
+        let file: Vec<u8> = [&first[..], &header].concat().into_iter().chain(records).collect();
+        let outcome = read(&file);
+        assert_eq!(outcome.frames, sent);
+        let links = |outcome: &Outcome| -> Vec<u16> { outcome.records.iter().map(|record| record.link_type).collect() };
+        assert_eq!(links(&outcome), [[1; 20], [RAW; 20]].concat());
+        let facts = outcome.facts();
+        assert_eq!((&facts.link_types[..], facts.time_resolution_ns), (&[1, RAW][..], 1));
+        let what = "the header of another file, put behind this one".to_owned();
+        assert_eq!(facts.damage, [Damage { offset: first.len() as u64, skipped_bytes: 24, what: what.clone() }]);
+        for step in [1, 23, 1000] {
+            let slowly = read_slowly(&file, step);
+            assert_eq!((links(&slowly), &slowly.inputs), (links(&outcome), &outcome.inputs), "{step}");
+            assert_eq!(slowly.frames, sent, "{step}");
+        }
+        // Also behind what makes no sense.
+        let noise = [&first[..], &[0xee; 5000], &file[first.len()..]].concat();
+        let outcome = read(&noise);
+        assert_eq!((&outcome.frames, links(&outcome)), (&sent, links(&read(&file))));
+        let places: Vec<_> =
+            outcome.facts().damage.iter().map(|damage| (damage.offset, damage.skipped_bytes)).collect();
+        assert_eq!(places, [(first.len() as u64, 5000), (first.len() as u64 + 5000, 24)]);
+        for step in [1, 23, 1000] {
+            assert_eq!(read_slowly(&noise, step).inputs, outcome.inputs, "{step}");
+        }
+        // What only begins like one is damage as any other, and so is what has no record behind it.
+        let mut other = file.clone();
+        other[first.len() + 5] ^= 7;
+        for no_header in [&other[..], &file[..first.len() + 30]] {
+            let outcome = read(no_header);
+            assert!(outcome.frames.starts_with(&sent[..20]) && !outcome.complaints().contains(&what.as_str()));
+        }
+    }
+}
+
+#[test]
 fn damaged_blocks_of_pcapng_cost_themselves_alone() {
     let order = Order::Big;
     let sent = frames(30);

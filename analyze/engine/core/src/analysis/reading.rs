@@ -87,6 +87,9 @@ impl Reading {
             over_tcp.extend(summary.lookups.take());
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
+        if facts.iter().all(InputFacts::is_timeless) {
+            connections.iter_mut().for_each(|connection| connection.forget_times());
+        }
         if let Some(allowed_bps) = options.allowed_bps {
             connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
         }

@@ -4,7 +4,7 @@ use super::Undecoded;
 use super::ethernet::ether_type;
 use super::view::{Part, View};
 use super::walk::Layer;
-use crate::link_type::{self, LoopbackFamily};
+use crate::link_type;
 
 /// Reads what a link type puts before the first layer that other link types have, too.
 pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded> {
@@ -27,6 +27,27 @@ pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded>
         link_type::IEEE802_11_RADIOTAP => super::wifi::radiotap(view),
         link_type::IEEE802_11_AVS => super::wifi::avs(view),
         unknown => Err(Undecoded::UnknownLinkType(unknown)),
+    }
+}
+
+/// The protocol of a BSD loopback frame (NULL, LOOP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoopbackFamily {
+    Ipv4,
+    Ipv6,
+    Other,
+}
+
+impl LoopbackFamily {
+    /// By the frame's first four bytes: an address family in the byte order of the capturing machine (NULL) or of the
+    /// network (LOOP). The number is small, so its order shows; the value for IPv6 differs from system to system.
+    pub(crate) fn read(bytes: [u8; 4]) -> Self {
+        match u32::from_be_bytes(bytes).min(u32::from_le_bytes(bytes)) {
+            2 => Self::Ipv4,
+            // Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS.
+            10 | 23 | 24 | 28 | 30 => Self::Ipv6,
+            _ => Self::Other,
+        }
     }
 }
 

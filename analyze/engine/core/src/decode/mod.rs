@@ -36,6 +36,7 @@ mod tests;
 
 pub use batch::{Batch, FragmentAt};
 pub use dns::{DnsDatagram, dns_datagram};
+pub(crate) use link::LoopbackFamily;
 pub use reason::{Counts, CountsByInput, Undecoded};
 
 use crate::packet::Packet;

@@ -233,7 +233,11 @@ pub fn direction(summary: &DirectionSummary, limits: Option<&LimitsSummary>, vis
     );
     // Fewer packets are too few to judge, which needs no reason of its own.
     let unjudged = limits.is_none() && summary.data_packets >= FEWEST_DATA_PACKETS;
-    let reasons = summary.not_measured().chain(unjudged.then_some(("limits", "no_acknowledgement")));
+    let why = if summary.timeless { "no_time" } else { "no_acknowledgement" };
+    let no_window_time = summary.timeless && summary.data_packets > 0;
+    let more = [("limits", unjudged, why), ("window.limited_time_s", no_window_time, "no_time")];
+    let more = more.into_iter().filter(|(_, applies, _)| *applies).map(|(field, _, why)| (field, why));
+    let reasons = summary.not_measured().chain(more);
     visitor.reasons(key!("not_measured", IfKnown), reasons);
 }
 

@@ -25,6 +25,10 @@ const KEPT_BUFFER_BYTES: usize = 8 * CHUNK_BYTES;
 
 const LEAST_ASK_BYTES: usize = 4 << 10;
 
+/// What a tar archive (POSIX.1 ustar, and GNU's) has within its first header.
+const TAR_MAGIC: &[u8] = b"ustar";
+const TAR_MAGIC_AT: usize = 257;
+
 /// Kernels copy a file's page several times slower to where, within a page, it comes to lie a little behind its own place:
 /// processors take each load for one of what was just stored, as both have the same low address bits (measured: up to
 /// 31 bytes).
@@ -282,6 +286,7 @@ impl FileSource {
             let walk = snoop::open(&self.tail, self.input, &mut self.ledger);
             (walk.map_err(|what| self.refuse(what))?, snoop::FILE_HEADER_BYTES)
         } else {
+            self.look_ahead(TAR_MAGIC_AT + TAR_MAGIC.len());
             return Err(self.refuse(foreign(&self.tail)));
         };
         self.walk = Some(walk);
@@ -327,16 +332,20 @@ fn make_room(bytes: &mut Vec<u8>, length: usize) {
 
 /// What bytes are that are not a capture, as far as their start tells.
 fn foreign(head: &[u8]) -> String {
+    let start = head.get(..compression::MAGIC_BYTES).unwrap_or(head);
     let name = match head {
         [] => return "the file is empty: a capture has at least a file header".to_owned(),
         [b'B', b'Z', b'h', ..] => "a bzip2 stream, which is not read: unpack it first",
         [b'P', b'K', 3, 4, ..] => "a zip archive: unpack it first",
-        [0x1f, 0x8b, ..] => "a capture that is compressed twice: unpack it once",
+        [0x1f, 0x8b, _, ..] => "a capture that is compressed twice: unpack it once",
+        _ if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) => {
+            "a tar archive: unpack it first"
+        }
         [b'G', b'M', b'B', b'U', ..] | [b'R', b'T', b'S', b'S', ..] => {
             "a Network Monitor capture, which is not read: convert it with editcap"
         }
         [b'X', b'C', b'P', 0, ..] => "a NetXRay capture, which is not read: convert it with editcap",
-        _ if head.iter().all(u8::is_ascii) && head.iter().any(u8::is_ascii_graphic) => {
+        _ if start.iter().all(u8::is_ascii) && start.iter().any(u8::is_ascii_graphic) => {
             "text, not a capture (pcap, pcapng or snoop)"
         }
         _ => "not a capture: none of the formats pcap, pcapng and snoop starts like this",

@@ -3,7 +3,7 @@
 //! the last block before a cut holds is lost.
 
 use super::compression::{Packed, Unpack};
-use lz4_flex::frame::FrameDecoder;
+use lz4_flex::frame::{Error, FrameDecoder};
 use std::io::{BufReader, ErrorKind, Read};
 
 const ENDS_TOO_EARLY: &str = "it ends too early";
@@ -35,6 +35,39 @@ impl Lz4 {
     pub(super) fn new(source: BufReader<Packed>, legacy: bool) -> Self {
         Self { decoder: FrameDecoder::new(Watched { source, consumed: 0, ended: false }), legacy }
     }
+
+    fn skip(&mut self, length: u64) -> Result<(), String> {
+        let skipped = std::io::copy(&mut self.decoder.get_mut().take(length), &mut std::io::sink());
+        match skipped {
+            Ok(count) if count == length => Ok(()),
+            Ok(_) => Err(ENDS_TOO_EARLY.to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// The length of what was met, if it is a skippable frame.
+fn skippable_bytes(error: &std::io::Error) -> Option<u64> {
+    match error.get_ref()?.downcast_ref()? {
+        Error::SkippableFrame(length) => Some(u64::from(*length)),
+        _ => None,
+    }
+}
+
+/// What went wrong; the decoder's own words are the names of its errors.
+fn in_words(error: &std::io::Error) -> String {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    match (error.kind(), cause) {
+        (ErrorKind::UnexpectedEof, _) => ENDS_TOO_EARLY.to_owned(),
+        (_, Some(Error::WrongMagicNumber)) => "after a frame comes something that is not lz4".to_owned(),
+        (_, Some(Error::HeaderChecksumError | Error::BlockChecksumError | Error::ContentChecksumError)) => {
+            "its checksum does not match what it holds".to_owned()
+        }
+        (_, Some(Error::DecompressionError(_) | Error::BlockTooBig | Error::ContentLengthError { .. })) => {
+            "a block is malformed".to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 impl Unpack for Lz4 {
@@ -43,10 +76,13 @@ impl Unpack for Lz4 {
         let mut between_frames = false;
         loop {
             let before = self.decoder.get_ref().consumed;
-            let count = self.decoder.read(out).map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof => ENDS_TOO_EARLY.to_owned(),
-                _ => error.to_string(),
-            })?;
+            let count = match self.decoder.read(out) {
+                Ok(count) => count,
+                Err(error) => {
+                    self.skip(skippable_bytes(&error).ok_or_else(|| in_words(&error))?)?;
+                    continue;
+                }
+            };
             let Watched { consumed, ended, .. } = *self.decoder.get_ref();
             match (count, ended) {
                 (1.., _) => return Ok(count),

@@ -210,3 +210,10 @@ pub struct InputFacts {
     /// Damaged stretches, in file order (bounded; the last entry then says how many more).
     pub damage: Vec<Damage>,
 }
+
+impl InputFacts {
+    /// No frame has a time.
+    pub fn is_timeless(&self) -> bool {
+        self.packets_without_time == self.packets
+    }
+}

@@ -43,6 +43,9 @@ impl Zstd {
                 Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
                     return Err(format!("it needs a window of {requested} bytes, more than 128 MiB"));
                 }
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_))) => {
+                    return Err(format!("after frame {} comes something that is not zstd", self.frames));
+                }
                 Err(error) => return Err(error.to_string()),
             }
         }

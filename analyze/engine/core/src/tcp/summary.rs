@@ -27,7 +27,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tls::{StreamBytes, TlsFacts};
 
 /// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
-pub const REASONS: [(&str, &str); 14] = [
+pub const REASONS: [(&str, &str); 15] = [
     ("no_data", "no data was seen in this direction"),
     ("no_acknowledgement", "no acknowledgement of the data was seen"),
     ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
@@ -38,6 +38,7 @@ pub const REASONS: [(&str, &str); 14] = [
     ),
     ("scale_unknown", "the options of the handshake were not captured, so the window scale is unknown"),
     ("no_advertisement", "the receiver advertised no window within the capture"),
+    ("no_time", "the file gives its packets no time"),
     ("one_moment", "all data passed at one moment"),
     ("one_data_packet", "fewer than two data packets"),
     ("acknowledged_first", "all data was recorded behind its acknowledgement"),
@@ -216,6 +217,8 @@ pub struct DirectionSummary {
     pub beside_receiver: bool,
     /// Both sides use SACK, so that the receiver may report duplicates (RFC 2883).
     pub sack: bool,
+    /// Its packets have no time: nothing that takes one was measured.
+    pub timeless: bool,
 }
 
 impl Default for DirectionSummary {
@@ -289,7 +292,23 @@ impl DirectionSummary {
         beside_sender: false,
         beside_receiver: false,
         sack: false,
+        timeless: false,
     };
+
+    /// Takes back what was concluded from times that the file does not give.
+    fn forget_times(&mut self) {
+        let SpacingSummary { oversize_threshold_ns, .. } = self.spacing;
+        self.timeless = true;
+        self.data_time_ns = Measured::NONE;
+        self.window.limited_ns = Measured::NONE;
+        self.spacing = SpacingSummary { oversize_threshold_ns, ..SpacingSummary::default() };
+        (self.round_trips, self.delayed_trips, self.flight) = (None, 0, None);
+        (self.peaks, self.token_bucket) = (None, None);
+        if let Some(details) = &mut self.details {
+            (details.recovery_trips, details.without_stalls) = (None, None);
+            (details.nagle_waits, details.lag_ns) = (None, None);
+        }
+    }
 
     /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
     pub fn lost_inferred(&self) -> u64 {
@@ -359,6 +378,10 @@ impl DirectionSummary {
     fn reason(&self, what: Missing) -> (&'static str, &'static str) {
         match what {
             Missing::AnyData => ("*", "no_data"),
+            Missing::RoundTrip if self.timeless => ("rtt", "no_time"),
+            Missing::Goodput if self.timeless => ("goodput_bps", "no_time"),
+            Missing::Spacing if self.timeless => ("spacing", "no_time"),
+            Missing::Flight if self.timeless => ("flight", "no_time"),
             Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
             Missing::RoundTrip => ("rtt", "no_acknowledgement"),
             Missing::Goodput => ("goodput_bps", "one_moment"),
@@ -488,6 +511,12 @@ impl ConnectionSummary {
     /// What limited the data of one side; none if it was too short to judge.
     pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
         self.judgement.as_deref()?.limits[side].as_deref()
+    }
+
+    /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
+    pub fn forget_times(&mut self) {
+        (self.handshake_loops_ns, self.teardown_ns, self.judgement) = ([None; 2], None, None);
+        self.directions.iter_mut().for_each(DirectionSummary::forget_times);
     }
 
     /// Repeats of the SYN and of the SYN-ACK. None of what was opened before the capture began, or whose SYN it missed;

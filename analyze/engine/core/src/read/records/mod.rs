@@ -22,6 +22,9 @@ use super::ledger::Ledger;
 use super::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
 use judge::{Closer, JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
 
+/// What is said of a file header where a record should be.
+const ANOTHER_FILE: &str = "the header of another file, put behind this one";
+
 /// One record header.
 #[derive(Clone, Copy)]
 pub(super) struct Header {
@@ -44,6 +47,12 @@ pub(super) trait Layout: Send {
     /// The header at a position, none if the bytes end before.
     fn header_at(&self, bytes: &[u8], at: usize) -> Option<Header>;
 
+    /// What the header of another file at a position says, which was put behind this one (`cat`), and how long it is: `Err`
+    /// tells how many bytes it takes to say.
+    fn file_header_at(&self, _bytes: &[u8], _at: usize) -> Result<Option<(Declared, usize)>, usize> {
+        Ok(None)
+    }
+
     /// Bytes of a record behind its frame; huge if the record is too short for the frame.
     #[inline(always)]
     fn padding(header: &Header) -> usize {
@@ -62,6 +71,22 @@ pub(super) struct Declared {
     pub snap_length: u32,
     /// Units of the fraction in a second.
     pub units_per_second: u32,
+}
+
+impl Declared {
+    fn believable_snap(&self) -> u32 {
+        let believable = self.snap_length != 0 && self.snap_length <= MAX_FRAME_BYTES;
+        if believable { self.snap_length } else { USUAL_SNAP_BYTES }
+    }
+
+    fn unit_ns(&self) -> i64 {
+        1_000_000_000 / i64::from(self.units_per_second.max(1))
+    }
+
+    fn tell(&self, ledger: &mut Ledger) {
+        let unlimited = self.snap_length == 0 || self.snap_length > MAX_FRAME_BYTES;
+        ledger.interface(self.link_type, (!unlimited).then_some(self.snap_length), self.unit_ns().unsigned_abs());
+    }
 }
 
 /// The chain is broken: what is known of the place until it is found again.
@@ -92,19 +117,20 @@ pub(super) struct RecordWalk<L> {
     /// Number of the last frame that jumped in time, and the seconds before the jump.
     jump: Option<(u32, u32)>,
     lost: Option<Lost>,
+    /// Number of the last frame that is certainly all there: the header of another file stands behind it.
+    sound: u32,
     /// Where the last record begins whose time was told to be false.
     timeless: Option<u64>,
 }
 
 impl<L: Layout> RecordWalk<L> {
     pub(super) fn new(layout: L, declared: Declared, input: u16) -> Self {
-        let believable = declared.snap_length != 0 && declared.snap_length <= MAX_FRAME_BYTES;
-        let snap = if believable { declared.snap_length } else { USUAL_SNAP_BYTES };
+        let snap = declared.believable_snap();
         Self {
             layout,
             declared,
             input,
-            unit_ns: 1_000_000_000 / i64::from(declared.units_per_second.max(1)),
+            unit_ns: declared.unit_ns(),
             snap,
             longest: snap.max(USUAL_SNAP_BYTES),
             frame: 0,
@@ -112,6 +138,7 @@ impl<L: Layout> RecordWalk<L> {
             entry_s: None,
             jump: None,
             lost: None,
+            sound: 0,
             timeless: None,
         }
     }
@@ -146,7 +173,17 @@ impl<L: Layout> RecordWalk<L> {
                     }
                     Closer::Timeless(what) => timeless = Some(what),
                     Closer::Short(needed) => break Stop::Short(needed),
-                    Closer::Bad(what) => break Stop::Bad(what),
+                    Closer::Bad(what) => match self.layout.file_header_at(bytes, at) {
+                        Err(needed) if !window.at_end => break Stop::Short(needed),
+                        Ok(Some((declared, header_bytes))) => {
+                            ledger.damage(window.base + at as u64, header_bytes as u64, ANOTHER_FILE);
+                            at += header_bytes;
+                            last_s = self.layout.header_at(bytes, at).map_or(last_s, |first| first.seconds);
+                            self.go_on_with(declared, last_s, ledger);
+                            continue;
+                        }
+                        _ => break Stop::Bad(what),
+                    },
                 }
             }
             let end = at + header.record_bytes;
@@ -177,6 +214,14 @@ impl<L: Layout> RecordWalk<L> {
             self.last_s = Some(last_s);
         }
         (at, stop)
+    }
+
+    /// Records of another file follow.
+    fn go_on_with(&mut self, declared: Declared, first_s: u32, ledger: &mut Ledger) {
+        declared.tell(ledger);
+        (self.unit_ns, self.snap) = (declared.unit_ns(), declared.believable_snap());
+        self.longest = self.snap.max(USUAL_SNAP_BYTES);
+        (self.declared, self.last_s, self.jump, self.sound) = (declared, Some(first_s), None, self.frame);
     }
 
     /// Takes ordinary records from `at` on; returns where the first that is not, or is not all there, begins.
@@ -237,7 +282,7 @@ impl<L: Layout> RecordWalk<L> {
     /// Start of the last record if its length is not what its frame or the snap length makes it: then it may be false.
     fn unusual_start(&self, records: &[Record]) -> Option<usize> {
         let last = records.last()?;
-        let usual = last.captured_length == last.original_length.min(self.snap);
+        let usual = last.captured_length == last.original_length.min(self.snap) || last.frame <= self.sound;
         (!usual).then_some((last.offset as usize).saturating_sub(L::HEADER_BYTES))
     }
 

@@ -7,7 +7,7 @@
 
 use super::super::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
 use super::super::ledger::Ledger;
-use super::super::walk::{MAX_FRAME_BYTES, Walk, Window};
+use super::super::walk::{Walk, Window};
 use super::{Declared, Header, Layout, RecordWalk};
 use std::marker::PhantomData;
 
@@ -55,6 +55,21 @@ impl<E: Endian, const HEADER: usize> Layout for Classic<E, HEADER> {
             record_bytes: HEADER + captured as usize,
         })
     }
+
+    fn file_header_at(&self, bytes: &[u8], at: usize) -> Result<Option<(Declared, usize)>, usize> {
+        // The longer record headers of the 1990s are left out: nobody strings such files together any more.
+        let known = |magic| HEADER == 16 && matches!(magic, MICROSECONDS | NANOSECONDS);
+        if self.lengths != Lengths::Usual || !u32_at::<E>(bytes, at).is_some_and(known) {
+            return Ok(None);
+        }
+        // What follows must be known, too: whether there is a record does not depend on where the window ends.
+        let header = array_at(bytes, at).filter(|_| bytes.len() >= at + FILE_HEADER_BYTES + HEADER);
+        let header = header.ok_or(FILE_HEADER_BYTES + HEADER)?;
+        // Version, and two fields that are always 0: with the magic number no accident.
+        let is_usual = (u16_at::<E>(header, 4), u16_at::<E>(header, 6)) == (Some(2), Some(4))
+            && header.get(8..16).is_some_and(|rest| rest == [0; 8]);
+        Ok(file_header::<E>(header).filter(|_| is_usual).map(|(_, _, declared)| (declared, FILE_HEADER_BYTES)))
+    }
 }
 
 /// True if a file that starts with these bytes is a classic pcap file.
@@ -95,11 +110,8 @@ fn open_ordered<E: Endian + 'static>(
         _ => Ok(start.laid_out::<E, 16>().0),
     };
     let walk = walk.map_err(|needed| FILE_HEADER_BYTES + needed)?;
-    let Declared { snap_length, link_type, .. } = declared;
-    let unlimited = snap_length == 0 || snap_length > MAX_FRAME_BYTES;
-    let resolution_ns = 1_000_000_000 / u64::from(declared.units_per_second);
     ledger.facts.format = "pcap";
-    ledger.interface(link_type, (!unlimited).then_some(snap_length), resolution_ns);
+    declared.tell(ledger);
     Ok(walk)
 }
 

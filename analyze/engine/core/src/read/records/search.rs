@@ -63,6 +63,12 @@ impl<L: Layout> RecordWalk<L> {
 
     fn search(&self, window: Window<'_>, from: usize) -> Found {
         for at in from..window.bytes.len() {
+            match self.layout.file_header_at(window.bytes, at) {
+                Ok(None) => {}
+                Ok(Some(_)) => return Found::At(at),
+                Err(_) if window.at_end => {}
+                Err(needed) => return Found::Undecided(at, needed),
+            }
             match self.chain_starts(window, at, true) {
                 Ok(true) => return Found::At(at),
                 Ok(false) => {}

@@ -1,0 +1,67 @@
+//! A capture that gives its packets no time: what was sent is told, and nothing that takes a time to measure.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod playbook;
+
+use playbook::captures::{Order, block, interface, plain_pcap, section};
+use playbook::*;
+use serde_json::Value;
+use vmtrace_core::analysis::Options;
+
+const ORDER: Order = Order::Little;
+
+/// The frames as simple packet blocks, which have no time.
+fn simple_blocks(talk: &Talk) -> Vec<u8> {
+    let simple = |frame: &captures::Frame| {
+        let padding = vec![0; frame.bytes.len().next_multiple_of(4) - frame.bytes.len()];
+        block(ORDER, 3, &[ORDER.words(&[frame.original_length]), frame.bytes.clone(), padding].concat())
+    };
+    let blocks = talk.frames().iter().flat_map(simple);
+    [section(ORDER), interface(ORDER, 1, 0, &[])].concat().into_iter().chain(blocks).collect()
+}
+
+/// Twelve segments, one of them twice.
+fn transfer() -> Talk {
+    Talk::seen_at_client(40.0)
+        .each(0..12, |talk, n| {
+            let at_ms = 50.0 + 50.0 * f64::from(n as i32);
+            talk.client(at_ms, data(n * 1000, 1000)).server(at_ms + 40.0, ack(n * 1000 + 1000))
+        })
+        .client(700.0, data(11_000, 1000))
+}
+
+fn connection(files: Vec<Vec<u8>>) -> Value {
+    let document: Value = serde_json::from_str(&json_of(&analysis_of_files(files, &Options::default()))).unwrap();
+    document["connections"][0].clone()
+}
+
+#[test]
+fn without_times_nothing_that_takes_one_is_told_and_the_reason_is() {
+    let connection = connection(vec![simple_blocks(&transfer())]);
+    let client = &connection["client_to_server"];
+    assert_eq!((&client["payload_bytes"], &client["unique_payload_bytes"]), (&13_000.into(), &12_000.into()));
+    assert_eq!(client["loss"]["retransmitted_segments"], 1);
+    for (group, field) in [
+        ("rtt", "min_s"),
+        ("rtt", "median_s"),
+        ("spacing", "mean_s"),
+        ("spacing", "oversize"),
+        ("window", "limited_time_s"),
+        ("flight", "mean_bytes"),
+    ] {
+        assert_eq!(client[group][field], Value::Null, "{group}.{field}");
+    }
+    assert_eq!((&client["goodput_bps"], &client["data_time_s"]), (&Value::Null, &Value::Null));
+    assert_eq!(connection["handshake"]["rtt_s"], Value::Null);
+    assert_eq!((&connection["verdict"], &client["limits"]), (&Value::Null, &Value::Array(Vec::new())));
+    for field in ["rtt", "spacing", "goodput_bps", "window.limited_time_s", "flight", "limits"] {
+        assert_eq!(client["not_measured"][field], "no_time", "{field}");
+    }
+}
+
+#[test]
+fn beside_a_capture_with_times_they_count() {
+    let talk = transfer();
+    let connection = connection(vec![plain_pcap(talk.frames()), simple_blocks(&Talk::new())]);
+    assert_eq!(connection["client_to_server"]["rtt"]["min_s"], 0.04);
+}
