@@ -20,6 +20,7 @@ from analyze.compare.matching import NOWHERE, Matching, match
 from analyze.compare.packets import read_packets
 from analyze.compare.pairing import Paired, pair
 from analyze.compare.segments import cut, segment_sizes
+from analyze.document import Record
 from analyze.trace import Trace
 
 
@@ -38,6 +39,8 @@ class Capture:
     end_ns: int | None
     dropped: int | None
     """Packets that the capture itself says it missed."""
+    damage: str | None
+    """The first place of its files that cannot be read, and how many more there are; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,15 @@ def _capture(trace: Trace) -> Capture:
         min(starts, default=None),
         max(ends, default=None),
         sum(known) if known else None,
+        _damage([place for one in inputs for place in one["damage"]]),
     )
+
+
+def _damage(places: Sequence[Record]) -> str | None:
+    if not places:
+        return None
+    more = f" (and {len(places) - 1:,} more places)" if places[1:] else ""
+    return f"{places[0]['what']}, at byte {places[0]['offset']:,}{more}"
 
 
 def _nothing_in_common(sender: Capture, receiver: Capture) -> str:
@@ -397,6 +408,8 @@ def _warnings(captures: tuple[Capture, Capture], clock: Clock, work: _Work) -> l
     for name, capture in zip(("sender", "receiver"), captures, strict=True):
         if capture.dropped:
             found.append(f"the {name}'s capture says it dropped {capture.dropped:,} packets")
+        if capture.damage is not None:
+            found.append(f"the {name}'s capture is damaged, and packets may be missing: {capture.damage}")
     alone = captures[0].connections - len(work.paired), captures[1].connections - len(work.paired)
     if any(alone):
         found.append(f"in one capture only: {alone[0]:,} connections of the sender's, {alone[1]:,} of the receiver's")

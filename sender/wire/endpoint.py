@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import socket
 import struct
@@ -53,11 +54,22 @@ def resolve(endpoint: Endpoint) -> Address:
         found = socket.getaddrinfo(endpoint.host, endpoint.port, _FAMILIES[endpoint.ip_version], socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         version = f" for IPv{endpoint.ip_version}" if endpoint.ip_version else ""
-        raise ReceiverGone(
-            f"{endpoint.host}: no address{version} ({getattr(error, 'strerror', None) or error})"
-        ) from error
+        why = getattr(error, "strerror", None) or error
+        raise ReceiverGone(f"{endpoint.host}: no address{version} ({why}){_port_in(endpoint.host)}") from error
     family, _, _, _, address = found[0]
+    if family == socket.AF_INET6 and _lacks_interface(str(address[0]), address[-1]) and not endpoint.bind_interface:
+        raise ReceiverGone(f"{endpoint.host}: a link-local address is one on an interface: write {endpoint.host}%eth0")
     return Address(family, address)
+
+
+def _port_in(host: str) -> str:
+    """What to do about a port that stands behind the name."""
+    name, _, port = host.rpartition(":")
+    return f": the port goes by --port {port}" if name and port.isdecimal() else ""
+
+
+def _lacks_interface(address: str, scope: object) -> bool:
+    return scope == 0 and ipaddress.IPv6Address(address).is_link_local
 
 
 def connect(

@@ -212,6 +212,19 @@ def test_what_passed_before_a_capture_began_or_after_it_ended_is_not_judged() ->
     assert sum(part.outside_capture for part in done.total) == sum(made.sent.values()) - 300
 
 
+def test_a_capture_that_is_damaged_is_told_of() -> None:
+    sender, receiver = captures(transfer(LOSSY))
+    torn = pcap_bytes(receiver)[:-500]
+    in_the_midst = bytearray(pcap_bytes(sender))
+    in_the_midst[10_000:10_300] = b"\xff" * 300
+    done = compare(read(bytes(in_the_midst)), read(torn))
+    assert [line.split(":")[0] for line in done.warnings] == [
+        "the sender's capture is damaged, and packets may be missing",
+        "the receiver's capture is damaged, and packets may be missing",
+    ]
+    assert compared(sender, receiver).warnings == ()
+
+
 def test_packets_of_one_direction_give_loss_and_no_clock() -> None:
     sender, receiver = captures(transfer(LOSSY))
 

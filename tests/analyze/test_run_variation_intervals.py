@@ -258,6 +258,19 @@ def test_a_factor_that_takes_much_time_of_slow_transfers_is_what_throughput_vari
     assert "limited_by" not in by_name
 
 
+@pytest.mark.parametrize(("open_s", "judgement"), [(0.0, "not_the_cause"), (0.2, "not_measured")])
+def test_where_stops_are_left_open_it_is_not_said_that_no_host_stood_still(
+    campaign: Any, open_s: float, judgement: str
+) -> None:
+    campaign.save()
+    found = campaign.results()
+    limits = json.dumps({"unknown": [open_s, 1.0], "congestion_window": [1 - open_s, 1.0]})
+    transfers = [replace(one, measures=replace(one.measures, limits=limits)) for one in found.transfers]
+    findings = variation(replace(found, transfers=tuple(transfers))).findings
+    stalled = next(one for one in findings if one.role == "data" and one.metric.name == "limited_by_host_stall")
+    assert stalled.judgement == judgement
+
+
 def test_without_captures_one_line_says_that_factors_are_not_known(campaign: Any) -> None:
     campaign.save()
     names = [one.metric.name for one in variation(campaign.results()).findings if one.role == "data"]

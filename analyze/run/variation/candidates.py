@@ -62,6 +62,7 @@ _LIMITS: tuple[tuple[Metric, Callable[[Measures], float | None]], ...] = tuple(
      time_share_of(factor))
     for factor in FACTORS
 )  # fmt: skip
+_STALLED, _OPEN = "limited_by_host_stall", "limited_by_unknown"
 _LIMITED = Metric("limited_by", "time limited by each factor", "packets", "share", split="any")
 _PAUSED = Metric("oversize_time_share", "time in oversize packet spacing", "packets", "share", split="any")
 _KERNEL_LOSS = Metric(
@@ -83,12 +84,22 @@ def _of_transfers(transfers: Sequence[MeasuredTransfer]) -> list[Candidate]:
         (_PAUSED, _column(_pauses(one.measures, one.transfer.duration_s) for one in transfers)),
         (_PING, _column(one.pair.rtt.mean_s if one.pair.rtt else None for one in transfers)),
     ]
-    limits = [(metric, measured(transfers, get)) for metric, get in _LIMITS]
+    limits = _without_open_stalls([(metric, measured(transfers, get)) for metric, get in _LIMITS])
     # Without a verdict on any transfer there is one line that says so, not one for each factor.
     columns += limits if not np.isnan(limits[0][1]).all() else [(_LIMITED, limits[0][1])]
     if np.isnan(columns[0][1]).all():
         columns.append((_KERNEL_LOSS, kernel_retransmission_rate(transfers)))
     return [Candidate(metric, {0: values}, reason=_why_none(metric, values)) for metric, values in columns]
+
+
+def _without_open_stalls(limits: list[tuple[Metric, Floats]]) -> list[tuple[Metric, Floats]]:
+    """Time limited by a host that stood still is not known to be none where stops are left open: one capture does not
+    tell a host's from the path's, though both sides' may, and then the verdict names them."""
+    by_name = {metric.name: values for metric, values in limits}
+    stalled, left_open = by_name[_STALLED], by_name[_OPEN]
+    if not (left_open > 0).any() or (stalled > 0).any():
+        return limits
+    return [(metric, np.full_like(values, np.nan) if metric.name == _STALLED else values) for metric, values in limits]
 
 
 def _column(values: Iterable[float | None]) -> Floats:
@@ -100,6 +111,8 @@ def _why_none(metric: Metric, values: Floats) -> str | None:
         return None
     if metric.source == "ping":
         return "no echoes came back"
+    if metric.name == _STALLED:
+        return "one capture leaves open whether a stop was made at a host or on the path"
     if metric is _LIMITED:
         return "not captured, or too few packets to judge"
     return "not captured on both sides" if metric.name in _NEEDS_BOTH else "not captured, or not where it can be told"

@@ -87,6 +87,16 @@ def test_a_name_that_is_none_is_explained() -> None:
         resolve(Endpoint("a" * 70 + ".invalid"))
 
 
+def test_what_is_missing_of_an_address_or_too_much_is_told() -> None:
+    with pytest.raises(ReceiverGone, match="on an interface: write fe80::1%eth0"):
+        resolve(Endpoint("fe80::1"))
+    assert resolve(Endpoint("fe80::1%lo")).socket_address[-1] == socket.if_nametoindex("lo")
+    assert resolve(Endpoint("fe80::1", bind_interface="lo")).host == "fe80::1"
+    assert resolve(Endpoint("::1")).host == "::1"
+    with pytest.raises(ReceiverGone, match=r"no address \(.*\): the port goes by --port 5911$"):
+        resolve(Endpoint("127.0.0.1:5911"))
+
+
 def test_an_address_that_is_not_ours_is_named(listener: socket.socket) -> None:
     endpoint = to(listener, bind_address="198.18.77.77")
     with pytest.raises(OSError, match=r"cannot send from 198\.18\.77\.77"):
