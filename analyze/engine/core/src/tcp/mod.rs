@@ -11,7 +11,7 @@
 //!                                                            loss, loss_bursts, trigger, spacing, ip_id, tls_feed)
 //!   acknowledgement  what the other side says of it          (ranges, rtt, recovery_trips, lengthened_trips,
 //!                                                            undone_timeout, unanswered, refused, window, nagle)
-//!   sender_view what its sender knew, and when               (sender_loop, echo_loop, silences, restarts, turns)
+//!   sender_view what its sender knew, and when               (sender_loop, echo_loop, queue_before, silences, restarts, turns)
 //!   limits      what limited it, round by round
 //!   gap_watch   why no data passed for a while               (gap_known, gap_evidence, gap_answer, gap_backlog, trains,
 //!                                                            gap_pending, gap_cause, gap_unsettled, gaps, gap_period)
