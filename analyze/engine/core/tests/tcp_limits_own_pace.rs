@@ -125,7 +125,7 @@ fn what_has_waited_in_a_queue_says_nothing_of_the_application() {
 #[test]
 fn uneven_sends_that_answer_nothing_may_be_the_application_s() {
     // A flight that hardly varies, as a send buffer makes it, or pacing; but pacing is even, and a buffer is filled with acknowledgements.
-    let uneven = |at: usize| 1.2 * at as f64 + 4.0 * (at / 25) as f64;
+    let uneven = |at: usize| 1.17 * at as f64 + 3.9 * (at / 25) as f64;
     let even = |at: usize| 1.36 * at as f64;
     let sends = Sends { count: 4000, pushed: false, ..Sends::default() };
     let verdict = |begins_ms: &dyn Fn(usize) -> f64| Sends { begins_ms, ..sends }.verdict(true).expect("long enough");
@@ -144,4 +144,15 @@ fn single_segments_that_end_what_was_written_are_no_sure_send_buffer_s_though_ea
         let (factor, confidence) = sends.verdict(at_client).expect("long enough");
         assert!(factor == Factor::Application || confidence <= 0.5, "{factor:?} {confidence}");
     }
+}
+
+#[test]
+fn what_a_queue_of_the_host_keeps_back_may_be_a_narrow_path_as_well() {
+    // Even as pacing, and handed down 5 ms before, while acknowledgements come all the time.
+    let begins = |at: usize| 2.5 * at as f64;
+    let sends = Sends { count: 3000, segments: 2, pushed: false, begins_ms: &begins, ..Sends::default() };
+    let (factor, confidence) = sends.verdict(true).expect("long enough");
+    assert!(factor == Factor::SendBuffer && confidence > 0.8, "{factor:?} {confidence}");
+    let (factor, confidence) = Sends { waits_ms: 5.0, ..sends }.verdict(true).expect("long enough");
+    assert!(factor == Factor::BottleneckBandwidth || confidence <= 0.5, "{factor:?} {confidence}");
 }

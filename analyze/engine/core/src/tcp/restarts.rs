@@ -58,6 +58,8 @@ pub struct Pauses {
     pub late_ns: u64,
     /// In those before which all was sent that had been written.
     pub all_sent_ns: u64,
+    /// In those that data ended which has waited in a queue since it was handed down.
+    pub waited_ns: u64,
     /// In which data would have been an answer whatever sent it.
     pub covered_ns: u64,
 }
@@ -71,6 +73,7 @@ impl Pauses {
             unanswered_ns: self.unanswered_ns.saturating_sub(earlier.unanswered_ns),
             late_ns: self.late_ns.saturating_sub(earlier.late_ns),
             all_sent_ns: self.all_sent_ns.saturating_sub(earlier.all_sent_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
             covered_ns: self.covered_ns.saturating_sub(earlier.covered_ns),
         }
     }
@@ -82,6 +85,7 @@ impl Pauses {
         self.unanswered_ns = self.unanswered_ns.saturating_add(other.unanswered_ns);
         self.late_ns = self.late_ns.saturating_add(other.late_ns);
         self.all_sent_ns = self.all_sent_ns.saturating_add(other.all_sent_ns);
+        self.waited_ns = self.waited_ns.saturating_add(other.waited_ns);
         self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
     }
 }
@@ -218,6 +222,9 @@ impl Restarts {
         add(&mut self.pauses.paused_ns);
         if all_sent {
             add(&mut self.pauses.all_sent_ns);
+        }
+        if has_waited && behind_ns > NO_ANSWER_NS {
+            add(&mut self.pauses.waited_ns);
         }
         if behind_ns <= ANSWER_NS.min(pause_ns / ANSWER_DIVISOR) {
             add(&mut self.pauses.answered_ns);

@@ -169,6 +169,8 @@ pub struct BufferPauses {
     pub answered_ns: u64,
     /// In those of them before which all was sent that had been written.
     pub all_sent_ns: u64,
+    /// In those of them that data ended which has waited in a queue since it was handed down.
+    pub waited_ns: u64,
 }
 
 impl BufferPauses {
@@ -177,6 +179,7 @@ impl BufferPauses {
         self.paused_ns = self.paused_ns.saturating_add(round.pauses.paused_ns);
         self.answered_ns = self.answered_ns.saturating_add(round.pauses.answered_ns);
         self.all_sent_ns = self.all_sent_ns.saturating_add(round.pauses.all_sent_ns);
+        self.waited_ns = self.waited_ns.saturating_add(round.pauses.waited_ns);
     }
 }
 

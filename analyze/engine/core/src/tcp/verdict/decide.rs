@@ -133,7 +133,7 @@ fn sets_the_rate(factor: &Factor) -> bool {
 
 /// What else the same packets may come from.
 fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
-    if may_be_the_path(case, factor) {
+    if may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor) {
         Some(Factor::BottleneckBandwidth)
     } else {
         may_be_the_application(case, factor).then_some(Factor::Application)
@@ -163,6 +163,11 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
             2 * case.limits.timed_rounds < case.limits.rounds
                 && (factor.shows_capacity() || factor == Factor::LossRecovery),
             Some("a capture beside the sender, or one with timestamps"),
+        ),
+        (
+            OPEN_CONFIDENCE,
+            may_be_the_hosts_own_queue(case, factor),
+            Some("the queueing discipline of the sender's host"),
         ),
         (
             OPEN_CONFIDENCE,
@@ -224,7 +229,7 @@ fn may_be_the_application(case: &Case, factor: Factor) -> bool {
 /// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
 fn fills_no_buffer(case: &Case) -> bool {
     let sender = [Side::Client, Side::Server][case.side & 1];
-    let BufferPauses { time_ns, paused_ns, answered_ns, all_sent_ns } = case.limits.buffer_pauses;
+    let BufferPauses { time_ns, paused_ns, answered_ns, all_sent_ns, .. } = case.limits.buffer_pauses;
     let answers = answered_ns >= paused_ns / 2;
     let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
     let answers_none = || case.connection.vantage.side == sender && !answers && is_unevenly_spaced(case);
@@ -258,6 +263,17 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
             Factor::Application => is_evenly_spaced(case),
             _ => false,
         }
+}
+
+/// Beside the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
+/// paces, or shapes what leaves the host, as a narrow path would.
+fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
+    let sender = [Side::Client, Side::Server][case.side & 1];
+    let BufferPauses { time_ns, paused_ns, waited_ns, .. } = case.limits.buffer_pauses;
+    factor == Factor::SendBuffer
+        && case.connection.vantage.side == sender
+        && paused_ns >= time_ns / TELLING_PAUSES
+        && waited_ns > paused_ns / 2
 }
 
 /// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
