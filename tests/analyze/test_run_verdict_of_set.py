@@ -51,7 +51,7 @@ def test_another_limit_is_told_with_the_shares_of_time_that_changed(runs: tuple[
         "Another limit: old: the receiver's window (100 % of the time); new: the path's bandwidth (100 % of the time)."
     )
     assert (
-        "Time limited by the receiver's window in data transfers: -84 [-86, -83] percentage points." in found.sentence
+        "Time limited by the receiver's window in data transfers: -84 [-87, -83] percentage points." in found.sentence
     )
 
 
