@@ -1,5 +1,6 @@
 """The object of a notebook: what it reads, and that the data tools take its tables as they are."""
 
+import gzip
 import io
 import json
 import math
@@ -7,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -204,6 +206,15 @@ def test_anonymous_results_name_nobody(two_transfers: Any, tmp_path: Path) -> No
 def test_what_is_no_capture_is_an_error() -> None:
     with pytest.raises(TraceError, match="<bytes>"):
         read(b"these are notes")
+
+
+def test_an_archive_of_captures_is_named(transfer_file: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "captures.tar"
+    with tarfile.open(plain, "w") as archive:
+        archive.add(transfer_file, arcname="x.pcap")
+    for content in (plain.read_bytes(), gzip.compress(plain.read_bytes())):
+        with pytest.raises(TraceError, match="a tar archive: unpack it first"):
+            read(content)
 
 
 def test_a_notebook_shows_a_table(transfer: Any) -> None:
