@@ -54,10 +54,6 @@ impl Half {
     #[cold]
     fn end_bin(&mut self, time_ns: i64) {
         let start_ns = self.first_data_ns.unwrap_or(time_ns);
-        let data_packets = self.data_packets_so_far();
-        if self.live.as_deref_mut().is_none_or(|live| live.rates.waits(time_ns, start_ns, data_packets)) {
-            return;
-        }
         let totals = self.rate_totals();
         if let Some(live) = self.live.as_deref_mut() {
             live.rates.roll(time_ns, start_ns, &totals);

@@ -9,7 +9,7 @@
 pub const FIRST_BIN_NS: i64 = 5_000_000;
 /// Bins kept; with one more, neighbours are merged.
 pub const MOST_BINS: usize = 1024;
-/// Data packets before there are bins; until then all is one.
+/// Data packets before there are bins. What passed before them is spread evenly over the time that it took, but for the last bin's own.
 const FEWEST_DATA_PACKETS: u64 = 16;
 
 /// One stretch of time.
@@ -71,6 +71,8 @@ pub struct RateSeries {
     until_ns: i64,
     /// Shortest loop to the receiver within the open bin; [`u64::MAX`] for none.
     receiver_loop_ns: u64,
+    /// Before there are bins: what had passed, and been acknowledged, when the open one began.
+    waited_bytes: [u32; 2],
     making: Option<Box<Making>>,
 }
 
@@ -86,7 +88,7 @@ struct Making {
 
 impl Default for RateSeries {
     fn default() -> Self {
-        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, making: None }
+        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, waited_bytes: [0; 2], making: None }
     }
 }
 
@@ -97,24 +99,18 @@ impl RateSeries {
         time_ns >= self.until_ns
     }
 
-    /// True as long as there are too few packets for bins: the open one ends, and nothing else is wanted of [`Self::roll`].
-    pub fn waits(&mut self, time_ns: i64, start_ns: i64, data_packets: u64) -> bool {
-        let waits = self.making.is_none() && data_packets < FEWEST_DATA_PACKETS;
-        if waits {
-            let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
-            self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
-        }
-        waits
-    }
-
-    /// Ends the open bin and opens the one of `time_ns`, unless it [`Self::waits`]. The first data passed at `start_ns`.
+    /// Ends the open bin and opens the one of `time_ns`. The first data passed at `start_ns`.
     #[cold]
     pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
-        if self.waits(time_ns, start_ns, totals.data_packets) {
+        if self.making.is_none() && totals.data_packets < FEWEST_DATA_PACKETS {
+            let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
+            self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
+            self.waited_bytes = [totals.arrived_bytes, totals.acknowledged_bytes].map(bounded);
             return;
         }
         self.put_loop();
-        self.until_ns = self.making.get_or_insert_with(|| Box::new(Making::at(start_ns))).roll(time_ns, totals);
+        let begin = || Box::new(Making::at(start_ns, self.until_ns.saturating_sub(FIRST_BIN_NS), self.waited_bytes));
+        self.until_ns = self.making.get_or_insert_with(begin).roll(time_ns, totals);
     }
 
     /// Data that should have arrived at this time did not.
@@ -179,9 +175,26 @@ impl RateSeries {
 }
 
 impl Making {
-    fn at(start_ns: i64) -> Self {
-        let (closed, open, before) = (Vec::new(), Bin::default(), Totals::default());
-        Self { start_ns, bin_ns: FIRST_BIN_NS, closed, open, before }
+    /// With an open bin from `open_ns` on, before which `waited_bytes` passed and were acknowledged.
+    fn at(start_ns: i64, open_ns: i64, waited_bytes: [u32; 2]) -> Self {
+        let mut bin_ns = FIRST_BIN_NS;
+        let waited_ns = open_ns.saturating_sub(start_ns).max(0);
+        while waited_ns / bin_ns >= MOST_BINS as i64 {
+            bin_ns *= 2;
+        }
+        let bins = u64::try_from(waited_ns / bin_ns).unwrap_or(0);
+        let until = |bin: u64| waited_bytes.map(|bytes| (u64::from(bytes) * bin).checked_div(bins).unwrap_or(0));
+        let bin_at = |bin: u64| {
+            let ([arrived, acknowledged], [arrived_before, acknowledged_before]) = (until(bin + 1), until(bin));
+            Bin {
+                arrived_bytes: bounded(arrived - arrived_before),
+                acknowledged_bytes: bounded(acknowledged - acknowledged_before),
+                ..Bin::default()
+            }
+        };
+        let [arrived_bytes, acknowledged_bytes] = until(bins);
+        let before = Totals { arrived_bytes, acknowledged_bytes, ..Totals::default() };
+        Self { start_ns, bin_ns, closed: (0..bins).map(bin_at).collect(), open: Bin::default(), before }
     }
 
     /// Returns where the open bin ends.
@@ -204,7 +217,7 @@ impl Making {
     /// The open bin becomes the last closed one.
     fn close(&mut self, totals: &Totals) {
         let before = std::mem::replace(&mut self.before, *totals);
-        let grown = |now: u64, before: u64| u32::try_from(now.saturating_sub(before)).unwrap_or(u32::MAX);
+        let grown = |now: u64, before: u64| bounded(now.saturating_sub(before));
         let mut bin = std::mem::take(&mut self.open);
         bin.merge(&Bin {
             arrived_bytes: grown(totals.arrived_bytes, before.arrived_bytes),
@@ -231,6 +244,10 @@ impl Making {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         self.closed.get_mut(index).unwrap_or(&mut self.open)
     }
+}
+
+fn bounded(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// At least one: 0 says that there was no sample.
@@ -270,18 +287,29 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_before_there_are_bins_is_in_the_first() {
+    fn what_passed_before_there_are_bins_is_no_faster_than_it_was() {
         let series = series_of((0..40).map(|packet| packet * 5)).unwrap();
-        assert_eq!(
-            arrived(&series),
-            [16_000, 0, 0, 0, 0, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000]
-        );
+        assert_eq!(arrived(&series), [2000; 20]);
+    }
+
+    #[test]
+    fn a_flight_after_a_silence_keeps_its_bin_and_what_passed_before_it_is_spread() {
+        let series = series_of((0..10).map(|_| 0).chain((0..30).map(|_| 50)).chain([60])).unwrap();
+        assert_eq!(arrived(&series), [2000, 2000, 2000, 2000, 2000, 30_000, 1000]);
+    }
+
+    #[test]
+    fn years_before_there_are_bins_make_no_more_of_them() {
+        let year_ticks = 365 * 86_400 * 1_000_000_000 / TICK_NS;
+        let series = series_of((0..15).chain((0..3).map(|second| year_ticks + 10 * second))).unwrap();
+        assert!(series.bins.len() <= MOST_BINS);
+        assert_eq!(arrived(&series).iter().sum::<u32>(), 18_000);
     }
 
     #[test]
     fn silence_leaves_empty_bins() {
         let series = series_of((0..20).chain([95])).unwrap();
-        assert_eq!(arrived(&series), [16_000 + 4000, 0, 0, 0, 0, 0, 0, 0, 0, 1000]);
+        assert_eq!(arrived(&series), [10_000, 10_000, 0, 0, 0, 0, 0, 0, 0, 1000]);
     }
 
     #[test]
