@@ -54,6 +54,11 @@ impl Half {
     #[cold]
     fn end_bin(&mut self, time_ns: i64) {
         let start_ns = self.first_data_ns.unwrap_or(time_ns);
+        let (data_packets, arrived_bytes) = (self.data_packets_so_far(), self.arrived_bytes());
+        let waits = |live: &mut Live| live.rates.waits(time_ns, start_ns, data_packets, arrived_bytes);
+        if self.live.as_deref_mut().is_none_or(waits) {
+            return;
+        }
         let totals = self.rate_totals();
         if let Some(live) = self.live.as_deref_mut() {
             live.rates.roll(time_ns, start_ns, &totals);
@@ -65,13 +70,18 @@ impl Half {
         (self.wire_bytes + self.together.wire_bytes()).saturating_sub(self.ledger.pure_acknowledgements)
     }
 
+    /// Payload, each position once.
+    fn arrived_bytes(&self) -> u64 {
+        self.unique_payload_bytes + self.together.payload_bytes()
+    }
+
     fn rate_totals(&self) -> Totals {
         if self.live.is_none() {
             return Totals::default();
         }
         Totals {
             data_packets: self.data_packets_so_far(),
-            arrived_bytes: self.unique_payload_bytes + self.together.payload_bytes(),
+            arrived_bytes: self.arrived_bytes(),
             acknowledged_bytes: self.acknowledged_bytes(),
         }
     }

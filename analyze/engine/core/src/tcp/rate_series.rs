@@ -71,8 +71,8 @@ pub struct RateSeries {
     until_ns: i64,
     /// Shortest loop to the receiver within the open bin; [`u64::MAX`] for none.
     receiver_loop_ns: u64,
-    /// Before there are bins: what had passed, and been acknowledged, when the open one began.
-    waited_bytes: [u32; 2],
+    /// Before there are bins: data packets, and their bytes, that had passed when the open one began.
+    waited: [u32; 2],
     making: Option<Box<Making>>,
 }
 
@@ -88,7 +88,7 @@ struct Making {
 
 impl Default for RateSeries {
     fn default() -> Self {
-        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, waited_bytes: [0; 2], making: None }
+        Self { until_ns: i64::MIN, receiver_loop_ns: u64::MAX, waited: [0; 2], making: None }
     }
 }
 
@@ -99,17 +99,31 @@ impl RateSeries {
         time_ns >= self.until_ns
     }
 
-    /// Ends the open bin and opens the one of `time_ns`. The first data passed at `start_ns`.
-    #[cold]
-    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
-        if self.making.is_none() && totals.data_packets < FEWEST_DATA_PACKETS {
+    /// True as long as there are too few packets for bins: the open one ends, and nothing else is wanted of [`Self::roll`].
+    pub fn waits(&mut self, time_ns: i64, start_ns: i64, data_packets: u64, arrived_bytes: u64) -> bool {
+        let waits = self.making.is_none() && data_packets < FEWEST_DATA_PACKETS;
+        if waits {
             let bins = time_ns.saturating_sub(start_ns) / FIRST_BIN_NS + 1;
             self.until_ns = start_ns.saturating_add(bins.saturating_mul(FIRST_BIN_NS));
-            self.waited_bytes = [totals.arrived_bytes, totals.acknowledged_bytes].map(bounded);
+            self.waited = [data_packets, arrived_bytes].map(bounded);
+        }
+        waits
+    }
+
+    /// Ends the open bin and opens the one of `time_ns`, unless it [`Self::waits`]. The first data passed at `start_ns`.
+    #[cold]
+    pub fn roll(&mut self, time_ns: i64, start_ns: i64, totals: &Totals) {
+        if self.waits(time_ns, start_ns, totals.data_packets, totals.arrived_bytes) {
             return;
         }
         self.put_loop();
-        let begin = || Box::new(Making::at(start_ns, self.until_ns.saturating_sub(FIRST_BIN_NS), self.waited_bytes));
+        let (open_ns, [packets, arrived_bytes]) = (self.until_ns.saturating_sub(FIRST_BIN_NS), self.waited);
+        let begin = || {
+            // Of what is acknowledged as much as of the packets: that was not added up for them.
+            let share = f64::from(packets) / totals.data_packets.max(1) as f64;
+            let acknowledged_bytes = bounded((totals.acknowledged_bytes as f64 * share) as u64);
+            Box::new(Making::at(start_ns, open_ns, [arrived_bytes, acknowledged_bytes]))
+        };
         self.until_ns = self.making.get_or_insert_with(begin).roll(time_ns, totals);
     }
 
