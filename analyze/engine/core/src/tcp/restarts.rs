@@ -36,15 +36,6 @@ pub(super) const PACED_SEGMENTS: u64 = 2;
 const LATEST_ROUNDS: usize = 4;
 const NEVER: i64 = Packet::NEVER_NS;
 
-impl Resumption {
-    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
-    pub(super) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
-        let echoes = packet.options & option_bits::TIMESTAMPS != 0;
-        let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
-        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
-    }
-}
-
 /// Nanoseconds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pauses {
@@ -91,7 +82,7 @@ impl Pauses {
 }
 
 /// What the sender hands down at once.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sends {
     /// Highest position before the pause.
     pub sent: u64,
@@ -114,6 +105,15 @@ pub struct Resumption {
     pub pushed: bool,
     /// It does not echo the newest timestamp of the other side that has passed.
     pub behind_echo: bool,
+}
+
+impl Resumption {
+    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
+    pub(super) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
+        let echoes = packet.options & option_bits::TIMESTAMPS != 0;
+        let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
+        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
+    }
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.
@@ -269,14 +269,7 @@ mod tests {
         for at in 1..=101 {
             restarts.passed(at * 10 * MS);
             restarts.heard_all();
-            let sends = Sends {
-                sent: bytes * at as u64,
-                segment_size: 1000,
-                least_burst: 1500,
-                nothing_in_flight: false,
-                pushed: false,
-                has_waited: false,
-            };
+            let sends = Sends { sent: bytes * at as u64, segment_size: 1000, least_burst: 1500, ..Sends::default() };
             restarts.paused(at * 10 * MS + loop_ns + behind_ns, 10 * MS, loop_ns, sends);
             restarts.begin_round();
         }
@@ -318,14 +311,8 @@ mod tests {
     fn a_single_segment_with_push_was_all_there_was_to_send_and_counts_beside_longer_pauses() {
         for (pushed, unanswered_ns) in [(true, 50 * MS as u64), (false, 0)] {
             let mut restarts = Restarts::default();
-            let sends = |at: u64| Sends {
-                sent: 1000 * at,
-                segment_size: 1000,
-                least_burst: 1500,
-                nothing_in_flight: false,
-                pushed,
-                has_waited: false,
-            };
+            let sends =
+                |at: u64| Sends { sent: 1000 * at, segment_size: 1000, least_burst: 1500, pushed, ..Sends::default() };
             restarts.passed(0);
             restarts.heard_all();
             restarts.paused(30 * MS, 30 * MS, 0, sends(1));
@@ -345,14 +332,7 @@ mod tests {
         let mut sent = 0;
         let mut next = || {
             sent += 2000;
-            Sends {
-                sent,
-                segment_size: 1000,
-                least_burst: 1500,
-                nothing_in_flight: false,
-                pushed: false,
-                has_waited: false,
-            }
+            Sends { sent, segment_size: 1000, least_burst: 1500, ..Sends::default() }
         };
         for round in 0..10 {
             let begins_ns = round * 100 * MS;
@@ -376,14 +356,7 @@ mod tests {
                 0,
                 i64::MAX,
                 0,
-                Sends {
-                    sent: 9000 * at,
-                    segment_size: 1000,
-                    least_burst: 0,
-                    nothing_in_flight: false,
-                    pushed: false,
-                    has_waited: false,
-                },
+                Sends { sent: 9000 * at, segment_size: 1000, least_burst: 0, ..Sends::default() },
             );
         }
         let mut pauses = restarts.pauses();
@@ -395,14 +368,7 @@ mod tests {
     fn what_comes_a_while_after_everything_was_acknowledged_answers_none_however_long_the_pause() {
         for (nothing_in_flight, unanswered_ns) in [(true, 40 * MS as u64), (false, 0)] {
             let mut restarts = Restarts::default();
-            let sends = Sends {
-                sent: 0,
-                segment_size: 1000,
-                least_burst: 1500,
-                nothing_in_flight,
-                pushed: false,
-                has_waited: false,
-            };
+            let sends = Sends { sent: 0, segment_size: 1000, least_burst: 1500, nothing_in_flight, ..Sends::default() };
             restarts.passed(0);
             restarts.heard_all();
             restarts.paused(3 * MS, 40 * MS, 0, sends);
@@ -414,14 +380,7 @@ mod tests {
     #[test]
     fn without_an_acknowledgement_nothing_is_an_answer() {
         let mut restarts = Restarts::default();
-        let sends = Sends {
-            sent: 0,
-            segment_size: 1000,
-            least_burst: 0,
-            nothing_in_flight: false,
-            pushed: false,
-            has_waited: false,
-        };
+        let sends = Sends { sent: 0, segment_size: 1000, least_burst: 0, ..Sends::default() };
         restarts.paused(20 * MS, 10 * MS, 0, sends);
         restarts.paused(30 * MS, 10 * MS, 0, Sends { sent: 9000, ..sends });
         assert_eq!(restarts.pauses(), Pauses::default());

@@ -9,6 +9,7 @@
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
+//!                                          tally  what the rounds of one factor say together, for the verdict
 //! moves    what a time was counted for is told better later: it goes to another factor (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! allowed  what is known to be the most it may carry
@@ -35,12 +36,14 @@ pub mod runs;
 pub mod send_buffer;
 mod slow_start;
 mod stall;
+mod tally;
 pub(in crate::tcp) mod watch;
 
 pub use bucket::{full_shares, network_shares, resting_shares};
 pub use factor::Factor;
 pub use marks::Mark;
 pub use runs::Run;
+pub use tally::{BufferRounds, WindowRounds};
 pub use watch::{FEWEST_DATA_PACKETS, Stopwatch};
 
 use known::KnownRound;
@@ -126,61 +129,9 @@ pub struct Limits {
     runs: Runs,
     timed_rounds: u64,
     window_rounds: WindowRounds,
-    buffer_pauses: BufferPauses,
+    buffer_rounds: BufferRounds,
     marks: Marks,
     rates: Rates,
-}
-
-/// Rounds that the congestion window limited.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WindowRounds {
-    /// All of them.
-    pub all: u64,
-    /// Those in which a queue stood all the time.
-    pub queued: u64,
-    /// Those around which most pauses of the data ended with what answers no acknowledgement.
-    pub at_own_pace: u64,
-}
-
-impl WindowRounds {
-    /// Puts others to them.
-    pub(super) fn add(&mut self, others: &Self) {
-        self.all += others.all;
-        self.queued += others.queued;
-        self.at_own_pace += others.at_own_pace;
-    }
-
-    /// Takes some of them out.
-    fn take(&mut self, some: &Self) {
-        self.all -= some.all;
-        self.queued -= some.queued;
-        self.at_own_pace -= some.at_own_pace;
-    }
-}
-
-/// What the rounds say that seem limited by the send buffer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BufferPauses {
-    /// How long they were, nanoseconds.
-    pub time_ns: u64,
-    /// In pauses of the data.
-    pub paused_ns: u64,
-    /// In those of them that data ended as an answer to an acknowledgement.
-    pub answered_ns: u64,
-    /// In those of them before which all was sent that had been written.
-    pub all_sent_ns: u64,
-    /// In those of them that data ended which has waited in a queue since it was handed down.
-    pub waited_ns: u64,
-}
-
-impl BufferPauses {
-    fn add(&mut self, round: &Round) {
-        self.time_ns += round.duration_ns();
-        self.paused_ns = self.paused_ns.saturating_add(round.pauses.paused_ns);
-        self.answered_ns = self.answered_ns.saturating_add(round.pauses.answered_ns);
-        self.all_sent_ns = self.all_sent_ns.saturating_add(round.pauses.all_sent_ns);
-        self.waited_ns = self.waited_ns.saturating_add(round.pauses.waited_ns);
-    }
 }
 
 /// What [`Limits`] comes to.
@@ -203,7 +154,7 @@ pub struct LimitsSummary {
     /// Those of them that the congestion window limited.
     pub window_rounds: WindowRounds,
     /// What the rounds say that the send buffer seemed to limit.
-    pub buffer_pauses: BufferPauses,
+    pub buffer_rounds: BufferRounds,
     /// Frames along it, in time order.
     pub marks: Vec<Mark>,
 }
@@ -278,7 +229,7 @@ impl Limits {
             self.window_rounds.add(&counted.window_rounds);
         }
         if factor == Factor::SendBuffer {
-            self.buffer_pauses.add(&round);
+            self.buffer_rounds.add(&round);
         }
         let parts = Parts::of(&round, factor);
         for (factor, share) in parts.list() {
@@ -420,7 +371,7 @@ impl Limits {
             rounds,
             timed_rounds: self.timed_rounds,
             window_rounds: self.window_rounds,
-            buffer_pauses: self.buffer_pauses,
+            buffer_rounds: self.buffer_rounds,
             marks: self.marks.into_list(),
         };
         summary.take_filled(shortest_ns.unwrap_or(0));

@@ -2,7 +2,8 @@
 //! else the one that set the rate.
 
 use super::Case;
-use crate::tcp::limits::{BufferPauses, Factor, LimitsSummary};
+use crate::tcp::limits::{BufferRounds, Factor, LimitsSummary};
+use crate::tcp::restarts::Pauses;
 use crate::tcp::vantage::Side;
 
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
@@ -228,12 +229,16 @@ fn may_be_the_application(case: &Case, factor: Factor) -> bool {
 /// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, beside the sender where that shows, is
 /// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
 fn fills_no_buffer(case: &Case) -> bool {
-    let sender = [Side::Client, Side::Server][case.side & 1];
-    let BufferPauses { time_ns, paused_ns, answered_ns, all_sent_ns, .. } = case.limits.buffer_pauses;
+    let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, all_sent_ns, .. } } =
+        case.limits.buffer_rounds;
     let answers = answered_ns >= paused_ns / 2;
     let begin_with_nothing_left = all_sent_ns > paused_ns / 10 * 9 || all_sent_ns > paused_ns / 2 && !answers;
-    let answers_none = || case.connection.vantage.side == sender && !answers && is_unevenly_spaced(case);
+    let answers_none = || is_beside_sender(case) && !answers && is_unevenly_spaced(case);
     paused_ns >= time_ns / TELLING_PAUSES && (begin_with_nothing_left || answers_none())
+}
+
+fn is_beside_sender(case: &Case) -> bool {
+    case.connection.vantage.side == [Side::Client, Side::Server][case.side & 1]
 }
 
 /// A path spaces packets so, pacing does, and an application that is paced.
@@ -268,10 +273,9 @@ fn may_be_the_path(case: &Case, factor: Factor) -> bool {
 /// Beside the sender most pauses end with what its kernel had handed down before: a queueing discipline of its own kept that back, which
 /// paces, or shapes what leaves the host, as a narrow path would.
 fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
-    let sender = [Side::Client, Side::Server][case.side & 1];
-    let BufferPauses { time_ns, paused_ns, waited_ns, .. } = case.limits.buffer_pauses;
+    let BufferRounds { time_ns, pauses: Pauses { paused_ns, waited_ns, .. } } = case.limits.buffer_rounds;
     factor == Factor::SendBuffer
-        && case.connection.vantage.side == sender
+        && is_beside_sender(case)
         && paused_ns >= time_ns / TELLING_PAUSES
         && waited_ns > paused_ns / 2
 }

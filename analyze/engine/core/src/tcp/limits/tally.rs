@@ -1,0 +1,48 @@
+//! What the rounds of one factor say together, for the verdict: it is surer, or names another factor, by what they have in common.
+
+use super::round::Round;
+use crate::tcp::restarts::Pauses;
+
+/// Rounds that the congestion window limited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WindowRounds {
+    /// All of them.
+    pub all: u64,
+    /// Those in which a queue stood all the time.
+    pub queued: u64,
+    /// Those around which most pauses of the data ended with what answers no acknowledgement.
+    pub at_own_pace: u64,
+}
+
+impl WindowRounds {
+    /// Puts others to them.
+    pub(super) fn add(&mut self, others: &Self) {
+        self.all += others.all;
+        self.queued += others.queued;
+        self.at_own_pace += others.at_own_pace;
+    }
+
+    /// Takes some of them out.
+    pub(super) fn take(&mut self, some: &Self) {
+        self.all -= some.all;
+        self.queued -= some.queued;
+        self.at_own_pace -= some.at_own_pace;
+    }
+}
+
+/// Rounds that the send buffer seemed to limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BufferRounds {
+    /// How long they were, nanoseconds.
+    pub time_ns: u64,
+    /// The pauses of the data in them.
+    pub pauses: Pauses,
+}
+
+impl BufferRounds {
+    /// Puts a round to them.
+    pub(super) fn add(&mut self, round: &Round) {
+        self.time_ns += round.duration_ns();
+        self.pauses.add(&round.pauses);
+    }
+}
