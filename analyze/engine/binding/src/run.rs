@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vmtrace_core::analysis::{self, Failure, FilterCompiler, KnownConnection, Observer, Options};
 use vmtrace_core::read::{self, ReadError};
-use vmtrace_core::tcp::lag::Lag;
+use vmtrace_core::tcp::capture::lag::Lag;
 
 use crate::errors::{failure_to_python, to_python};
 use crate::files::Files;

@@ -24,7 +24,6 @@ pub mod tcp_flags {
     /// Accurate ECN (RFC 9768).
     pub const AE: u16 = 0x100;
 }
-
 /// What kinds of TCP options a segment carries, as far as its captured bytes show.
 pub mod option_bits {
     /// `tsval` and `tsecr` are valid (RFC 7323).
@@ -120,7 +119,6 @@ impl Packet {
         self.payload_length + u32::from(self.has(tcp_flags::SYN)) + u32::from(self.has(tcp_flags::FIN))
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

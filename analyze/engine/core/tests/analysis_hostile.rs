@@ -8,7 +8,7 @@ use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
-use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::rows::rows::Field;
 
 fn analysed(file: Vec<u8>, threads: usize) -> Analysis {
     analysis_of_files(vec![file], &Options { threads, ..Options::default() })

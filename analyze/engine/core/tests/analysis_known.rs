@@ -9,7 +9,7 @@ use playbook::hostile::{file, frames, lines};
 use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, Options};
-use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::rows::rows::Field;
 
 fn analysis(file: &[u8], options: &Options) -> Analysis {
     analysis_in_small_chunks(&[file.to_vec()], options)

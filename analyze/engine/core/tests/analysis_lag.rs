@@ -8,8 +8,8 @@ use playbook::*;
 use proptest::prelude::*;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::read::Input;
-use vmtrace_core::tcp::lag::{Host, Lag};
-use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::capture::lag::{Host, Lag};
+use vmtrace_core::tcp::rows::rows::Field;
 
 const LAG_MS: f64 = 5.0;
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vmtrace_core::analysis::Analysis;
 use vmtrace_core::output::json::{JsonHeader, SCHEMA};
-use vmtrace_core::tcp::summary::REASONS;
+use vmtrace_core::tcp::summary::summary::REASONS;
 
 fn written(analysis: &Analysis, header: &JsonHeader) -> String {
     let mut out = Vec::new();

@@ -4,7 +4,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 fn client(talk: &Talk) -> DirectionSummary {
     talk.summary().directions[CLIENT].clone()

@@ -4,8 +4,8 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::lifetime::Close;
-use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::events::close::Close;
+use vmtrace_core::tcp::rows::rows::Field;
 
 /// A whole connection: opened, 1000 bytes, closed by both sides at 200 ms.
 fn whole() -> Talk {

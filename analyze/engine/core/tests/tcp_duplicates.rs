@@ -4,7 +4,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::loss::LossCounters;
+use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 
 fn client(talk: &Talk) -> LossCounters {
     *talk.summary().directions[CLIENT].loss
@@ -25,7 +25,7 @@ fn the_same_packet_within_five_milliseconds_was_captured_twice() {
     let twice = one_segment().again(55.0);
     assert_eq!(counts(&twice), (0, 1, 0));
     let (once, twice) = (one_segment().summary(), twice.summary());
-    let of = |summary: &vmtrace_core::tcp::summary::ConnectionSummary| {
+    let of = |summary: &vmtrace_core::tcp::summary::summary::ConnectionSummary| {
         let direction = &summary.directions[CLIENT];
         (direction.packets, direction.wire_bytes, direction.payload_bytes, direction.data_segments)
     };

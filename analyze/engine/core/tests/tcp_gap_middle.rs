@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::gaps::{gaps, segment};
 use playbook::*;
-use vmtrace_core::tcp::gap_cause::Cause;
+use vmtrace_core::tcp::gaps::causes::Cause;
 
 /// Round trips between the capture and the receiver, and between it and the sender, without any queue, ms.
 const TO_RECEIVER: i32 = 10;

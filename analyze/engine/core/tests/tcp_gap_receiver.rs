@@ -4,8 +4,8 @@ mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gap_cause::Cause;
-use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::limits::factor::Factor;
 
 /// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
 /// acknowledged at once.

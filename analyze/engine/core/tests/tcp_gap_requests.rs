@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gap_cause::Cause;
+use vmtrace_core::tcp::gaps::causes::Cause;
 
 /// At the client (10 ms from the server) or at the server; both have timestamps.
 fn talks() -> [(&'static str, Talk, f64, f64); 2] {

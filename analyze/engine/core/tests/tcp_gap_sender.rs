@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gap_cause::Cause;
+use vmtrace_core::tcp::gaps::causes::Cause;
 
 /// Full segments without PSH at each millisecond from `from` to `to`, numbered by that (from 50 on).
 fn flow(talk: Talk, from: i32, to: i32) -> Talk {

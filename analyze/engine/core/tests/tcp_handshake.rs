@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::packet::tcp_flags::ACK;
-use vmtrace_core::tcp::vantage::Side;
+use vmtrace_core::tcp::connection::vantage::Side;
 
 #[test]
 fn the_round_trip_is_the_sum_of_both_loops_wherever_the_capture_stands() {

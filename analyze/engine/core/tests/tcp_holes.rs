@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Retransmitted, spurious and reordered segments of the client.
 fn client(talk: &Talk) -> (u32, u32, u32) {

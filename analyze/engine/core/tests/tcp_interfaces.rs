@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 const RTT: f64 = 20.0;
 /// Payload of a full segment, as Ethernet takes it.

@@ -6,9 +6,9 @@ mod playbook;
 use playbook::gaps::{gaps, segment};
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::gap_cause::Cause;
-use vmtrace_core::tcp::lengthened_trips::{Lengthened, WithoutStalls};
-use vmtrace_core::tcp::rows::Field;
+use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::rows::rows::Field;
+use vmtrace_core::tcp::rtt::covering::{Lengthened, WithoutStalls};
 
 const RTT: f64 = 20.0;
 

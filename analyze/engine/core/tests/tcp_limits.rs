@@ -4,7 +4,7 @@ mod playbook;
 
 use playbook::modelled::*;
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::factor::Factor;
 
 #[test]
 fn a_window_that_is_always_full_is_the_limit() {

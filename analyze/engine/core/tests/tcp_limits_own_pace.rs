@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::factor::Factor;
 
 const FIRST_MS: f64 = 300.0;
 

@@ -5,8 +5,8 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
-use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// When the first round begins, ms.
 const FIRST_MS: f64 = 100.0;

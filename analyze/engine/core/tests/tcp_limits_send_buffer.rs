@@ -4,7 +4,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
+use vmtrace_core::tcp::limits::factor::Factor;
 
 /// Rounds one after another.
 struct Rounds<'a> {

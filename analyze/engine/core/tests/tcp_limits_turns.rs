@@ -4,8 +4,8 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
-use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 const ROUND_TRIP_MS: f64 = 20.0;
 /// Segments of an answer, a window of twenty in each round trip.

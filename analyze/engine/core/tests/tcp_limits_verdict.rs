@@ -5,9 +5,11 @@ mod playbook;
 use playbook::modelled::*;
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::limits::{Factor, Run, Share, Shares};
-use vmtrace_core::tcp::summary::ConnectionSummary;
-use vmtrace_core::tcp::token_bucket::{Kind, TokenBucket};
+use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::limits::runs::Run;
+use vmtrace_core::tcp::limits::share::{Share, Shares};
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
+use vmtrace_core::tcp::token_bucket::bucket::{Kind, TokenBucket};
 
 #[test]
 fn a_host_that_stood_still_is_no_surer_than_the_pauses_that_say_so() {

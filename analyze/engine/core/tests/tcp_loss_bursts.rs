@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::{AcknowledgementLoss, DirectionSummary};
+use vmtrace_core::tcp::summary::summary::{AcknowledgementLoss, DirectionSummary};
 
 fn client(talk: &Talk) -> DirectionSummary {
     talk.summary().directions[CLIENT].clone()

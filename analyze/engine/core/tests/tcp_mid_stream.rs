@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 const RTT: f64 = 40.0;
 /// Frames of the handshake.

@@ -4,7 +4,7 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::rows::{Field, Rows};
+use vmtrace_core::tcp::rows::rows::{Field, Rows};
 
 const IN_SEVERAL_PACKS: i64 = 5000;
 

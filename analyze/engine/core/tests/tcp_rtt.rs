@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Number of samples, shortest and longest, milliseconds.
 fn samples(direction: &DirectionSummary) -> Option<(u64, f64, f64)> {

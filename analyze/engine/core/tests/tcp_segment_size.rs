@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::summary::DirectionSummary;
+use vmtrace_core::tcp::summary::summary::DirectionSummary;
 
 /// Positions and lengths of `lengths` in a row.
 fn in_a_row(lengths: &[u32]) -> Vec<(i64, u32)> {

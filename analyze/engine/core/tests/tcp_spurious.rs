@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::loss::LossCounters;
+use vmtrace_core::tcp::loss::retransmissions::LossCounters;
 
 fn client(talk: Talk) -> LossCounters {
     *talk.summary().directions[CLIENT].loss

@@ -3,7 +3,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::loss::Trigger;
+use vmtrace_core::tcp::events::retransmission::Trigger;
 
 /// Retransmissions of the client by trigger: fast, rto, tlp, rack, unknown.
 fn client(talk: Talk) -> [u32; 5] {

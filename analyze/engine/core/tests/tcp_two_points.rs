@@ -5,7 +5,7 @@ mod playbook;
 
 use playbook::captures::Frame;
 use playbook::*;
-use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// One way between the capture points, which are beside the hosts.
 const HALF: f64 = 40.0;

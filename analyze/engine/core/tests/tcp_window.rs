@@ -4,7 +4,7 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::summary::{DirectionSummary, SpacingSummary};
+use vmtrace_core::tcp::summary::summary::{DirectionSummary, SpacingSummary};
 
 fn client(talk: &Talk) -> DirectionSummary {
     talk.summary().directions[CLIENT].clone()

@@ -6,8 +6,9 @@ mod playbook;
 
 use playbook::*;
 use proptest::prelude::*;
-use vmtrace_core::tcp::rate_series::{Bin, Series};
-use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, empty_times, find};
+use vmtrace_core::tcp::rates::series::{Bin, Series};
+use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::{empty_times, find};
 
 const BIN_S: f64 = 0.01;
 const TERMS: Terms<'static> = Terms {

@@ -5,10 +5,11 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::Factor;
-use vmtrace_core::tcp::rate_series::{Bin, Series};
-use vmtrace_core::tcp::summary::ConnectionSummary;
-use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, empty_times};
+use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::rates::series::{Bin, Series};
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
+use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::empty_times;
 
 /// Packets a millisecond that pass as long as there are tokens, and from then on.
 const LINE: f64 = 2.0;

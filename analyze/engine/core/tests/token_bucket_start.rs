@@ -2,8 +2,9 @@
 //! section 8): series made by a model of a window behind a queue.
 #![allow(clippy::panic)]
 
-use vmtrace_core::tcp::rate_series::{Bin, Series};
-use vmtrace_core::tcp::token_bucket::{Delivered, Kind, Terms, TokenBucket, find};
+use vmtrace_core::tcp::rates::series::{Bin, Series};
+use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};
+use vmtrace_core::tcp::token_bucket::find;
 
 const BIN_S: f64 = 0.01;
 

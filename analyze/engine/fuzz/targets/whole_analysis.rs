@@ -7,7 +7,7 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
-use vmtrace_core::tcp::lag::{Host, Lag};
+use vmtrace_core::tcp::capture::lag::{Host, Lag};
 
 fuzz_target!(|data: &[u8]| {
     let mut options = Options { threads: 1, detail_connections: vec![0], ..Options::default() };

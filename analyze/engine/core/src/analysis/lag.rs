@@ -1,14 +1,14 @@
 //! A direction that was recorded later than the other by a constant: two taps whose clocks differ, or a card that stamps
-//! what it receives when it is fetched (docs/methods.md, section 2 rule 4). Connections show it ([`crate::tcp::lag`]);
+//! what it receives when it is fetched (docs/methods.md, section 2 rule 4). Connections show it ([`crate::tcp::capture::lag`]);
 //! reading once more takes it away.
 //!
-//! Stands between reading and [`super::stage::Intake`]: records of lagging hosts get their true time and their place in it.
+//! Stands between reading and [`crate::analysis::stage::Intake`]: records of lagging hosts get their true time and their place in it.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::decode::{Decoded, decode};
 use crate::read::{Chunk, ChunkSource, InputFacts, ReadError, Record};
-use crate::tcp::lag::{Host, LONGEST_NS, Lag};
+use crate::tcp::capture::lag::{Host, LONGEST_NS, Lag};
 
 /// Records that wait for earlier ones, at most: beyond that they go on as they come.
 const MOST_WAITING: usize = 1 << 18;

@@ -12,27 +12,30 @@
 //! reading    what a reading leaves, and how several become one result
 //! ```
 
-mod lag;
-mod parallel;
-mod parts;
-mod reading;
-mod serial;
-mod stage;
+pub(crate) mod lag;
+pub(crate) mod parallel;
+pub mod part;
+pub(crate) mod parts;
+pub(crate) mod reading;
+pub(crate) mod serial;
+pub(crate) mod stage;
 
 use std::ops::Range;
 
+use crate::analysis::part::Part;
+use crate::analysis::reading::Reading;
 use crate::dns::Lookups;
-use crate::read::{ChunkSource, Input, InputFacts, ReadError, open};
-use crate::tcp::detail::Detail;
-pub use crate::tcp::detail::KnownConnection;
-use crate::tcp::lag::Lag;
-use crate::tcp::openings::OpeningSeries;
-use crate::tcp::room::Room;
-use crate::tcp::rows::Rows;
-use crate::tcp::summary::ConnectionSummary;
-use parts::Part;
-pub use parts::analyze_in_parts;
-use reading::Reading;
+use crate::read::merge::open;
+use crate::read::{ChunkSource, Input, InputFacts, ReadError};
+use crate::tcp::capture::lag::Lag;
+use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::selection::Detail;
+use crate::tcp::rates::syn_series::OpeningSeries;
+use crate::tcp::rows::rows::Rows;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+pub use crate::analysis::parts::analyze_in_parts;
+pub use crate::tcp::flow::selection::KnownConnection;
 
 /// Turns a filter into a BPF program for a link type.
 pub trait FilterCompiler: Send + Sync {

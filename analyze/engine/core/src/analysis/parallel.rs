@@ -14,21 +14,24 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
-use super::Options;
-use super::parts::Part;
-use super::stage::{Collected, Intake, Tallies};
+use crate::analysis::Options;
+use crate::analysis::part::Part;
+use crate::analysis::stage::{Collected, Intake, Tallies};
+use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
-use crate::decode::{Batch, CountsByInput};
+use crate::decode::reason::CountsByInput;
 use crate::dns::Lookups;
 use crate::read::Chunk;
-use crate::tcp::lines::Lines;
-use crate::tcp::room::Room;
-use crate::tcp::shard::Shard;
+use crate::tcp::flow::by_flow::Lines;
+use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::table::Shard;
 
 /// Shards for each thread: enough for a thread to follow closely behind another.
 const SHARDS_PER_THREAD: usize = 4;
+
 /// Chunks under way for each thread.
 const CHUNKS_PER_THREAD: usize = 2;
+
 /// A chunk with more packets than this for each connection holds few connections: then the packets of a connection weigh
 /// more than its records.
 const MANY_PACKETS: usize = 24;

@@ -1,51 +1,27 @@
 //! Connections that do not fit into memory together are analysed in parts, each with a reading of its own: first all of them, and
-//! if they prove too many ([`crate::tcp::room`]), those of a range of hashes, a range that becomes narrower until they fit.
+//! if they prove too many ([`crate::tcp::flow::memory_budget`]), those of a range of hashes, a range that becomes narrower until they fit.
 //! The result is that of a single reading: packets are numbered over all connections, whatever part is taken.
 
-use std::ops::RangeInclusive;
-
-use super::reading::Reading;
-use super::{Analysis, Failure, Observer, Options};
-use crate::read::{Input, ReadError, open};
-use crate::tcp::room::Room;
+use crate::analysis::part::{ALL, NARROWEST, Part};
+use crate::analysis::reading::Reading;
+use crate::analysis::{Analysis, Failure, Observer, Options};
+use crate::read::merge::open;
+use crate::read::{Input, ReadError};
+use crate::tcp::flow::memory_budget::Room;
 
 /// What connections may take together: a million of them, open or not, in less than 1.5 GiB with all else.
 const ROOM_BYTES: usize = 1_300_000_000;
+
 /// A part that proves too large is cut into so many.
 const PARTS: u64 = 4;
-/// No part is narrower: so many hashes. What does not fit then is taken all the same, as it is better than to read for ever.
-const NARROWEST: u64 = ALL / 1024;
+
 /// A part that leaves so much of the room is followed by one of twice its width.
 const SPARSE: usize = 4;
-/// All hashes.
-const ALL: u64 = 1 << 32;
 
-/// Connections that are taken together.
-#[derive(Debug, Clone)]
-pub struct Part {
-    /// Hashes of their flows.
-    pub hashes: RangeInclusive<u32>,
-    /// What they may take.
-    pub room: Room,
-}
-
-impl Part {
-    /// All connections.
-    pub fn whole(room: Room) -> Self {
-        Self { hashes: 0..=u32::MAX, room }
-    }
-
-    fn new(from: u64, width: u64, room: Room) -> Self {
-        let last = (from + width).min(ALL) - 1;
-        let room = if width > NARROWEST { room } else { Room::ANY };
-        Self { hashes: from as u32..=last as u32, room }
-    }
-}
-
-/// As [`super::analyze`], of `inputs` that `again` opens once more, as often as it takes to keep to the room of the options.
+/// As [`crate::analysis::analyze`], of `inputs` that `again` opens once more, as often as it takes to keep to the room of the options.
 ///
 /// # Errors
-/// As [`super::analyze`], and [`Failure::Read`] if they cannot be opened again.
+/// As [`crate::analysis::analyze`], and [`Failure::Read`] if they cannot be opened again.
 pub fn analyze_in_parts(
     inputs: Vec<Input>,
     again: &dyn Fn() -> Result<Vec<Input>, ReadError>,

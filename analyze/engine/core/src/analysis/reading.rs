@@ -1,12 +1,14 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
-use super::parts::Part;
-use super::stage::{Collected, InputTally, Intake};
-use super::{Analysis, Failure, InputSummary, Observer, Options, Summaries, lag::LaggedSource, parallel, serial};
+use crate::analysis::lag::LaggedSource;
+use crate::analysis::part::Part;
+use crate::analysis::stage::{Collected, InputTally, Intake};
+use crate::analysis::{Analysis, Failure, InputSummary, Observer, Options, Summaries, parallel, serial};
 use crate::dns::Lookups;
 use crate::read::{ChunkSource, InputFacts, ReadError};
-use crate::tcp::lag::Lag;
-use crate::tcp::shard::{ClockStep, Environment, Shard};
+use crate::tcp::capture::lag::Lag;
+use crate::tcp::connection::environment::{ClockStep, Environment};
+use crate::tcp::flow::table::Shard;
 
 /// See the module.
 pub struct Reading {
@@ -30,7 +32,7 @@ impl Reading {
     /// and nothing of it counts.
     ///
     /// # Errors
-    /// As [`super::analyze`].
+    /// As [`crate::analysis::analyze`].
     pub fn of_part(
         source: Box<dyn ChunkSource>,
         options: &Options,

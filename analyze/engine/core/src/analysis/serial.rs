@@ -1,14 +1,15 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
-use super::Options;
-use super::parts::Part;
-use super::stage::{Collected, Intake, Tallies};
+use crate::analysis::Options;
+use crate::analysis::part::Part;
+use crate::analysis::stage::{Collected, Intake, Tallies};
+use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
-use crate::decode::{Batch, CountsByInput};
+use crate::decode::reason::CountsByInput;
 use crate::dns::Lookups;
 use crate::read::Chunk;
-use crate::tcp::lines::Lines;
-use crate::tcp::shard::Shard;
+use crate::tcp::flow::by_flow::Lines;
+use crate::tcp::flow::table::Shard;
 
 /// Runs to the end of the input, or until there are more connections than the part has room for.
 pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected {

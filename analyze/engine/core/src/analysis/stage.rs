@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{FilterCompiler, Observer};
-use crate::decode::{Batch, Counts, CountsByInput};
+use crate::analysis::{FilterCompiler, Observer};
+use crate::decode::batch::Batch;
+use crate::decode::reason::{Counts, CountsByInput};
 use crate::dns::Lookups;
 use crate::filter::{Loopback, Program};
 use crate::read::{Chunk, ChunkSource, ReadError, Record};
-use crate::tcp::shard::Shard;
+use crate::tcp::flow::table::Shard;
 
 /// The observer is asked once in so many chunks.
 const CHUNKS_BETWEEN_REPORTS: u64 = 16;

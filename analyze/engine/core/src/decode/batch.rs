@@ -1,7 +1,8 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
-use super::fragments::Reassembler;
-use super::{CountsByInput, Outcome, Undecoded, decode_into};
+use crate::decode::fragments::Reassembler;
+use crate::decode::reason::{CountsByInput, Undecoded};
+use crate::decode::{Outcome, decode_into};
 use crate::packet::Packet;
 use crate::read::Chunk;
 

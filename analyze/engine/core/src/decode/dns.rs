@@ -2,11 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::ip::{Addresses, IpHeader};
-use super::view::View;
-use super::walk::{self, Found};
+use crate::decode::ip_header::{Addresses, IpHeader};
+use crate::decode::view::View;
 use crate::dns::PORT;
-use crate::read::Record;
 
 /// A datagram with its message, or what was captured of that.
 #[derive(Debug, Clone, Copy)]
@@ -36,13 +34,4 @@ pub(super) fn read<'a>(view: &View<'a>, header: Option<&IpHeader<'_>>) -> Option
     let length = usize::from(view.u16(4)?);
     let datagram = view.data.get(..length).unwrap_or(view.data);
     Some(DnsDatagram { addresses, ports, message: datagram.get(UDP_HEADER_BYTES..)?, cut: datagram.len() < length })
-}
-
-/// The datagram of a frame that [`super::decode_into`] called one.
-#[must_use]
-pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<'a>> {
-    match walk::frame(bytes, record) {
-        Ok(Found::Dns(datagram)) => Some(datagram),
-        _ => None,
-    }
 }

@@ -1,8 +1,8 @@
 //! Ethernet II, IEEE 802.3 with LLC/SNAP, and everything an EtherType stands for.
 
-use super::Undecoded;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 
 /// EtherTypes (IANA, IEEE registry).
 pub(super) mod ether_type {
@@ -53,14 +53,14 @@ pub(super) fn payload(view: &mut View<'_>, kind: u16) -> Result<Layer, Undecoded
         ether_type::VLAN | ether_type::SERVICE_VLAN => tagged(view),
         ether_type::OLD_QINQ | ether_type::OLD_QINQ_2 | ether_type::OLD_QINQ_3 => tagged(view),
         ether_type::MPLS | ether_type::MPLS_MULTICAST => Ok(Layer::Mpls),
-        ether_type::PPPOE_SESSION => super::ppp::session(view),
+        ether_type::PPPOE_SESSION => crate::decode::ppp::session(view),
         ether_type::BRIDGED => Ok(Layer::Ethernet),
         ether_type::BACKBONE => view.skip(4, Part::Link).map(|()| Layer::Ethernet),
         ether_type::PORT_EXTENSION => {
             let &[.., t0, t1] = view.take::<8>(Part::Link)?;
             Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
         }
-        ether_type::NSH => super::tunnel::service_header(view),
+        ether_type::NSH => crate::decode::tunnel::service_header(view),
         ether_type::JUMBO_LLC => Ok(Layer::Llc),
         0..=LONGEST_LENGTH => {
             view.declare(u32::from(kind));

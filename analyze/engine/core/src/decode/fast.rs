@@ -1,16 +1,16 @@
 //! Frames of the commonest shapes in one go: Ethernet (with up to two VLAN tags), Linux cooked or raw IP; IPv4 without
 //! options or fragmentation, or IPv6 without extension headers; TCP.
 //!
-//! Of these the commonest have all fields at constant places, and are read by [`super::fixed`]. Of the others bounds are
+//! Of these the commonest have all fields at constant places, and are read by [`crate::decode::fixed`]. Of the others bounds are
 //! checked twice (link header, then IP and TCP header together), and all fields then read from arrays of known length.
 //! Measured by `examples/decode_speed.rs`: a third of the time of the walk.
 //!
-//! Everything else is `None` and goes through [`super::walk`], which is the oracle for this file: a test holds both to
+//! Everything else is `None` and goes through [`crate::decode::walk`], which is the oracle for this file: a test holds both to
 //! the same answer.
 
-use super::ethernet::ether_type;
-use super::ip::protocol;
-use super::{fixed, hash, options};
+use crate::decode::ethernet::ether_type;
+use crate::decode::ip::protocol;
+use crate::decode::{fixed, hash, options};
 use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;

@@ -2,22 +2,25 @@
 //! without options or fragmentation, TCP with no options or with timestamps alone in the layout that nearly every stack
 //! uses (RFC 7323 appendix A). Most packets of most captures are such.
 //!
-//! One comparison of lengths covers all fields, and nothing is sliced: half the instructions of [`super::fast`], which
+//! One comparison of lengths covers all fields, and nothing is sliced: half the instructions of [`crate::decode::fast`], which
 //! takes every other frame, as the walk takes what that leaves. The test that holds both to the walk's answers goes through
 //! here, too.
 
-use super::ethernet::ether_type;
-use super::hash;
-use super::ip::protocol;
+use crate::decode::ethernet::ether_type;
+use crate::decode::hash;
+use crate::decode::ip::protocol;
 use crate::packet::{Packet, option_bits};
 use crate::read::Record;
 
 /// Bytes of an Ethernet header without tags.
 pub(super) const ETHERNET: usize = 14;
+
 /// IPv4 and TCP headers without options, bytes.
 const HEADERS: usize = 40;
+
 /// Timestamps with the two paddings before them, bytes.
 const TIMESTAMPS: usize = 12;
+
 /// No operation twice, kind and length of the timestamps option.
 const TIMESTAMPS_BEGIN: u32 = 0x0101_080a;
 

@@ -6,94 +6,31 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::ip::{Addresses, Datagram, protocol};
-use super::view::View;
-use super::walk::{self, Found};
-use super::{CountsByInput, Undecoded, tunnel};
+use crate::decode::ip_header::{Fragment, Key, LONGEST_DATAGRAM};
+use crate::decode::reason::{CountsByInput, Undecoded};
+use crate::decode::walk;
+use crate::decode::walk::Found;
 use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;
 
 /// Age at which a datagram is given up, nanoseconds: what Linux allows by default (ipfrag_time).
 const MAXIMUM_AGE_NS: i64 = 30_000_000_000;
+
 /// Datagrams collected at a time.
 const MAXIMUM_DATAGRAMS: usize = 4096;
+
 /// Memory held for all of them, bytes.
 const MAXIMUM_BYTES: usize = 16 << 20;
+
 /// What a piece takes apart from its captured bytes: itself and the allocator's share, rounded up.
 const PIECE_BYTES: usize = 64;
+
 /// Pieces of one datagram; the smallest MTU of IPv4, 68 bytes, makes 1366 of a full one.
 const MAXIMUM_PIECES: usize = 2048;
-/// Greatest length of an IP datagram, bytes.
-const LONGEST_DATAGRAM: u32 = 65535;
+
 /// Fragmented datagrams within fragmented datagrams that are followed.
 const MAXIMUM_NESTING: usize = 8;
-
-/// One fragment as its IP header describes it.
-#[derive(Debug)]
-pub(super) struct Fragment<'a> {
-    /// IP header of the datagram, without the fragment extension header.
-    pub(super) header: &'a [u8],
-    /// Where in `header` the payload's protocol has to stand.
-    pub(super) next_header_at: usize,
-    pub(super) addresses: Addresses<'a>,
-    /// Protocol of the datagram's payload.
-    pub(super) protocol: u8,
-    pub(super) identification: u32,
-    /// Where in the datagram's payload the fragment starts, bytes.
-    pub(super) start: u32,
-    /// More fragments follow.
-    pub(super) more: bool,
-    pub(super) payload: View<'a>,
-}
-
-impl<'a> Fragment<'a> {
-    /// The fragment, if its header is sound and its datagram may hold a TCP segment.
-    pub(super) fn wanted(self) -> Result<Datagram<'a>, Undecoded> {
-        let length = self.payload.wire;
-        // All but the last are multiples of eight bytes long (RFC 791 section 3.2).
-        let unsound = length == 0
-            || (self.more && !length.is_multiple_of(8))
-            || self.start + length.min(1 << 16) > LONGEST_DATAGRAM;
-        if self.protocol == protocol::ESP {
-            Err(Undecoded::EncryptedIpsec)
-        } else if !tunnel::leads_to_tcp(self.protocol) {
-            Err(Undecoded::NotTcp)
-        } else if unsound {
-            Err(Undecoded::BadIpHeader)
-        } else {
-            Ok(Datagram::Fragment(self))
-        }
-    }
-
-    fn end(&self) -> u32 {
-        self.start.saturating_add(self.payload.wire)
-    }
-
-    fn key(&self, input: u16) -> Key {
-        let mut addresses = [0; 32];
-        let (source, destination): (&[u8], &[u8]) = match self.addresses {
-            Addresses::V4(both) => (both, &[]),
-            Addresses::V6(source, destination) => (source, destination),
-        };
-        for (to, from) in addresses.iter_mut().zip(source.iter().chain(destination)) {
-            *to = *from;
-        }
-        // IPv6 tells datagrams apart by addresses and identification alone (RFC 8200 section 4.5).
-        let protocol = if self.addresses.version() == 4 { self.protocol } else { 0 };
-        Key { addresses, identification: self.identification, input, protocol, version: self.addresses.version() }
-    }
-}
-
-/// What the fragments of one datagram have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
-    addresses: [u8; 32],
-    identification: u32,
-    input: u16,
-    protocol: u8,
-    version: u8,
-}
 
 /// A stretch of a datagram's payload.
 #[derive(Debug)]

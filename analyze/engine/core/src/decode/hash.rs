@@ -6,6 +6,7 @@
 
 // Odd constants without pattern: fractional digits of the square roots of 2 and 3.
 const K1: u64 = 0x6a09_e667_f3bc_c909;
+
 const K2: u64 = 0xbb67_ae85_84ca_a73b;
 
 /// For multiplicative hashing (Knuth, "The Art of Computer Programming", volume 3, section 6.4): 2^64 over the golden ratio.

@@ -3,10 +3,10 @@
 //! An IP length of 0 stands for "as long as the frame": segmentation offload leaves it so where the segment does not
 //! fit the field (TSO, BIG TCP).
 
-use super::Undecoded;
-use super::fragments::Fragment;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::ip_header::{Addresses, Datagram, Fragment, IpHeader};
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 
 /// IP protocol numbers (IANA).
 pub(super) mod protocol {
@@ -33,42 +33,6 @@ const IPV6_LENGTH: usize = 40;
 
 /// Jumbo payload option (RFC 2675 section 2).
 const JUMBO_PAYLOAD: u8 = 0xc2;
-
-/// Source and destination.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Addresses<'a> {
-    V4(&'a [u8; 8]),
-    V6(&'a [u8; 16], &'a [u8; 16]),
-}
-
-impl Addresses<'_> {
-    pub(super) fn version(&self) -> u8 {
-        match self {
-            Self::V4(_) => 4,
-            Self::V6(..) => 6,
-        }
-    }
-}
-
-/// What the segment's packet takes from the IP header.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct IpHeader<'a> {
-    pub(super) addresses: Addresses<'a>,
-    /// Where the source address stands in the chunk's bytes.
-    pub(super) address_offset: u32,
-    /// Low 16 bits for IPv6 fragments, 0 for other IPv6.
-    pub(super) identification: u16,
-    /// With options and extension headers, bytes.
-    pub(super) header_length: u16,
-    pub(super) ttl: u8,
-}
-
-/// An IP datagram, or a part of one.
-pub(super) enum Datagram<'a> {
-    /// With the protocol of its payload.
-    Whole(IpHeader<'a>, u8),
-    Fragment(Fragment<'a>),
-}
 
 /// Reads an IP header of either version and leaves `view` at the payload.
 pub(super) fn read<'a>(view: &mut View<'a>) -> Result<Datagram<'a>, Undecoded> {

@@ -1,9 +1,9 @@
 //! What each link type ([`crate::link_type`]) begins with, and the ones too small for a file of their own.
 
-use super::Undecoded;
-use super::ethernet::ether_type;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::ethernet::ether_type;
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 use crate::link_type;
 
 /// Reads what a link type puts before the first layer that other link types have, too.
@@ -17,15 +17,15 @@ pub(super) fn read(view: &mut View<'_>, number: u16) -> Result<Layer, Undecoded>
         link_type::LINUX_SLL2 => sll2(view),
         link_type::PPP | link_type::PPP_HDLC => Ok(Layer::Ppp),
         link_type::PPP_WITH_DIR => view.skip(1, Part::Link).map(|()| Layer::Ppp),
-        link_type::PPP_ETHER => super::ppp::session(view),
+        link_type::PPP_ETHER => crate::decode::ppp::session(view),
         link_type::C_HDLC => cisco_hdlc(view),
         link_type::MPLS => Ok(Layer::Mpls),
         link_type::FDDI => fddi(view),
         link_type::TOKEN_RING => token_ring(view),
         link_type::IEEE802_11 => Ok(Layer::Wifi),
-        link_type::IEEE802_11_PRISM => super::wifi::prism(view),
-        link_type::IEEE802_11_RADIOTAP => super::wifi::radiotap(view),
-        link_type::IEEE802_11_AVS => super::wifi::avs(view),
+        link_type::IEEE802_11_PRISM => crate::decode::wifi::prism(view),
+        link_type::IEEE802_11_RADIOTAP => crate::decode::wifi::radiotap(view),
+        link_type::IEEE802_11_AVS => crate::decode::wifi::avs(view),
         unknown => Err(Undecoded::UnknownLinkType(unknown)),
     }
 }

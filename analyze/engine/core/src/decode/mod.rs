@@ -12,35 +12,37 @@
 //! The innermost TCP segment of a frame is its packet. Whatever a frame holds, decoding gives a packet, a fragment or a
 //! reason ([`Undecoded`]), and every frame is counted exactly once.
 
-mod batch;
-mod dns;
-mod ethernet;
-mod fast;
-mod fixed;
+pub(crate) mod batch;
+pub(crate) mod dns;
+pub(crate) mod ethernet;
+pub(crate) mod fast;
+pub(crate) mod fixed;
 pub mod fragments;
 pub(crate) mod hash;
-mod ip;
-mod link;
-mod mpls;
+pub(crate) mod ip;
+pub mod ip_header;
+pub mod layer;
+pub(crate) mod link;
+pub(crate) mod mpls;
+pub mod numbers;
 pub mod options;
-mod ppp;
-mod reason;
-mod tcp;
-mod tunnel;
-mod view;
-mod walk;
-mod wifi;
-
+pub(crate) mod ppp;
+pub(crate) mod reason;
+pub(crate) mod tcp;
 #[cfg(test)]
 mod tests;
-
-pub use batch::{Batch, FragmentAt};
-pub use dns::{DnsDatagram, dns_datagram};
-pub(crate) use link::LoopbackFamily;
-pub use reason::{Counts, CountsByInput, Undecoded};
+pub(crate) mod tunnel;
+pub(crate) mod view;
+pub mod walk;
+pub(crate) mod wifi;
 
 use crate::packet::Packet;
 use crate::read::Record;
+
+pub use crate::decode::batch::{Batch, FragmentAt};
+pub use crate::decode::dns::DnsDatagram;
+pub use crate::decode::reason::{Counts, CountsByInput, Undecoded};
+pub use crate::decode::walk::dns_datagram;
 
 /// What became of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

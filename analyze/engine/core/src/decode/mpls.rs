@@ -1,10 +1,10 @@
 //! MPLS label stacks (RFC 3032) and what they carry, which no field tells.
 
-use super::Undecoded;
-use super::ip;
-use super::link::follows;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::ip;
+use crate::decode::layer::Layer;
+use crate::decode::link::follows;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 
 /// Pseudo-wire control word (RFC 4385 section 3).
 const CONTROL_WORD: usize = 4;

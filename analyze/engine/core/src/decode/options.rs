@@ -4,17 +4,27 @@ use crate::packet::{Packet, option_bits};
 
 /// End of option list.
 const END: u8 = 0;
+
 /// Padding.
 const NO_OPERATION: u8 = 1;
+
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+
 const WINDOW_SCALE: u8 = 3;
+
 const SACK_PERMITTED: u8 = 4;
+
 const SACK: u8 = 5;
+
 const TIMESTAMPS: u8 = 8;
+
 const MULTIPATH: u8 = 30;
+
 const FAST_OPEN: u8 = 34;
+
 /// Shared experimental kind (RFC 6994); Fast Open used it with the identifier 0xf989 (RFC 7413 section 4.1.1).
 const EXPERIMENT: u8 = 254;
+
 const EXPERIMENT_FAST_OPEN: [u8; 2] = [0xf9, 0x89];
 
 /// Largest window shift that may be used (RFC 7323 section 2.3).

@@ -1,8 +1,8 @@
 //! PPP (RFC 1661), in HDLC-like framing (RFC 1662) or without it, and PPPoE sessions (RFC 2516).
 
-use super::Undecoded;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 use crate::link_type;
 
 /// Reads the protocol field, after address and control if they are there.

@@ -1,8 +1,9 @@
 //! The TCP header (RFC 9293 section 3.1) to a [`Packet`].
 
-use super::ip::{Addresses, IpHeader};
-use super::view::{Part, View};
-use super::{Undecoded, hash, options};
+use crate::decode::ip_header::{Addresses, IpHeader};
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
+use crate::decode::{hash, options};
 use crate::packet::{Packet, option_bits};
 
 /// Header length without options, bytes.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
-use super::{fast, walk};
+use crate::decode::{fast, walk};
 use crate::link_type;
 use crate::packet::Packet;
 use crate::read::Record;

@@ -1,10 +1,11 @@
 //! Protocols on IP that carry frames or packets: GRE, IP in IP, and the tunnels over UDP.
 
-use super::Undecoded;
-use super::ethernet::ether_type;
-use super::ip::{self, protocol};
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::ethernet::ether_type;
+use crate::decode::ip;
+use crate::decode::ip::protocol;
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 
 /// UDP destination ports of tunnels (IANA, and 8472 of Linux before the number was assigned).
 mod port {
@@ -29,23 +30,6 @@ pub(super) fn protocol(view: &mut View<'_>, number: u8) -> Result<Option<Layer>,
         protocol::ESP => Err(Undecoded::EncryptedIpsec),
         _ => Err(Undecoded::NotTcp),
     }
-}
-
-/// True if a datagram of this protocol can lead to TCP, so that its fragments are worth collecting.
-pub(super) fn leads_to_tcp(number: u8) -> bool {
-    matches!(
-        number,
-        protocol::TCP
-            | protocol::IPV4
-            | protocol::IPV6
-            | protocol::GRE
-            | protocol::UDP
-            | protocol::AUTHENTICATION
-            | protocol::MPLS
-            | protocol::ETHERNET
-            | protocol::DESTINATION
-            | protocol::ROUTING
-    )
 }
 
 /// GRE header bits (RFC 1701, RFC 2890; acknowledgement: RFC 2637).

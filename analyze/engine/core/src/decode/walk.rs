@@ -1,15 +1,26 @@
-//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. [`super::fast`] answers the
+//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. [`crate::decode::fast`] answers the
 //! common frames before it comes to this.
 //!
 //! Each layer is a function that reads its header off the [`View`] and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
-use super::fragments::Fragment;
-use super::ip::{self, IpHeader};
-use super::view::View;
-use super::{Undecoded, dns, ethernet, link, mpls, ppp, tcp, tunnel, wifi};
+use crate::decode::dns::DnsDatagram;
+use crate::decode::ip_header::{Fragment, IpHeader};
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::View;
+use crate::decode::{dns, ethernet, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
 use crate::read::Record;
+
+/// The datagram of a frame that [`crate::decode::decode_into`] called one.
+#[must_use]
+pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<'a>> {
+    match frame(bytes, record) {
+        Ok(Found::Dns(datagram)) => Some(datagram),
+        _ => None,
+    }
+}
 
 /// IP headers that may be nested.
 const MAXIMUM_IP_HEADERS: u8 = 8;
@@ -17,34 +28,12 @@ const MAXIMUM_IP_HEADERS: u8 = 8;
 /// Layers of any kind in one frame: room for eight tunnels, each with Ethernet, VLAN tags, IP, UDP and its own header.
 const MAXIMUM_LAYERS: u8 = 64;
 
-/// What the rest of the frame is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layer {
-    /// LINKTYPE_ number.
-    Link(u16),
-    Ethernet,
-    /// The payload of this EtherType.
-    EtherType(u16),
-    /// IEEE 802.2.
-    Llc,
-    /// IEEE 802.11 header.
-    Wifi,
-    /// Protocol field of PPP, perhaps after address and control.
-    Ppp,
-    /// Label stack.
-    Mpls,
-    /// IPv4 or IPv6, by its first four bits.
-    Ip,
-    /// The payload of this IP protocol.
-    Protocol(u8),
-}
-
 /// Where a walk ended, if not with a reason.
 #[derive(Debug)]
 pub(super) enum Found<'a> {
     Tcp(Packet),
     Fragment(Fragment<'a>),
-    Dns(dns::DnsDatagram<'a>),
+    Dns(DnsDatagram<'a>),
 }
 
 /// Decodes one frame completely.
@@ -71,11 +60,11 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                     return Err(Undecoded::TunnelTooDeep);
                 }
                 match ip::read(&mut view)? {
-                    ip::Datagram::Whole(found, protocol) => {
+                    ip_header::Datagram::Whole(found, protocol) => {
                         header = Some(found);
                         Layer::Protocol(protocol)
                     }
-                    ip::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
+                    ip_header::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
                 }
             }
             Layer::Protocol(ip::protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {

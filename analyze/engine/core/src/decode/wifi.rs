@@ -1,11 +1,12 @@
 //! IEEE 802.11 data frames and the headers that capture programs put before them.
 
-use super::Undecoded;
-use super::view::{Part, View};
-use super::walk::Layer;
+use crate::decode::layer::Layer;
+use crate::decode::reason::Undecoded;
+use crate::decode::view::{Part, View};
 
 /// Message code of a Prism header, in either byte order; drivers also put an AVS header where Prism is announced.
 const PRISM_MESSAGE: u32 = 0x44;
+
 /// Magic of the AVS header, without the version.
 const AVS_MAGIC: u32 = 0x8021_1000;
 

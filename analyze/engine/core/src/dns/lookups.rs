@@ -5,17 +5,24 @@ use std::net::IpAddr;
 
 use super::PORT;
 use super::message::{Message, read_message};
-use crate::decode::{Batch, DnsDatagram, dns_datagram};
+use crate::decode::batch::Batch;
+use crate::decode::dns::DnsDatagram;
+use crate::decode::walk::dns_datagram;
 use crate::read::Chunk;
 
 /// Lookups kept of a capture, and of one TCP connection.
 const MAX_LOOKUPS: usize = 1 << 16;
+
 const MAX_LOOKUPS_OF_CONNECTION: usize = 64;
+
 /// Bytes of names and addresses kept with them.
 const MAX_TEXT_BYTES: usize = 16 << 20;
+
 const MAX_TEXT_BYTES_OF_CONNECTION: usize = 16 << 10;
+
 /// Questions that wait for an answer, of either generation.
 const MAX_PENDING: usize = 2048;
+
 /// No resolver is waited for longer, so the identifier may be another question's by then.
 const MAX_WAIT_NS: i64 = 30_000_000_000;
 

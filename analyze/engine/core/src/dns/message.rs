@@ -9,8 +9,10 @@ use super::name;
 
 /// Records read of one answer section.
 const MAX_RECORDS: usize = 256;
+
 /// Addresses and aliases kept of one message.
 const MAX_ADDRESSES: usize = 64;
+
 const MAX_ALIASES: usize = 16;
 
 const HEADER_BYTES: usize = 12;
@@ -21,10 +23,14 @@ mod flag {
     pub const TRUNCATED: u16 = 0x0200;
     pub const RESPONSE_CODE: u16 = 0x000f;
 }
+
 /// Record types and the class that are read (IANA).
 const A: u16 = 1;
+
 const CNAME: u16 = 5;
+
 const AAAA: u16 = 28;
+
 const INTERNET: u16 = 1;
 
 /// What is kept of a message.

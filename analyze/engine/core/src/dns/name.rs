@@ -2,6 +2,7 @@
 
 /// Longest name on the wire with all its length bytes (RFC 1035 section 2.3.4).
 const MAX_NAME_BYTES: usize = 255;
+
 /// The two upper bits of a length byte that make it a pointer.
 const POINTER: u8 = 0xc0;
 
@@ -52,7 +53,6 @@ fn push_byte(text: &mut String, byte: u8) {
         _ => text.push(char::from(byte.to_ascii_lowercase())),
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,10 @@ use std::fmt;
 
 /// Bytes of a packed `struct bpf_insn`.
 const INSTRUCTION_LENGTH: usize = 8;
+
 /// Instructions of a program (BPF_MAXINSNS).
 const MAXIMUM_INSTRUCTIONS: usize = 4096;
+
 /// Words of scratch memory (BPF_MEMWORDS).
 pub(super) const MEMORY_WORDS: usize = 16;
 

@@ -3,7 +3,7 @@
 //! The frames begin with an address family in the numbers, and for NULL in the byte order, of the system that captured
 //! them. libpcap compiles a filter for those of the system that it runs on.
 
-use crate::decode::LoopbackFamily;
+use crate::decode::link::LoopbackFamily;
 use crate::link_type;
 
 const AF_INET: u32 = 2;

@@ -7,10 +7,10 @@ mod instruction;
 mod loopback;
 mod machine;
 
+use instruction::Instruction;
+
 pub use instruction::InvalidProgram;
 pub use loopback::Loopback;
-
-use instruction::Instruction;
 
 /// A checked filter program.
 #[derive(Debug, Clone, PartialEq, Eq)]

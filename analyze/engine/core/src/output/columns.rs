@@ -4,8 +4,8 @@ use super::describe::{self, Visitor};
 use super::fixed::thousandths;
 use super::key::{Key, key};
 use crate::analysis::Analysis;
-use crate::tcp::limits::LimitsSummary;
-use crate::tcp::summary::{ConnectionSummary, SpacingSummary};
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,7 +90,7 @@ impl Analysis {
 
     /// One row for each second in which a connection was opened or reset.
     pub fn syn_columns(&self) -> Vec<Column> {
-        let counts = |field: fn(&crate::tcp::openings::OpeningCounts) -> u32| {
+        let counts = |field: fn(&crate::tcp::rates::syn_series::OpeningCounts) -> u32| {
             ColumnValues::U64(self.openings.iter().map(|(_, counts)| Some(u64::from(field(&counts)))).collect())
         };
         vec![
@@ -121,7 +121,7 @@ fn clear(column: &mut Column) {
 /// A connection without packets, for the names of the columns.
 fn empty_connection() -> Box<ConnectionSummary> {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
-    let mut connection = crate::tcp::connection::Connection::new(0, &packet, &[]);
+    let mut connection = crate::tcp::connection::connection::Connection::new(0, &packet, &[]);
     ConnectionSummary::of(&mut connection, None)
 }
 

@@ -5,17 +5,18 @@ use std::net::Ipv6Addr;
 
 use super::fixed::{push_ipv4, push_unsigned, thousandths};
 use super::key::{Key, key};
-use crate::tcp::ecn::{Echoes, Feedback};
-use crate::tcp::gap_cause::Cause;
-use crate::tcp::lengthened_trips::WithoutStalls;
-use crate::tcp::lifetime::Close;
-use crate::tcp::limits::{FEWEST_DATA_PACKETS, LimitsSummary};
-use crate::tcp::loss::Trigger;
-use crate::tcp::loss_bursts::LossBursts;
-use crate::tcp::microbursts::{WINDOWS_NS, rate_bps};
-use crate::tcp::moments::Statistics;
-use crate::tcp::recovery_trips::{Answered, RecoveryTrips};
-use crate::tcp::summary::{
+use crate::tcp::events::close::Close;
+use crate::tcp::events::ecn::{Echoes, Feedback};
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::gaps::causes::Cause;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::watch::FEWEST_DATA_PACKETS;
+use crate::tcp::loss::bursts::LossBursts;
+use crate::tcp::rates::peaks::{WINDOWS_NS, rate_bps};
+use crate::tcp::rtt::covering::WithoutStalls;
+use crate::tcp::rtt::samples::{Answered, RecoveryTrips};
+use crate::tcp::stats::moments::Statistics;
+use crate::tcp::summary::summary::{
     AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary,
 };
 use crate::tls::{EarlyData, TlsFacts};
@@ -36,7 +37,7 @@ impl Common {
     pub const COUNT: usize = 3;
 }
 
-/// Names of [`crate::tcp::rtt::Rejected`], by number.
+/// Names of [`crate::tcp::rtt::samples::Rejected`], by number.
 const REJECTED_KEYS: [Key; 5] = [
     key!("retransmitted", IfSet),
     key!("later_segment_covered", IfSet),

@@ -3,8 +3,10 @@
 
 /// What one group of three digits can count to.
 const GROUP: u64 = 1000;
+
 /// What two can.
 const TWO_GROUPS: u64 = GROUP * GROUP;
+
 /// Eight times the character `0`.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -222,7 +224,6 @@ pub fn rounded(value: f64) -> i64 {
 pub fn thousandths(value: f64) -> f64 {
     rounded(value * 1e3) as f64 / 1e3
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,9 @@ use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, 
 use super::key::{Key, key};
 use super::link_names::link_type_name;
 use crate::analysis::{Analysis, InputSummary};
-use crate::tcp::limits::{Factor, LimitsSummary};
-use crate::tcp::summary::{ConnectionSummary, REASONS, SpacingSummary};
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::summary::{ConnectionSummary, REASONS, SpacingSummary};
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -26,6 +27,7 @@ pub struct JsonHeader {
 
 /// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
 const BUFFER_BYTES: usize = 64 << 10;
+
 /// With more connections their limits are told in sum only, unless one is chosen.
 const MOST_CONNECTIONS_WITH_RUNS: usize = 100;
 

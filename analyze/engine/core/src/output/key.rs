@@ -54,6 +54,7 @@ macro_rules! key {
         )
     };
 }
+
 pub(crate) use key;
 
 impl Key {

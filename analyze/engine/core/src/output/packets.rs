@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::columns::{Column, ColumnValues};
 use crate::analysis::Analysis;
-use crate::tcp::arrival::KIND_NAMES;
-use crate::tcp::lengthened_trips::Lengthened;
-use crate::tcp::loss::Trigger;
-use crate::tcp::recovery_trips::Answered;
-use crate::tcp::rows::Field;
-use crate::tcp::rtt::Rejected;
+use crate::tcp::direction::on_data::KIND_NAMES;
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::rows::rows::Field;
+use crate::tcp::rtt::covering::Lengthened;
+use crate::tcp::rtt::samples::Answered;
+use crate::tcp::rtt::samples::Rejected;
 
 /// How a column's numbers are meant.
 #[derive(Clone, Copy)]

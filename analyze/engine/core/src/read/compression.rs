@@ -1,18 +1,17 @@
 //! Compressed inputs: found by their magic numbers, unpacked while they are read, with bounded memory. Owns what all
 //! kinds share: counting, keeping what came before a break, and containing panics of the unpacking crates.
 
-use super::Input;
-use super::{gzip, lz4, xz, zstd};
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::read::unpack::{Packed, Progress, Trouble, Unpack};
+use crate::read::{Input, gzip, lz4, xz, zstd};
 
 /// Bytes of a file that tell its compression and its format.
 pub(super) const MAGIC_BYTES: usize = 8;
-/// Largest window (zstd) or dictionary (xz) that is allowed: every preset of both tools, `--ultra` and `--long=27`
-/// included, and a bound on what a hostile header can make the reader allocate.
-pub(super) const MAX_WINDOW_BYTES: u64 = 128 << 20;
+
 /// Compressed bytes read at a time.
 const SOURCE_BYTES: usize = 128 << 10;
 
@@ -48,66 +47,6 @@ pub(super) fn detect(head: &[u8]) -> Option<Kind> {
         [0x04, 0x22, 0x4d, 0x18, ..] => Some(Kind::Lz4),
         [0x02, 0x21, 0x4c, 0x18, ..] => Some(Kind::Lz4Legacy),
         _ => None,
-    }
-}
-
-/// Why no more bytes come.
-#[derive(Debug)]
-pub(super) enum Trouble {
-    /// The operating system refused.
-    Io(std::io::Error),
-    /// The compressed stream is broken.
-    Broken(String),
-}
-
-/// One kind of compression at work.
-pub(super) trait Unpack: Send {
-    /// Appends nothing, fills `out` from its start; 0 at the end of the stream. After an error it is not called again.
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, String>;
-}
-
-/// What the compressed file does, as the unpacker sees it afterwards.
-#[derive(Default)]
-struct Progress {
-    consumed: AtomicU64,
-    failure: Mutex<Option<std::io::Error>>,
-}
-
-/// The compressed bytes: those read for the magic number, then the rest of the file.
-pub(super) struct Packed {
-    head: Vec<u8>,
-    taken: usize,
-    reader: Input,
-    progress: Arc<Progress>,
-}
-
-impl Read for Packed {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = match self.head.get(self.taken..) {
-            Some(rest) if !rest.is_empty() => {
-                let count = (&mut &*rest).read(buffer)?;
-                self.taken += count;
-                count
-            }
-            _ => self.reader.read(buffer).inspect_err(|error| self.note(error))?.min(buffer.len()),
-        };
-        self.progress.consumed.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
-impl Packed {
-    /// Unpackers wrap errors in their own ways: the true one is kept here.
-    fn note(&self, error: &std::io::Error) {
-        if error.kind() != std::io::ErrorKind::Interrupted
-            && let Ok(mut failure) = self.progress.failure.lock()
-        {
-            let copy = match error.raw_os_error() {
-                Some(code) => std::io::Error::from_raw_os_error(code),
-                None => std::io::Error::new(error.kind(), error.to_string()),
-            };
-            *failure = Some(copy);
-        }
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) trait Endian: Send {
 
 /// Least significant byte first.
 pub(super) struct Little;
+
 /// Most significant byte first.
 pub(super) struct Big;
 

@@ -4,12 +4,14 @@
 //! What of a chunk is behind its last whole record becomes the start of the next chunk. A buffer grows only as bytes
 //! really arrive, never by what a length in the file claims.
 
-use super::compression::{self, Trouble, Unpacker};
-use super::ledger::Ledger;
-use super::records::{pcap, snoop};
-use super::walk::{Walk, Window};
-use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, pcapng};
 use std::io::ErrorKind;
+
+use crate::read::compression::Unpacker;
+use crate::read::ledger::Ledger;
+use crate::read::records::{pcap, snoop};
+use crate::read::unpack::Trouble;
+use crate::read::walk::{Walk, Window};
+use crate::read::{Chunk, ChunkSource, Input, InputFacts, ReadError, compression, pcapng};
 
 /// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache, and
 /// what connections know goes from one thread to another once for thousands of packets.
@@ -18,6 +20,7 @@ pub const CHUNK_BYTES: usize = 512 << 10;
 /// Of long records, of which little more than the headers is looked at, a chunk holds so many, if they are no more bytes than
 /// this: threads wait for one another at every chunk.
 const CHUNK_RECORDS: usize = 1000;
+
 const LARGEST_CHUNK_BYTES: usize = 1 << 20;
 
 /// Buffers larger than this are given back once the large record that needed them has passed.
@@ -27,12 +30,14 @@ const LEAST_ASK_BYTES: usize = 4 << 10;
 
 /// What a tar archive (POSIX.1 ustar, and GNU's) has within its first header.
 const TAR_MAGIC: &[u8] = b"ustar";
+
 const TAR_MAGIC_AT: usize = 257;
 
 /// Kernels copy a file's page several times slower to where, within a page, it comes to lie a little behind its own place:
 /// processors take each load for one of what was just stored, as both have the same low address bits (measured: up to
 /// 31 bytes).
 const PAGE_BYTES: usize = 4 << 10;
+
 const QUICK_DISTANCE_BYTES: usize = 64;
 
 /// Where the bytes come from.

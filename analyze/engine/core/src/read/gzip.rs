@@ -1,13 +1,18 @@
 //! gzip (RFC 1952), any number of members. Owns the framing; inflating is flate2's. The framing is done here because
 //! flate2's readers drop what they inflated in the call that meets a break.
 
-use super::compression::{Packed, Unpack};
-use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{BufRead, BufReader, Read};
 
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+
+use crate::read::unpack::{Packed, Unpack};
+
 const FHCRC: u8 = 0x02;
+
 const FEXTRA: u8 = 0x04;
+
 const FNAME: u8 = 0x08;
+
 const FCOMMENT: u8 = 0x10;
 
 /// Unpacks gzip.

@@ -1,17 +1,22 @@
 //! What is learnt of an input while it is read: counts, times and damage. Keeps every list bounded.
 
-use super::{Damage, InputFacts, Record};
+use crate::read::{Damage, InputFacts, Record};
 
 /// Damaged stretches that are listed one by one.
 const MAX_DAMAGES: usize = 1000;
+
 /// Unknown block types that are counted one by one.
 const MAX_BLOCK_TYPES: usize = 64;
+
 /// Link types that are listed.
 const MAX_LINK_TYPES: usize = 64;
+
 /// TLS key log text that is kept.
 const MAX_KEY_LOG_BYTES: usize = 16 << 20;
+
 /// A step back in time of more than this is a clock step, less is disorder between processors.
 const CLOCK_STEP_NS: i64 = 1_000_000_000;
+
 /// The last time of an interface that has not been seen.
 const NEVER: i64 = i64::MIN + CLOCK_STEP_NS;
 

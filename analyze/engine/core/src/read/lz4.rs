@@ -2,9 +2,11 @@
 //! the frame; what is added here is to tell a cut stream from a whole one. Blocks (up to 4 MiB) are decoded whole: what
 //! the last block before a cut holds is lost.
 
-use super::compression::{Packed, Unpack};
-use lz4_flex::frame::{Error, FrameDecoder};
 use std::io::{BufReader, ErrorKind, Read};
+
+use lz4_flex::frame::{Error, FrameDecoder};
+
+use crate::read::unpack::{Packed, Unpack};
 
 const ENDS_TOO_EARLY: &str = "it ends too early";
 

@@ -4,10 +4,11 @@
 //! (files of a rotation), chunks are handed on as they are. Where inputs overlap, records are copied in the order of
 //! their times; the order within an input is always kept, even where its times step back.
 
-use super::file_source::{CHUNK_BYTES, FileSource};
-use super::{Chunk, ChunkSource, Input, InputFacts, ReadError, Record};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+
+use crate::read::file_source::{CHUNK_BYTES, FileSource};
+use crate::read::{Chunk, ChunkSource, Input, InputFacts, ReadError, Record};
 
 /// Bytes read of an input to learn when it starts: small, for there may be thousands.
 const FIRST_READ_BYTES: usize = 8 << 10;

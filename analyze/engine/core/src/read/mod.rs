@@ -10,26 +10,27 @@
 //!   ledger       what was learnt of the input: counts, times, damage
 //! ```
 
-mod compression;
-mod endian;
-mod file_source;
-mod gzip;
-mod ledger;
-mod lz4;
-mod merge;
-mod pcapng;
-mod records;
-mod same_point;
-mod walk;
-mod xz;
-mod zstd;
-
-pub use file_source::{CHUNK_BYTES, FileSource};
-pub use merge::{MergedSource, open};
-pub use same_point::{Overlap, shared_frames};
+pub(crate) mod compression;
+pub(crate) mod endian;
+pub(crate) mod file_source;
+pub(crate) mod gzip;
+pub(crate) mod ledger;
+pub(crate) mod lz4;
+pub(crate) mod merge;
+pub mod pcapng;
+pub mod records;
+pub(crate) mod same_point;
+pub mod unpack;
+pub(crate) mod walk;
+pub(crate) mod xz;
+pub(crate) mod zstd;
 
 use std::fmt;
 use std::io::Read;
+
+pub use crate::read::file_source::{CHUNK_BYTES, FileSource};
+pub use crate::read::merge::{MergedSource, open};
+pub use crate::read::same_point::{Overlap, shared_frames};
 
 /// An input as the caller opened it: a file, standard input, bytes in memory.
 pub type Input = Box<dyn Read + Send>;

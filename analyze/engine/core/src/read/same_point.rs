@@ -5,16 +5,20 @@
 //! numbers. TTL, checksums and lengths are left out, because routers and offloads rewrite them. Only a rough eye for
 //! link layers is needed here; real decoding is `decode`'s.
 
-use super::endian::{Big, u16_at};
-use super::{Chunk, ChunkSource, FileSource, Input, ReadError, Record};
-use crate::link_type;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::link_type;
+use crate::read::endian::{Big, u16_at};
+use crate::read::file_source::FileSource;
+use crate::read::{Chunk, ChunkSource, Input, ReadError, Record};
+
 /// IP frames of each capture that are compared.
 const SAMPLE_FRAMES: usize = 20_000;
+
 /// Records that are passed over at most to reach the time where both captures run.
 const MAX_SKIPPED: u64 = 5_000_000;
+
 /// Two hosts' clocks may differ by so much and their captures still be compared from the right place.
 const CLOCK_SLACK_NS: i64 = 2_000_000_000;
 

@@ -1,12 +1,15 @@
 //! xz, any number of streams and blocks. Decoding is lzma-rust2's, which takes compressed chunks (up to 64 KiB) whole:
 //! what the last chunk before a cut holds is lost.
 
-use super::compression::{MAX_WINDOW_BYTES, Packed, Unpack};
-use lzma_rust2::XzReader;
 use std::io::{BufReader, ErrorKind, Read};
+
+use lzma_rust2::XzReader;
+
+use crate::read::unpack::{MAX_WINDOW_BYTES, Packed, Unpack};
 
 /// Bytes asked for at a time: what a break can cost, for the decoder drops what it decoded in the call that meets it.
 const STEP_BYTES: usize = 4096;
+
 /// What the decoder needs beside its dictionary, KiB.
 const OVERHEAD_KIB: u64 = 1024;
 

@@ -1,9 +1,11 @@
 //! zstd (RFC 8878), any number of frames, skippable ones included. Owns the sequence of frames; decoding is ruzstd's.
 
-use super::compression::{MAX_WINDOW_BYTES, Packed, Unpack};
+use std::io::{BufRead, BufReader, Read};
+
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use std::io::{BufRead, BufReader, Read};
+
+use crate::read::unpack::{MAX_WINDOW_BYTES, Packed, Unpack};
 
 /// An empty last block and room for a checksum: ends a frame, so that the decoder gives away what it holds.
 const END_OF_FRAME: &[u8] = &[1, 0, 0, 0, 0, 0, 0];

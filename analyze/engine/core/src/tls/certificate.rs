@@ -5,13 +5,16 @@ use super::der::{Elements, tag};
 
 /// Names kept of one certificate; the others are counted.
 const MAX_NAMES: usize = 8;
+
 /// Names looked at of one certificate.
 const MAX_NAMES_READ: usize = 1024;
+
 /// Longest DNS name in text (RFC 1035 section 2.3.4).
 const MAX_NAME_BYTES: usize = 253;
 
 /// id-at-commonName (2.5.4.3) and id-ce-subjectAltName (2.5.29.17), as they are encoded.
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+
 const ALTERNATIVE_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 
 /// What is kept of a server's certificate.

@@ -59,7 +59,6 @@ impl<'a> Elements<'a> {
         self.next().filter(|element| element.tag == tag).map(|element| element.content)
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

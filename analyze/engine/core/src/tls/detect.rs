@@ -10,12 +10,16 @@ use super::stream::{Origin, Piece};
 
 /// No TLS is looked for beyond this offset.
 const MAX_OFFSET: u64 = 64 << 10;
+
 /// Every byte is looked at up to here in a stream that starts as text: a dialogue before TLS or a PROXY header.
 const MAX_TEXT_SCAN: u64 = 2 << 10;
+
 /// Every byte is looked at up to here in other streams: more than the longest record, which a capture may begin inside.
 const MAX_BINARY_SCAN: u64 = 20 << 10;
+
 /// Bytes that tell whether a stream starts as text.
 const TEXT_SAMPLE: u64 = 8;
+
 /// Bytes that decide about a candidate.
 const PROBE_BYTES: usize = 11;
 
@@ -239,7 +243,6 @@ fn probe_v2(bytes: &[u8], rest: &[u8]) -> Probe {
         _ => record::v2_client_hello(bytes).map_or(Probe::No, |length| Probe::Yes(Candidate::V2Hello(length))),
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

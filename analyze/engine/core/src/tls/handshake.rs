@@ -10,16 +10,22 @@ use super::hello::{self, ClientHello, ServerHello};
 
 /// Longest hello that is kept; a longer one is read as if it were cut there.
 const MAX_HELLO_BYTES: usize = 64 << 10;
+
 /// Of a Certificate message: room for the server's own certificate, which stands first.
 const MAX_CERTIFICATE_BYTES: usize = 16 << 10;
+
 /// Version, random, session id length, cipher suite, compression: no hello is shorter.
 const MIN_HELLO_BYTES: u32 = 38;
 
 /// Stands for a message that is only passed over.
 const UNREAD: u8 = 255;
+
 const CLIENT_HELLO: u8 = 1;
+
 const SERVER_HELLO: u8 = 2;
+
 const CERTIFICATE: u8 = 11;
+
 const SERVER_HELLO_DONE: u8 = 14;
 
 /// Where the assembler stands in the handshake stream.

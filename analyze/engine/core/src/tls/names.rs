@@ -67,7 +67,6 @@ pub(super) fn alert(description: u8) -> String {
     };
     name.into()
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

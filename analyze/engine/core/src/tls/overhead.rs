@@ -65,7 +65,6 @@ fn cbc(version: u16, suite: &TlsCipherSuite) -> Overhead {
 fn exact(bytes: u16) -> Overhead {
     Overhead { bytes, is_minimum: false }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,19 +25,26 @@ use super::tally::Sealed;
 
 /// Records kept back until they are classified; more than a handshake has.
 pub(super) const MAX_RECORDS: usize = 256;
+
 /// How far into the client's records its Finished is looked for.
 const MAX_CLIENT_FLIGHT: usize = 16;
+
 /// How far into the server's records its Finished is looked for, and how many tickets it may send.
 const MAX_TICKETS: usize = 8;
+
 /// Lengths of a NewSessionTicket message without protection: a 32-byte ticket with the shortest frame to a large one
 /// with certificates inside.
 const TICKET_BYTES: std::ops::RangeInclusive<u16> = 57..=4096;
+
 /// What a NewSessionTicket message holds besides the ticket (RFC 8446 section 4.6.1): 17 bytes, a nonce, extensions.
 const TICKET_FRAME_BYTES: std::ops::RangeInclusive<u16> = 17..=64;
+
 /// Tickets of one pair may differ by one block of the cipher that seals them.
 const TICKET_DIFFERENCE_BYTES: u16 = 16;
+
 /// EndOfEarlyData is a bare handshake header.
 const END_OF_EARLY_DATA_BYTES: u16 = 4;
+
 /// An alert is level and description.
 pub(super) const ALERT_BYTES: u16 = 2;
 

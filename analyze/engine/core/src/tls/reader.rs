@@ -8,8 +8,11 @@ use super::overhead::Overhead;
 use super::side::{Alert, Side};
 
 const NO_SERVER_HELLO: &str = "the ServerHello was not captured";
+
 const NO_CLIENT_HELLO: &str = "the ClientHello was not captured";
+
 const ENCRYPTED: &str = "TLS 1.3 encrypts it";
+
 const NOT_FINISHED: &str = "the end of the handshake was not seen";
 
 /// Reads the facts; `inexact` says why records cannot be counted for a reason outside the record streams.

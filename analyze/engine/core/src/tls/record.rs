@@ -68,7 +68,6 @@ pub(super) fn v2_client_hello(bytes: &[u8]) -> Option<u16> {
         && sum == u32::from(length);
     plausible.then_some(length)
 }
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

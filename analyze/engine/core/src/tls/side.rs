@@ -12,6 +12,7 @@ use super::tally::{Sealed, Tally};
 
 /// Most alerts kept.
 const MAX_ALERTS: usize = 16;
+
 /// Record headers in a row that prove TLS without a hello.
 const PROOF_HEADERS: u64 = 3;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 /// Most captured bytes held back for one direction.
 const MAX_HELD_BYTES: usize = 512 << 10;
+
 /// Most segments held back for one direction.
 const MAX_HELD_SEGMENTS: usize = 4096;
 
@@ -176,7 +177,6 @@ impl InOrder {
         deliver(start, rest);
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -294,7 +294,6 @@ impl State {
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

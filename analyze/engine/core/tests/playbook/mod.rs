@@ -27,7 +27,7 @@ use vmtrace_core::analysis::{Analysis, NoObserver, Options, analyze};
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::packet::tcp_flags::{ACK, FIN, SYN};
 use vmtrace_core::read::Input;
-use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// Index of what the client sends, and of what the server sends.
 pub const CLIENT: usize = 0;

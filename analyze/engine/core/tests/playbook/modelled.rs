@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use vmtrace_core::tcp::limits::Factor;
-use vmtrace_core::tcp::summary::ConnectionSummary;
+use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 use super::{CLIENT, FULL, SERVER, Segment, Talk, ack, data};
 

@@ -1,9 +1,9 @@
 //! What a block is, and what the rarer ones hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks, drop
 //! counters, options. The walk over blocks is its parent module's.
 
-use super::super::Record;
-use super::super::endian::{Endian, u16_at, u32_at, u64_at};
-use super::super::ledger::Ledger;
+use crate::read::Record;
+use crate::read::endian::{Endian, u16_at, u32_at, u64_at};
+use crate::read::ledger::Ledger;
 
 /// Block type numbers.
 pub(super) mod block_type {
@@ -48,6 +48,7 @@ impl Block<'_> {
 
 /// The length at the end of a block.
 const TRAILER_BYTES: u64 = 4;
+
 /// What is said of a block with a malformed option.
 pub(super) const MALFORMED_OPTION: &str = "an option that goes on beyond its block";
 
@@ -55,13 +56,21 @@ pub(super) const MALFORMED_OPTION: &str = "an option that goes on beyond its blo
 pub(super) const TLS_KEY_LOG: u32 = 0x544c_534b;
 
 const IF_TSRESOL: u16 = 9;
+
 const IF_FCSLEN: u16 = 13;
+
 const IF_TSOFFSET: u16 = 14;
+
 const ISB_IFDROP: u16 = 5;
+
 const ISB_FILTERACCEPT: u16 = 6;
+
 const ISB_OSDROP: u16 = 7;
+
 const ISB_USRDELIV: u16 = 8;
+
 const EPB_FLAGS: u16 = 2;
+
 const EPB_DROPCOUNT: u16 = 4;
 
 /// Calls `each` for every option up to the end mark; `false` if one goes on beyond the block.

@@ -4,26 +4,30 @@
 //! A block repeats its length at its end, so that a false length shows at once: the search for the next good block
 //! starts within the damaged one and nothing is ever taken back. Section lengths are not needed and not looked at.
 
-mod blocks;
-mod packets;
-mod search;
+pub(crate) mod blocks;
+pub(crate) mod packets;
+pub(crate) mod search;
 
-use super::Record;
-use super::endian::{Big, Endian, Little, array_at, u32_at};
-use super::ledger::Ledger;
-use super::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
-use blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
+use crate::read::Record;
+use crate::read::endian::{Big, Endian, Little, array_at, u32_at};
+use crate::read::ledger::Ledger;
+use crate::read::pcapng::blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
+use crate::read::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
 
 /// The first bytes of the file: the type of a section header block.
 pub(super) const MAGIC: &[u8; 4] = &[0x0a, 0x0d, 0x0d, 0x0a];
 
 /// Largest block that is believed.
 const MAX_BLOCK_BYTES: u32 = MAX_FRAME_BYTES + (1 << 16);
+
 /// Type and length in front, the length again at the end.
 const FRAMING_BYTES: usize = 12;
+
 const SECTION_HEADER_BYTES: usize = 28;
+
 /// What is said of a block whose two lengths differ.
 const WRONG_TRAILER: &str = "a block whose lengths at its two ends differ";
+
 /// Interfaces of one section that are believed.
 const MAX_INTERFACES: usize = 1 << 16;
 

@@ -1,14 +1,15 @@
 //! Blocks that hold frames: enhanced, simple and obsolete packet blocks.
 
-use super::super::Record;
-use super::super::endian::{Endian, array_at, u32_at};
-use super::super::ledger::Ledger;
-use super::super::walk::MAX_FRAME_BYTES;
-use super::blocks::{Block, PacketOptions, block_type};
-use super::{PcapngWalk, interface_at};
+use crate::read::Record;
+use crate::read::endian::{Endian, array_at, u32_at};
+use crate::read::ledger::Ledger;
+use crate::read::pcapng::blocks::{Block, PacketOptions, block_type};
+use crate::read::pcapng::{PcapngWalk, interface_at};
+use crate::read::walk::MAX_FRAME_BYTES;
 
 /// Fixed part of enhanced and obsolete packet blocks, without the trailer.
 pub(super) const PACKET_HEADER_BYTES: usize = 28;
+
 const SIMPLE_HEADER_BYTES: usize = 12;
 
 /// The parts of a packet block that all kinds share.

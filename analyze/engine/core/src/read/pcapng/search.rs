@@ -1,14 +1,15 @@
 //! The way back after damage: the search for the next sound block.
 
-use super::super::endian::{Big, Endian, Little, u32_at};
-use super::super::ledger::Ledger;
-use super::super::walk::{CUT_SHORT, Found, Walked, Window};
-use super::blocks::block_type;
-use super::packets::PACKET_HEADER_BYTES;
-use super::{FRAMING_BYTES, MAGIC, Order, PcapngWalk, SECTION_HEADER_BYTES, section_order};
+use crate::read::endian::{Big, Endian, Little, u32_at};
+use crate::read::ledger::Ledger;
+use crate::read::pcapng::blocks::block_type;
+use crate::read::pcapng::packets::PACKET_HEADER_BYTES;
+use crate::read::pcapng::{FRAMING_BYTES, MAGIC, Order, PcapngWalk, SECTION_HEADER_BYTES, section_order};
+use crate::read::walk::{CUT_SHORT, Found, Walked, Window};
 
 /// Largest block at which a search stops.
 const MAX_FOUND_BLOCK_BYTES: u32 = 512 << 10;
+
 /// What is said when blocks follow within the last, incomplete one after all.
 const BEYOND_END: &str = "a block that claims to go on beyond the end of the file";
 

@@ -1,13 +1,15 @@
 //! What a record header can be: ordinary, odd, or impossible. Owns the bounds; where the walk is and what it does about
 //! it is the business of `records`.
 
-use super::super::walk::{MAX_FRAME_BYTES, Window};
-use super::{Header, Layout, RecordWalk};
+use crate::read::records::{Header, Layout, RecordWalk};
+use crate::read::walk::{MAX_FRAME_BYTES, Window};
 
 /// Seconds between neighbours that are ordinary (48 days); more makes a header odd, not impossible.
 pub(super) const JUMP_S: u32 = 1 << 22;
+
 /// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
 pub(super) const USUAL_SNAP_BYTES: u32 = 256 << 10;
+
 /// More padding behind a frame than any writer leaves.
 pub(super) const MAX_PADDING_BYTES: usize = 64;
 

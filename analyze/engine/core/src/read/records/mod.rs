@@ -12,15 +12,15 @@
 //! more bytes instead); the search must cost a bounded number of header checks per byte; after a search the walk must
 //! stand further on than before it.
 
-mod judge;
-pub(super) mod pcap;
-mod search;
-pub(super) mod snoop;
+pub(crate) mod judge;
+pub(crate) mod pcap;
+pub(crate) mod search;
+pub(crate) mod snoop;
 
-use super::Record;
-use super::ledger::Ledger;
-use super::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
-use judge::{Closer, JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
+use crate::read::Record;
+use crate::read::ledger::Ledger;
+use crate::read::records::judge::{Closer, JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
+use crate::read::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
 
 /// What is said of a file header where a record should be.
 const ANOTHER_FILE: &str = "the header of another file, put behind this one";

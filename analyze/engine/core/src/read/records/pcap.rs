@@ -5,19 +5,23 @@
 //! Nokia's firewalls (20) wrote the standard one, SuSE 6.3 (28) that of the others with 24. What was added stands behind the
 //! usual four numbers, so that the first record tells nothing: a layout is taken by where it finds those after it.
 
-use super::super::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
-use super::super::ledger::Ledger;
-use super::super::walk::{Walk, Window};
-use super::{Declared, Header, Layout, RecordWalk};
 use std::marker::PhantomData;
 
+use crate::read::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
+use crate::read::ledger::Ledger;
+use crate::read::records::{Declared, Header, Layout, RecordWalk};
+use crate::read::walk::{Walk, Window};
+
 /// Bytes of the file header.
-pub(in super::super) const FILE_HEADER_BYTES: usize = 24;
+pub(in crate::read) const FILE_HEADER_BYTES: usize = 24;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
+
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
+
 /// Alexey Kuznetsov's libpcap of the 1990s: eight more bytes in each record header.
 const MODIFIED: u32 = 0xa1b2_cd34;
+
 /// `f` bit of the link type field: the upper four bits are valid.
 const FCS_PRESENT: u32 = 1 << 26;
 
@@ -73,14 +77,14 @@ impl<E: Endian, const HEADER: usize> Layout for Classic<E, HEADER> {
 }
 
 /// True if a file that starts with these bytes is a classic pcap file.
-pub(in super::super) fn is_magic(head: &[u8]) -> bool {
+pub(in crate::read) fn is_magic(head: &[u8]) -> bool {
     let known = |magic| matches!(magic, MICROSECONDS | NANOSECONDS | MODIFIED);
     u32_at::<Little>(head, 0).is_some_and(known) || u32_at::<Big>(head, 0).is_some_and(known)
 }
 
 /// Reads the file header of a file with the right magic, and enough of the first records to tell how long their headers
 /// are; an error says how many bytes from the start of the file that takes, if it has not ended before.
-pub(in super::super) fn open(
+pub(in crate::read) fn open(
     head: &[u8],
     at_end: bool,
     input: u16,

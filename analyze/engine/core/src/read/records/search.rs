@@ -1,15 +1,17 @@
 //! The way back after damage: the search for the next place where records follow each other.
 
-use super::super::Record;
-use super::super::ledger::Ledger;
-use super::super::walk::{CUT_SHORT, Found, MAX_FRAME_BYTES, Walked, Window};
-use super::judge::{JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
-use super::{Header, Layout, Lost, RecordWalk};
+use crate::read::Record;
+use crate::read::ledger::Ledger;
+use crate::read::records::judge::{JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
+use crate::read::records::{Header, Layout, Lost, RecordWalk};
+use crate::read::walk::{CUT_SHORT, Found, MAX_FRAME_BYTES, Walked, Window};
 
 /// Ordinary records that must follow each other where the walk resumes.
 const CHAIN: usize = 3;
+
 /// Seconds from the last good record within which a search believes a header (10 years).
 const ERA_S: u32 = 315_576_000;
+
 /// What is said when records follow within that stretch after all.
 const BEYOND_END: &str = "a record that claims to go on beyond the end of the file";
 

@@ -1,15 +1,16 @@
 //! Sun snoop files (RFC 1761): big-endian records with a padded length and a running count of drops.
 
-use super::super::endian::{Big, array_at, u32_at};
-use super::super::ledger::Ledger;
-use super::super::walk::Walk;
-use super::{Declared, Header, Layout, RecordWalk};
 use crate::link_type;
+use crate::read::endian::{Big, array_at, u32_at};
+use crate::read::ledger::Ledger;
+use crate::read::records::{Declared, Header, Layout, RecordWalk};
+use crate::read::walk::Walk;
 
 /// The first bytes of the file.
-pub(in super::super) const MAGIC: &[u8; 8] = b"snoop\0\0\0";
+pub(in crate::read) const MAGIC: &[u8; 8] = b"snoop\0\0\0";
+
 /// Bytes of the file header: magic, version, datalink type.
-pub(in super::super) const FILE_HEADER_BYTES: usize = 16;
+pub(in crate::read) const FILE_HEADER_BYTES: usize = 16;
 
 const RECORD_HEADER_BYTES: usize = 24;
 
@@ -32,7 +33,7 @@ impl Layout for Snoop {
 }
 
 /// Reads the file header; an error says in one sentence what cannot be read.
-pub(in super::super) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box<dyn Walk>, String> {
+pub(in crate::read) fn open(header: &[u8], input: u16, ledger: &mut Ledger) -> Result<Box<dyn Walk>, String> {
     let (Some(version), Some(datalink)) = (u32_at::<Big>(header, 8), u32_at::<Big>(header, 12)) else {
         return Err("a snoop file that is cut short in its file header".to_owned());
     };

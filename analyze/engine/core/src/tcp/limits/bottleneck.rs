@@ -3,31 +3,41 @@
 
 use std::ops::Range;
 
-use super::Share;
-use super::known::KnownRound;
-use super::round::Round;
-use super::rules::{Background, QUEUE_RATIO, REACH, STANDING_RATIO, neighbours, own_pause_ns, queued_from_ns, rests};
-use crate::tcp::restarts::PACED_SEGMENTS;
+use crate::tcp::kernel::PACED_SEGMENTS;
+use crate::tcp::limits::background::{
+    Background, QUEUE_RATIO, REACH, SMOOTHED, STANDING_RATIO, neighbours, own_pause_ns, queued_from_ns, rests,
+};
+use crate::tcp::limits::known::KnownRound;
+use crate::tcp::limits::round::Round;
+use crate::tcp::limits::share::Share;
 
 /// Rounds at one rate that show a bottleneck.
 const BOTTLENECK_ROUNDS: usize = 4;
+
 /// What counts as the same rate.
 const SAME_RATE: f64 = 0.85;
-/// Rounds on either side that a rate is taken over.
-pub(super) const SMOOTHED: usize = 2;
+
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
+
 const ROUNDS_WITH_LOSS: usize = 3;
+
 /// How much larger the flight and how much longer the round trip are in a round that probes.
 const PROBE_FLIGHT: f64 = 1.15;
+
 const PROBE_ROUND_TRIP: f64 = 1.1;
+
 /// Such rounds among all that are looked at: BBR probes in one of eight, and a host that is late once makes one such round, too.
 const PROBES: usize = 2;
+
 /// Share of its largest flight that a round keeps in flight on average where data comes without a pause.
 const WITHOUT_PAUSE: f64 = 0.85;
+
 /// How much longer than the mean the longest time between two packets may be where they are spaced evenly, and packets that tell.
 const EVEN_SPACING: f64 = 3.0;
+
 const FEWEST_SPACED_PACKETS: u32 = 8;
+
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
 

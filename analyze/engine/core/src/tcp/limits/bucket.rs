@@ -1,10 +1,11 @@
 //! Limits and token buckets: in which of its bins the network set the rate, and what an empty bucket limited
 //! (docs/methods.md, section 8).
 
-use super::factor::Factor;
-use super::runs::Run;
-use super::{LimitsSummary, Share, Shares};
-use crate::tcp::rate_series::Series;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::share::{Share, Shares};
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::rates::series::Series;
 
 /// For each bin of a series the share of its time in which the network set the rate, and not a host, the application, a timer
 /// or a window.

@@ -1,5 +1,7 @@
 //! What can limit a transfer at a moment (docs/verdict.md, "What limits").
 
+use crate::tcp::gaps::causes::Cause;
+
 /// The limiting factor of an interval. The order is that in which `limits` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -78,5 +80,17 @@ impl Factor {
             self,
             Self::SlowStart | Self::TokenBucket | Self::BottleneckBandwidth | Self::SendBuffer | Self::CongestionWindow
         )
+    }
+}
+
+/// The factor of a gap's time; none where the rounds tell it better.
+pub(in crate::tcp) fn factor_of(cause: Cause, ended_by_timer: bool, limited: bool) -> Option<Factor> {
+    match cause {
+        Cause::LocalHostStall | Cause::RemoteHostStall => Some(Factor::HostStall),
+        Cause::ReceiverWindow => None,
+        _ if ended_by_timer => Some(Factor::TimeoutWait),
+        Cause::Timeout | Cause::TailProbe => Some(Factor::TimeoutWait),
+        Cause::PathHold | Cause::HostOrPath | Cause::CaptureArtifact if !limited => Some(Factor::Unknown),
+        _ => None,
     }
 }

@@ -4,20 +4,22 @@
 //! tell, and the path carries as much as it did behind a long one. Once long queues have shown how much that is, what is
 //! delivered at that rate is as much as there is to have.
 
-use super::LimitsSummary;
-use super::factor::Factor;
-use super::rates::by_time;
-use super::runs::Run;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::rates::by_time;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::summary::LimitsSummary;
 
 /// Round trips for which queues must have shown the rate, and for which it must be kept elsewhere.
 const LEAST_SHOWN: u64 = 8;
+
 const LEAST_KEPT: u64 = 4;
+
 /// How far the rate may lie beside it.
 const BESIDE: f64 = 0.05;
 
 impl LimitsSummary {
     /// Tells the path's bandwidth where the congestion window was told and the rate is the one that the path had at other times.
-    pub(super) fn take_filled(&mut self, min_rtt_ns: u64) {
+    pub(crate) fn take_filled(&mut self, min_rtt_ns: u64) {
         let Some(shown) = self.shown_rate(LEAST_SHOWN.saturating_mul(min_rtt_ns)) else { return };
         let is_filled = |run: &&Run| {
             run.factor == Factor::CongestionWindow
@@ -47,7 +49,7 @@ fn rate(run: &Run) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::limits::Share;
+    use crate::tcp::limits::share::Share;
 
     const MS: i64 = 1_000_000;
 

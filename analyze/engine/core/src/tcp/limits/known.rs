@@ -3,8 +3,18 @@
 
 use std::ops::Deref;
 
-use super::round::Round;
-use super::rules;
+use crate::tcp::limits::round::Round;
+
+/// Share of a round from which on it was idle, and share up to which it still tells a rate.
+pub(crate) const IDLE_SHARE: f64 = 0.05;
+
+const MOST_IDLE: (u64, u64) = (1, 4);
+
+/// Share of a round without data from which on the path was not busy in it.
+const LONG_PAUSE: f64 = 0.25;
+
+/// What a round delivers during a frame's time, more than the frame, without having paused: it is a mean over the round.
+const FRAME_SLACK: f64 = 1.25;
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +32,8 @@ impl From<Round> for KnownRound {
             round,
             rate_bytes_s: round.rate_bytes_s(),
             round_trip_ns: round.round_trip_ns(),
-            pauses: rules::pauses(&round),
-            tells_rate: rules::tells_rate(&round),
+            pauses: pauses(&round),
+            tells_rate: tells_rate(&round),
         }
     }
 }
@@ -57,17 +67,33 @@ impl KnownRound {
         self.round_trip_ns
     }
 
-    /// [`rules::pauses`].
+    /// [`pauses`].
     #[inline]
     pub fn pauses(&self) -> bool {
         self.pauses
     }
 
-    /// [`rules::tells_rate`].
+    /// [`tells_rate`].
     #[inline]
     pub fn tells_rate(&self) -> bool {
         self.tells_rate
     }
+}
+
+/// No data came for a good part of the round: its path was not busy. A frame of many segments keeps it busy for as long as
+/// they take, and comes all at once.
+pub fn pauses(round: &Round) -> bool {
+    let gap_ns = round.longest_gap_ns as f64;
+    let within_gap_bytes = || gap_ns / 1e9 * round.rate_bytes_s();
+    let offloaded = round.data_packets > 1 && round.largest_frame > u64::from(round.segment_size);
+    gap_ns >= LONG_PAUSE * round.duration_ns() as f64
+        && !(offloaded && within_gap_bytes() <= FRAME_SLACK * round.largest_frame as f64)
+}
+
+/// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
+pub fn tells_rate(round: &Round) -> bool {
+    let (share, of) = MOST_IDLE;
+    !round.disturbed && round.idle_ns.saturating_mul(of) <= round.duration_ns().saturating_mul(share)
 }
 
 #[cfg(test)]

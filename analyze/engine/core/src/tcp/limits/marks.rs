@@ -1,7 +1,7 @@
 //! Frames to look at: those at the ends of a direction's rounds, with what limited it there. Their number is bounded; of too
 //! many every second stays, so that they keep lying evenly along the transfer.
 
-use super::factor::Factor;
+use crate::tcp::limits::factor::Factor;
 
 /// Marks kept.
 const MOST_MARKS: usize = 512;

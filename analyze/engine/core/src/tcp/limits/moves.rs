@@ -1,13 +1,14 @@
 //! What a time was counted for is told better at the end of a transfer: it goes to another factor.
 
-use super::factor::Factor;
-use super::runs::Runs;
-use super::{LimitsSummary, Shares};
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::runs::Runs;
+use crate::tcp::limits::share::Shares;
+use crate::tcp::limits::summary::LimitsSummary;
 
 impl LimitsSummary {
     /// Between these times, which follow one another, it was `to` instead of the factors that are meant; says what was taken from
     /// whom. What lies beneath recovery stays as it is.
-    pub(super) fn move_to(&mut self, to: Factor, is_meant: impl Fn(Factor) -> bool, between_ns: &[[i64; 2]]) -> Shares {
+    pub(crate) fn move_to(&mut self, to: Factor, is_meant: impl Fn(Factor) -> bool, between_ns: &[[i64; 2]]) -> Shares {
         let mut runs = Runs::from(std::mem::take(&mut self.runs));
         let mut taken = Shares::default();
         for &one_ns in between_ns {

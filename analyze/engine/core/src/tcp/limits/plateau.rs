@@ -3,16 +3,19 @@
 //! tells one from the other, so it counts for the congestion window at first, and is moved when it has lasted. Looking at
 //! the flight takes its time: once in eight rounds is enough for what must last for more.
 
-use super::send_buffer::SAME_SEGMENTS;
-use super::{Share, WindowRounds};
+use crate::tcp::limits::background::SAME_SEGMENTS;
+use crate::tcp::limits::share::Share;
+use crate::tcp::limits::tally::WindowRounds;
 
 /// CUBIC's window passes through its plateau as 0.4 segments for the third power of the seconds (RFC 9438 section 4.1): in so
 /// long by six segments and a half at least, four times what counts as the same. BBR probes for more after three seconds at the
 /// latest (draft-ietf-ccwg-bbr, `BBRBwProbeWait`).
 const LONGEST_OF_A_WINDOW_NS: u64 = 4_000_000_000;
+
 /// Reno grows by half a segment in each round trip where every second segment is acknowledged (RFC 5681 section 3.1): in so
 /// many rounds by as much.
 const MOST_ROUNDS_OF_A_WINDOW: u64 = 16;
+
 /// Rounds from one look to the next.
 const BETWEEN_LOOKS: u8 = 8;
 

@@ -1,12 +1,14 @@
 //! The rates of a direction's rounds, sampled: what a transfer reaches where only path and congestion control limit it.
 
-use super::bottleneck::SMOOTHED;
-use super::round::Round;
+use crate::tcp::limits::background::SMOOTHED;
+use crate::tcp::limits::round::Round;
 
 /// Samples kept; then neighbours become one.
 const MOST_RATES: usize = 512;
+
 /// The rank whose rate is the reference (docs/verdict.md, "The verdict").
 const REFERENCE_RANK: f64 = 0.95;
+
 /// Share of the rounds' time that must show the capacity; with less, all rounds are asked.
 const LEAST_SHARE: f64 = 0.02;
 
@@ -96,7 +98,7 @@ fn percentile(list: &[Rate], bytes_s: fn(&[Rate], usize) -> f64) -> Option<f64> 
 }
 
 /// The rate that is not exceeded for a share of the time, of rates and how long each lasted; none without any, or if it is 0.
-pub(super) fn by_time(mut rates: Vec<(f64, u64)>, share: f64) -> Option<f64> {
+pub(crate) fn by_time(mut rates: Vec<(f64, u64)>, share: f64) -> Option<f64> {
     rates.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let wanted_ns = share * rates.iter().map(|(_, time_ns)| *time_ns as f64).sum::<f64>();
     let mut passed_ns = 0.0;

@@ -1,8 +1,8 @@
 //! A round: from one moment to the acknowledgement of what was in flight then, as the sender saw it. One round lasts one
 //! round trip while the sender is clocked by acknowledgements, and longer while it waits.
 
-use super::CutGap;
-use crate::tcp::restarts::Pauses;
+use crate::tcp::limits::share::CutGap;
+use crate::tcp::sender::pauses::Pauses;
 
 /// What a direction has counted by one moment; the difference of two is a [`Round`].
 #[derive(Debug, Clone, Copy, Default)]

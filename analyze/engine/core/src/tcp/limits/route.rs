@@ -10,23 +10,31 @@
 //! What to check on a change: a sender whose flight never varies and never rests shows nothing of this, and is judged by the
 //! shortest round trip as before. Away from the sender a round trip holds the sender's pauses, too: nothing is concluded there.
 
-use super::round::Round;
-use super::rules::{STANDING_RATIO, queued_from_ns};
+use crate::tcp::limits::background::{STANDING_RATIO, queued_from_ns};
+use crate::tcp::limits::round::Round;
 
 /// For so long no round trip near the shortest was seen.
 const WINDOW_NS: i64 = 10_000_000_000;
+
 /// Rounds of a stretch, and stretches kept; of more two become one.
 const ROUNDS: usize = 8;
+
 const MOST_STRETCHES: usize = 64;
+
 /// The flight of a stretch accounts for so much of the round trip at most, at the highest rate of all.
 const MOST_ACCOUNTED: f64 = 0.8;
+
 /// Stretches that the flight does not account for, and the share of them that have the same round trip.
 const FEWEST_STRETCHES: usize = 4;
+
 const SHARE_ALIKE: f64 = 0.9;
+
 /// Round trips this near are the same, whatever share of them that is.
 const ALIKE_NS: f64 = 500e3;
+
 /// Rounds that a rate is taken over.
 const RATE_ROUNDS: usize = 5;
+
 /// Fewer segments may have waited for a delayed acknowledgement (RFC 5681 section 4.2).
 const FEWEST_SEGMENTS: u64 = 4;
 

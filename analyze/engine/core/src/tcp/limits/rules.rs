@@ -1,56 +1,36 @@
 //! What limited a round of which no gap, no loss and no full window tells it already: the last rules of the table in
 //! docs/verdict.md. Each looks at the rounds around it. Here are their order and those of the application; the path's are in
-//! [`super::bottleneck`], those of a send buffer in [`super::send_buffer`].
+//! [`crate::tcp::limits::bottleneck`], those of a send buffer in [`crate::tcp::limits::send_buffer`].
 
-use super::bottleneck::{has_standing_queue, is_bottleneck_limited};
-use super::factor::Factor;
-use super::known::KnownRound;
-use super::round::Round;
-use super::send_buffer::is_send_buffer_limited;
-use crate::tcp::restarts::Pauses;
+use crate::tcp::limits::background::{
+    Background, any_window, is_window_limited, neighbours, pauses_of, queued_from_ns, rests,
+};
+use crate::tcp::limits::bottleneck::{has_standing_queue, is_bottleneck_limited};
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::known::KnownRound;
+use crate::tcp::limits::round::Round;
+use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 
-/// Share of a round that the window must have been full for. T-RAT asks for 80 % of the time within three segments of the
-/// window; here full means that not even the next send fits, which each acknowledgement ends for a moment.
-const WINDOW_SHARE: f64 = 0.5;
-/// A queue shows when the round trip is so many times its minimum, and longer by so much. It stands when even the shortest
-/// round trip of a round is longer than the minimum: the queue that a burst makes for itself is gone before the next
-/// (RFC 8289 section 3 tells good queues from bad ones in that way).
-pub(super) const QUEUE_RATIO: f64 = 1.25;
-pub(super) const QUEUE_NS: f64 = 500e3;
-pub(super) const STANDING_RATIO: f64 = 1.05;
-/// Rounds that are looked at on either side.
-pub const REACH: usize = 8;
-/// Share of a round from which on it was idle, and share up to which it still tells a rate.
-const IDLE_SHARE: f64 = 0.05;
-const MOST_IDLE: (u64, u64) = (1, 4);
-/// Share of a round without data from which on the path was not busy in it.
-const LONG_PAUSE: f64 = 0.25;
-/// What a round delivers during a frame's time, more than the frame, without having paused: it is a mean over the round.
-const FRAME_SLACK: f64 = 1.25;
 /// Data segments of which one is short in an application that writes piece by piece.
 const PACKETS_FOR_A_SHORT_ONE: u32 = 64;
+
 /// Rounds, one after another, that end in a short segment and a wait.
 const WRITING_ROUNDS: usize = 3;
 
 /// Rounds on either side that pauses are looked at in, share of the time that these must take, and by how much of what chance
 /// leaves more of them must end with an answer to an acknowledgement than by chance.
 const PAUSE_REACH: usize = 4;
+
 const PAUSED_SHARE: f64 = 0.25;
+
 const ANSWERED_BEYOND_CHANCE: f64 = 0.5;
+
 /// Share of the pauses that a limit of the sender's own may leave without an acknowledgement to answer.
 const MOST_UNANSWERED: f64 = 0.5;
+
 /// The same of those that end later than an answer by any share of the pause: pacing lets an answer wait, and a busy host, but not
 /// nearly each.
 const MOST_LATE: f64 = 0.8;
-
-/// What holds for the whole direction so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Background {
-    /// Round trip without a queue.
-    pub min_rtt_ns: Option<u64>,
-    /// Nothing had been lost or marked before the rounds that are looked at.
-    pub no_loss_yet: bool,
-}
 
 /// The factor of `rounds[index]` outside of its gaps, its recovery and its idle time; and what it would be without slow start.
 pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> [Factor; 2] {
@@ -80,12 +60,6 @@ pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> 
     [if round.slow_start { Factor::SlowStart } else { underlying }, underlying]
 }
 
-/// `receiver_window`: the window was full for most of it.
-pub fn is_window_limited(round: &Round) -> bool {
-    let open_ns = round.duration_ns().saturating_sub(round.recovering_ns);
-    open_ns > 0 && round.limited_ns as f64 >= WINDOW_SHARE * open_ns as f64
-}
-
 /// `application`, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited).
 /// A bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
 pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
@@ -111,7 +85,7 @@ pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &
 }
 
 /// What came after a pause was an answer to an acknowledgement much more often than by chance. Only a kernel hears of those, so
-/// that a window or the send buffer had kept it back ([`crate::tcp::restarts`]), whatever sizes the application writes in. Not
+/// that a window or the send buffer had kept it back ([`crate::tcp::sender::pauses`]), whatever sizes the application writes in. Not
 /// where the other side has sent data, which an application answers.
 fn answers_acknowledgements(rounds: &[KnownRound], index: usize) -> bool {
     let around = neighbours(rounds, index, PAUSE_REACH);
@@ -135,20 +109,6 @@ pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
     let paused_ns = pauses.paused_ns as f64;
     paused_ns >= PAUSED_SHARE * time_ns
         && (pauses.unanswered_ns as f64 > MOST_UNANSWERED * paused_ns || pauses.late_ns as f64 > MOST_LATE * paused_ns)
-}
-
-/// How much longer than the path's a round trip seemed because its sender had nothing to send, away from it: what it writes one
-/// segment after the other echoes no acknowledgement before its time has come.
-pub(super) fn own_pause_ns(round: &Round) -> u64 {
-    let Pauses { paused_ns, all_sent_ns, .. } = round.pauses;
-    if 2 * all_sent_ns > paused_ns { round.longest_gap_ns } else { 0 }
-}
-
-/// All pauses of some rounds, and nanoseconds.
-fn pauses_of(around: &[KnownRound]) -> (Pauses, f64) {
-    let mut pauses = Pauses::default();
-    around.iter().for_each(|round| pauses.add(&round.pauses));
-    (pauses, around.iter().map(|round| round.duration_ns()).sum::<u64>().max(1) as f64)
 }
 
 /// Less than a segment was in flight on average, and no window is smaller than that unless something was lost (RFC 5681 section 3.1):
@@ -178,61 +138,8 @@ fn writes_and_waits(rounds: &[KnownRound], index: usize, background: &Background
     any_window(rounds, index, WRITING_ROUNDS, |round| round.short_packets > 0 && waits(round), |_| true)
 }
 
-/// Nothing was in flight for a while: no queue outlasted that.
-pub(super) fn rests(round: &Round) -> bool {
-    round.idle_ns as f64 >= IDLE_SHARE * round.duration_ns() as f64
-}
-
-/// No data came for a good part of the round: its path was not busy. A frame of many segments keeps it busy for as long as
-/// they take, and comes all at once.
-pub fn pauses(round: &Round) -> bool {
-    let gap_ns = round.longest_gap_ns as f64;
-    let within_gap_bytes = || gap_ns / 1e9 * round.rate_bytes_s();
-    let offloaded = round.data_packets > 1 && round.largest_frame > u64::from(round.segment_size);
-    gap_ns >= LONG_PAUSE * round.duration_ns() as f64
-        && !(offloaded && within_gap_bytes() <= FRAME_SLACK * round.largest_frame as f64)
-}
-
-/// Round trips from here on show a queue.
-pub(super) fn queued_from_ns(min_rtt_ns: f64) -> f64 {
-    (QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS)
-}
-
-/// Nothing stood still, and the application did not pause for long: what was delivered is what the path or a window allowed.
-pub fn tells_rate(round: &Round) -> bool {
-    let (share, of) = MOST_IDLE;
-    !round.disturbed && round.idle_ns.saturating_mul(of) <= round.duration_ns().saturating_mul(share)
-}
-
-/// Some `length` rounds one after another, that round among them, all are what `each` asks for and together what `all` does.
-pub(super) fn any_window(
-    rounds: &[KnownRound],
-    index: usize,
-    length: usize,
-    each: impl Fn(&KnownRound) -> bool,
-    all: impl Fn(&[KnownRound]) -> bool,
-) -> bool {
-    let end = rounds.len().min(index + length);
-    let (Some(before), Some(after)) = (rounds.get(index.saturating_sub(length - 1)..index), rounds.get(index..end))
-    else {
-        return false;
-    };
-    // One round that is not so ends the search on its side: most often the round itself.
-    let behind = after.iter().take_while(|round| each(round)).count();
-    if behind == 0 {
-        return false;
-    }
-    let ahead = before.iter().rev().take_while(|round| each(round)).count();
-    rounds[index - ahead..index + behind].windows(length).any(all)
-}
-
-pub(super) fn neighbours(rounds: &[KnownRound], index: usize, reach: usize) -> &[KnownRound] {
-    let end = rounds.len().min(index + reach + 1);
-    rounds.get(index.saturating_sub(reach)..end).unwrap_or_default()
-}
-
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
 //! A direction's time cut into runs of one factor each, in time order: what the report draws as bands. Their number is
 //! bounded; the shortest give way to their neighbours.
 
-use super::factor::Factor;
-use super::{Share, Shares};
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::share::{Share, Shares};
 
 /// An interval of one factor.
 #[derive(Debug, Clone, Copy, PartialEq)]

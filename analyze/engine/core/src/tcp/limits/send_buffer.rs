@@ -1,31 +1,35 @@
 //! The sender keeps no more in flight by a limit of its own, its send buffer or pacing (docs/verdict.md, `send_buffer`): the
 //! flight has a ceiling, and neither a window nor a queue makes it.
 
-use super::known::KnownRound;
-use super::round::Round;
-use super::rules::{Background, QUEUE_NS, any_window, is_window_limited, neighbours};
+use crate::tcp::limits::background::{Background, QUEUE_NS, SAME_SEGMENTS, any_window, is_window_limited, neighbours};
+use crate::tcp::limits::known::KnownRound;
+use crate::tcp::limits::round::Round;
 
 /// Rounds with one flight that show a limit of the sender's own (in short transfers, or where the flight has slack), and how far
 /// their flights may lie apart.
 const SEND_BUFFER_ROUNDS: usize = 12;
+
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
+
 const SAME_FLIGHT: f64 = 0.15;
+
 /// Share of the rounds whose flight reaches the same.
 const REACHED_SHARE: f64 = 0.75;
-/// Segments by which the flight of the later half may differ: Reno's window grows by one in each round.
-pub(super) const SAME_SEGMENTS: f64 = 1.5;
+
 /// Share of its peak that the flight keeps on average, at most, where the congestion window leaves room. A sender that fills its
 /// congestion window sends with each acknowledgement, or waits for room for a third of the window at most
 /// (`tcp_tso_should_defer`), which leaves 5/6 on average.
 const MOST_WITH_SLACK: f64 = 0.8;
+
 /// A sender's own limit leaves the path without a queue.
 const NO_QUEUE_RATIO: f64 = 1.15;
+
 /// Share of the rounds in which a longer round trip is none of a queue that stands.
 const MOST_QUEUED: f64 = 0.25;
 
 /// The highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
 /// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
-/// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`super::plateau`]).
+/// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`crate::tcp::limits::plateau`]).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let free = |round: &KnownRound| is_free(round);

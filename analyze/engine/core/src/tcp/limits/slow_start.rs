@@ -1,9 +1,10 @@
 //! When a congestion window still grows exponentially (docs/verdict.md, `slow_start`).
 
-use super::known::KnownRound;
+use crate::tcp::limits::known::KnownRound;
 
 /// Growth for each round that slow start shows at least, and rounds without it that end it (BBR's full pipe).
 const GROWTH: f64 = 1.25;
+
 const ROUNDS_WITHOUT_GROWTH: u8 = 3;
 
 /// What is delivered in a round trip grows by a quarter with each round; three rounds without that end it, and were

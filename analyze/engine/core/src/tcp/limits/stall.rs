@@ -1,10 +1,11 @@
-//! A gap that was found to be a stall, or none, only when its rounds had been judged ([`crate::tcp::gap_unsettled`]): its time is
+//! A gap that was found to be a stall, or none, only when its rounds had been judged ([`crate::tcp::gaps::undecided`]): its time is
 //! moved.
 
-use super::factor::Factor;
-use super::runs::Runs;
-use super::{LimitsSummary, marks};
-use crate::tcp::gap_unsettled::Settled;
+use crate::tcp::gaps::undecided_gap::Settled;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::marks;
+use crate::tcp::limits::runs::Runs;
+use crate::tcp::limits::summary::LimitsSummary;
 
 impl LimitsSummary {
     /// Moves the time between two moments to the factor that it belongs to.
@@ -25,8 +26,9 @@ impl LimitsSummary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Run, Share};
     use super::*;
+    use crate::tcp::limits::runs::Run;
+    use crate::tcp::limits::share::Share;
 
     fn run(start_ns: i64, end_ns: i64, factor: Factor) -> Run {
         Run { start_ns, end_ns, factor, bytes: 100, frames: [1, 2] }

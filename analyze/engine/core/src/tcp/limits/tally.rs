@@ -1,7 +1,7 @@
 //! What the rounds of one factor say together, for the verdict: it is surer, or names another factor, by what they have in common.
 
-use super::round::Round;
-use crate::tcp::restarts::Pauses;
+use crate::tcp::limits::round::Round;
+use crate::tcp::sender::pauses::Pauses;
 
 /// Rounds that the congestion window limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub struct WindowRounds {
 
 impl WindowRounds {
     /// Puts others to them.
-    pub(super) fn add(&mut self, others: &Self) {
+    pub(crate) fn add(&mut self, others: &Self) {
         self.all += others.all;
         self.queued += others.queued;
         self.at_own_pace += others.at_own_pace;
     }
 
     /// Takes some of them out.
-    pub(super) fn take(&mut self, some: &Self) {
+    pub(crate) fn take(&mut self, some: &Self) {
         self.all -= some.all;
         self.queued -= some.queued;
         self.at_own_pace -= some.at_own_pace;
@@ -41,7 +41,7 @@ pub struct BufferRounds {
 
 impl BufferRounds {
     /// Puts a round to them.
-    pub(super) fn add(&mut self, round: &Round) {
+    pub(crate) fn add(&mut self, round: &Round) {
         self.time_ns += round.duration_ns();
         self.pauses.add(&round.pauses);
     }

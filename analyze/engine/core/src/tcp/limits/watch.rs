@@ -1,16 +1,20 @@
 //! When a round is over, and what the direction has counted by then.
 
-use super::round::{Meter, Seen};
-use super::{CutGap, Factor, Limits, LimitsSummary, Opening};
 use crate::packet::{Packet, option_bits};
-use crate::tcp::connection::Connection;
-use crate::tcp::gap_cause::Cause;
-use crate::tcp::gaps::ClassifiedGap;
-use crate::tcp::half::Half;
-use crate::tcp::loss::Trigger;
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::direction::direction::Half;
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::gaps::totals::ClassifiedGap;
+use crate::tcp::limits::factor::factor_of;
+use crate::tcp::limits::judge::Limits;
+use crate::tcp::limits::round::{Meter, Seen};
+use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::share::CutGap;
+use crate::tcp::limits::summary::LimitsSummary;
 
 /// Rounds are no shorter: on a short path several round trips make one.
 const SHORTEST_ROUND_NS: i64 = 1_000_000;
+
 /// Data packets below which a transfer is too short to judge.
 pub const FEWEST_DATA_PACKETS: u64 = 10;
 
@@ -151,18 +155,6 @@ impl Limits {
     }
 }
 
-/// The factor of a gap's time; none where the rounds tell it better.
-pub(in crate::tcp) fn factor_of(cause: Cause, ended_by_timer: bool, limited: bool) -> Option<Factor> {
-    match cause {
-        Cause::LocalHostStall | Cause::RemoteHostStall => Some(Factor::HostStall),
-        Cause::ReceiverWindow => None,
-        _ if ended_by_timer => Some(Factor::TimeoutWait),
-        Cause::Timeout | Cause::TailProbe => Some(Factor::TimeoutWait),
-        Cause::PathHold | Cause::HostOrPath | Cause::CaptureArtifact if !limited => Some(Factor::Unknown),
-        _ => None,
-    }
-}
-
 impl Half {
     /// Where the first round begins; without data at `otherwise_ns`.
     fn first_data(&self, otherwise_ns: i64) -> Meter {
@@ -221,37 +213,5 @@ impl Half {
         let max_flight = live.view.round_max_flight();
         limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns });
         live.view.begin_round(true);
-    }
-}
-
-/// Time in which something goes on, in pieces.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Stopwatch {
-    since_ns: Option<i64>,
-    total_ns: u64,
-}
-
-impl Stopwatch {
-    /// It goes on from now.
-    pub fn start(&mut self, time_ns: i64) {
-        self.since_ns.get_or_insert(time_ns);
-    }
-
-    /// It goes on now.
-    #[inline]
-    pub fn is_running(&self) -> bool {
-        self.since_ns.is_some()
-    }
-
-    /// It is over.
-    pub fn stop(&mut self, time_ns: i64) {
-        self.total_ns = self.total_ns(time_ns);
-        self.since_ns = None;
-    }
-
-    /// Nanoseconds up to now.
-    pub fn total_ns(&self, time_ns: i64) -> u64 {
-        let running = self.since_ns.map_or(0, |since| u64::try_from(time_ns.saturating_sub(since)).unwrap_or(0));
-        self.total_ns + running
     }
 }

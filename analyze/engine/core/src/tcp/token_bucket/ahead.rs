@@ -6,21 +6,25 @@
 //! flight: the rate times the longest round trip. Where twice as much is ahead, the place had been saved up for. It does not matter what
 //! slow start made of the rate before.
 //!
-//! A path that becomes slower while the transfer starts looks the same, as it does to [`super::shaper`], so that such a bucket is
+//! A path that becomes slower while the transfer starts looks the same, as it does to [`crate::tcp::token_bucket::shaper`], so that such a bucket is
 //! less sure.
 
-use super::fit::{Stretch, median, quantile};
-use super::shaper::{MOST_VARIATION, Plateau, comes_in_bursts, queue_grows, second_rate};
-use super::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
+use crate::tcp::token_bucket::bucket::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
+use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
+use crate::tcp::token_bucket::shaper::{MOST_VARIATION, Plateau, comes_in_bursts, queue_grows, second_rate};
 
 /// Round trips that were faster than the lower rate: one may be a burst that was let go at once.
 const FEWEST_FASTER_ROUND_TRIPS: f64 = 2.0;
+
 /// The round trips of the queue are those that all but this share are shorter than.
 const LONGEST_ROUND_TRIPS: f64 = 0.95;
+
 /// So many flights must be ahead: slow start has up to twice in flight what the path holds.
 const LEAST_FLIGHTS: f64 = 2.0;
+
 /// A bucket that held so many is surer.
 const MANY_FLIGHTS: f64 = 3.0;
+
 /// What is told by bytes alone is less sure.
 const CONFIDENCE: f64 = 0.5;
 

@@ -1,14 +1,18 @@
 //! A stretch of a transfer as IP bytes for each bin, and what is read off it: windows, evenness, the two-segment fit.
 
-use super::{Delivered, Terms};
-use crate::tcp::rate_series::{Bin, Series};
+use crate::tcp::rates::series::{Bin, Series};
+use crate::tcp::token_bucket::bucket::{Delivered, Terms};
 
 /// Nothing delivered for so many round trips, and this long, ends an episode.
 const IDLE_ROUND_TRIPS: f64 = 10.0;
+
 const SHORTEST_IDLE_NS: f64 = 300e6;
+
 /// Where the application rests for half of it or more, fewer end a busy period.
 const REST_ROUND_TRIPS: f64 = 3.0;
+
 const RESTING_SHARE: f64 = 0.5;
+
 /// Rates are compared over windows of at least so many segments.
 const SEGMENTS_PER_WINDOW: f64 = 40.0;
 

@@ -4,15 +4,17 @@
 //! While the network sets the rate an empty bucket stays empty, whatever is delivered: that a sender which has lost packets
 //! gets less than the rate for a while is the bucket's doing.
 
-use super::fit::Stretch;
-use super::policer::FEWEST_BURST_SEGMENTS;
-use super::shaper::FEWEST_WINDOWS;
-use super::{Kind, LEAST_ROUND_TRIPS, TokenBucket};
+use crate::tcp::token_bucket::bucket::{Kind, LEAST_ROUND_TRIPS, TokenBucket};
+use crate::tcp::token_bucket::fit::Stretch;
+use crate::tcp::token_bucket::policer::FEWEST_BURST_SEGMENTS;
+use crate::tcp::token_bucket::shaper::FEWEST_WINDOWS;
 
 /// Share of a bin that the application rested for, from which on it fills the bucket.
 const RESTS: f64 = 0.5;
+
 /// A rate this near the sustained one is that of an empty bucket, if it lasts.
 const AT_RATE: f64 = 0.05;
+
 /// A policer that drops has so many round trips' tokens at most; what is lost while it has more is lost elsewhere.
 const LEVEL_ON_LOSS: f64 = 2.0;
 

@@ -4,49 +4,72 @@
 //! each period begins with other tokens; the rate and the depth are the same in all. Within a period the median loss finds the
 //! bucket empty: that is where the level is known.
 
-use super::fit::{Stretch, median, quantile};
-use super::{
+use crate::tcp::token_bucket::bucket::{
     CONFIDENCE, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, MOST_CONFIDENCE, SURER, TokenBucket, confidence,
 };
+use crate::tcp::token_bucket::fit::{Stretch, median, quantile};
 
 /// Round trips from a period's first loss to its last from which on it says something of the rate, and those of all such periods
 /// together from which on they tell it: each moment at which the bucket is empty is known to two round trips.
 const LEAST_SPAN_ROUND_TRIPS: usize = 10;
+
 const LEAST_SPANS_ROUND_TRIPS: usize = 20;
+
 /// Lost segments, and round trips in which some were lost.
 const FEWEST_LOST_SEGMENTS: f64 = 15.0;
+
 const FEWEST_LOSSY_ROUND_TRIPS: usize = 3;
+
 /// When something is lost the bucket holds at most this, in round trips at the sustained rate, in so many of the cases.
 const LEVEL_ON_LOSS: f64 = 2.0;
+
 const SHARE_ON_LOSS: f64 = 0.9;
+
 /// In this share of them a policer is surer.
 const SURE_ON_LOSS: f64 = 0.97;
+
 /// When nothing is lost it is not overdrawn by more than this.
 const LEVEL_ON_PASS: f64 = -0.75;
+
 const SHARE_ON_PASS: f64 = 0.97;
+
 /// The round trip was longer than usual before at most this share of the losses.
 const MOST_BEHIND_QUEUE: f64 = 0.2;
+
 /// Longer than usual is longer than this rank of all by this factor, and by a millisecond.
 const USUAL_RANK: f64 = 0.1;
+
 const LONGER: f64 = 1.1;
+
 const LONGER_NS: f64 = 1e6;
+
 /// What is usual is at most so many times the shortest round trip.
 const STANDING_QUEUE: f64 = 2.0;
+
 /// A burst below this many segments may as well be a short queue.
-pub(super) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
+pub(crate) const FEWEST_BURST_SEGMENTS: f64 = 10.0;
+
 /// A sender that always has data keeps within half of the rate over ten round trips, but for a tenth of them, or one.
 const MOST_BESIDE_RATE: f64 = 0.5;
+
 const SHARE_BESIDE_RATE: f64 = 0.1;
+
 /// What is lost before this share of a period's losses may have been lost elsewhere, while the bucket still held tokens.
 const STRAY_SHARE: f64 = 0.1;
+
 /// Where among the slopes the rate is looked for: the more of its tokens overflow, the nearer it lies to the highest.
 const RATE_RANKS: [f64; 5] = [0.5, 0.7, 0.9, 0.95, 1.0];
+
 /// Losses of a period that the rate is read from, at most, and periods whose own rates are tried.
 const MOST_POINTS: usize = 64;
+
 const MOST_OWN_RATES: usize = 16;
+
 /// Bytes before the first loss beyond which the higher rate must have lasted, and how far back a round trip is looked for.
 const EARLY_BYTES: f64 = 2e6;
+
 const RECENT_ROUND_TRIPS: f64 = 3.0;
+
 /// A rest fills the bucket at its rate, or to the brim and seemingly slower. What seems faster was not empty before.
 const REFILL: std::ops::RangeInclusive<f64> = 0.8..=1.25;
 

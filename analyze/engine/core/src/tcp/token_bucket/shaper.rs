@@ -1,26 +1,35 @@
 //! Two even rates, one after the other, with a queue that begins to grow at the switch.
 
-use super::fit::{Stretch, best_split, median, quantile, variation};
-use super::{CONFIDENCE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
+use crate::tcp::token_bucket::bucket::{CONFIDENCE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
+use crate::tcp::token_bucket::fit::{Stretch, best_split, median, quantile, variation};
 
 /// Either rate varies less than this.
-pub(super) const MOST_VARIATION: f64 = 0.05;
+pub(crate) const MOST_VARIATION: f64 = 0.05;
+
 /// At most so many times that, for a step so many times the least.
 const MOST_STEPS: f64 = 3.0;
+
 /// Strong evidence on the scale of the Bayesian information criterion (Kass and Raftery 1995).
 const LEAST_EVIDENCE: f64 = 10.0;
+
 /// The round trip grows by this factor (docs/methods.md, section 8).
 const LEAST_GROWTH: f64 = 1.25;
+
 /// What it has grown to is this rank of those after the switch: the queue takes its time to fill.
 const GROWN_RANK: f64 = 0.75;
+
 /// Windows on either side.
-pub(super) const FEWEST_WINDOWS: usize = 4;
+pub(crate) const FEWEST_WINDOWS: usize = 4;
+
 /// The transfer's start is over when a round trip delivers this share of what the best do.
 const STARTED: f64 = 0.75;
+
 /// A window this near the rate is past the start of the transfer.
 const AT_RATE: f64 = 0.92;
+
 /// Time within which the queue must show, in round trips and at least in nanoseconds.
 const QUEUE_ROUND_TRIPS: f64 = 20.0;
+
 const QUEUE_NS: f64 = 500e6;
 
 /// Share of the lower rate's time that the path must have been full for, where no round trip shows the queue.
@@ -29,11 +38,13 @@ const LEAST_FULL: f64 = 0.75;
 /// A pause is so much of what the round trip has grown by, and so many of the largest frames at the lower rate, at least; and a
 /// sender that pauses does so in this share of the round trips.
 const PAUSE_SHARE: f64 = 0.5;
+
 const FRAMES_IN_A_PAUSE: f64 = 1.5;
+
 const PAUSING_SHARE: f64 = 0.5;
 
 /// An even rate.
-pub(super) struct Plateau {
+pub(crate) struct Plateau {
     pub start: usize,
     pub end: usize,
     /// Bytes for each bin.
@@ -43,6 +54,7 @@ pub(super) struct Plateau {
 
 /// Rates are compared over this share of a plateau, up to so much time: acknowledgements come in lumps.
 const WINDOW_SHARE: usize = 20;
+
 const LONGEST_WINDOW_NS: f64 = 250e6;
 
 /// Looks for a shaper.
@@ -78,7 +90,7 @@ pub fn find(stretch: &Stretch) -> Option<TokenBucket> {
 }
 
 /// The lower of two rates that fit better than one, where it is even.
-pub(super) fn second_rate(stretch: &Stretch) -> Option<Plateau> {
+pub(crate) fn second_rate(stretch: &Stretch) -> Option<Plateau> {
     second(stretch, split(stretch)?)
 }
 
@@ -166,7 +178,7 @@ fn crossing(stretch: &Stretch, before: &Plateau, after: &Plateau) -> f64 {
 }
 
 /// The round trip after the switch against the one just before it.
-pub(super) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
+pub(crate) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> bool {
     let switch = switch as usize;
     let rtt = |start: usize, end: usize| -> Vec<f64> {
         stretch.rtt_ns.get(start..end.min(stretch.len())).unwrap_or_default().iter().flatten().copied().collect()
@@ -183,7 +195,7 @@ pub(super) fn queue_grows(stretch: &Stretch, before: &Plateau, switch: f64) -> b
 /// A flight that stays the same on a path that has become longer has two even rates as well, and a round trip that grows. Then
 /// what filled the shorter one comes with a pause in each of the longer ones, about as long as the difference of both. Behind a
 /// shaper that is never empty it comes all the time.
-pub(super) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
+pub(crate) fn comes_in_bursts(stretch: &Stretch, before: &Plateau, after: &Plateau) -> bool {
     let usual = |plateau: &Plateau| {
         let known: Vec<f64> = stretch.rtt_ns.get(plateau.start..plateau.end)?.iter().flatten().copied().collect();
         median(&known)

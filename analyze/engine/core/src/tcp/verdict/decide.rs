@@ -1,40 +1,57 @@
 //! Which factor it was. Where a disturbance lost a good part of what the transfer could have carried, the one that lost most;
 //! else the one that set the rate.
 
-use super::Case;
-use crate::tcp::limits::{BufferRounds, Factor, LimitsSummary};
-use crate::tcp::restarts::Pauses;
-use crate::tcp::vantage::Side;
+use crate::tcp::connection::vantage::Side;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::tally::BufferRounds;
+use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::verdict::case::Case;
 
 /// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
 const ENOUGH_ROUNDS: u64 = 8;
+
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
+
 /// Highest confidence at all, and where the vantage point is not known.
 const HIGHEST_CONFIDENCE: f64 = 0.95;
+
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
+
 /// Where the window is not known, it may be what limits.
 const UNKNOWN_WINDOW_CONFIDENCE: f64 = 0.55;
+
 /// Where no round trip was seen (away from the sender, without timestamps), a queue does not show.
 const UNTIMED_CONFIDENCE: f64 = 0.75;
+
 /// Hosts nearer to each other than this are far nearer than queues are long: without a round trip nothing says how much is in
 /// flight.
 const NEARBY_NS: i64 = 1_000_000;
+
 /// Packets are spaced evenly where one of a hundred is no further from the one before than so many times the mean, and half of
 /// them no nearer than this share of it: a path does that, and an application that is paced.
 const EVEN_SPACING: f64 = 3.0;
+
 const EVEN_MEDIAN: f64 = 0.5;
+
 /// Pauses tell something where they take such a part of the time, one in so many.
 const TELLING_PAUSES: u64 = 10;
+
 /// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
 const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
+
 /// The path carried so much more at other times (the level shift of a token bucket, docs/methods.md, section 8): a bandwidth
 /// of its own is not sure to be what limits, a token bucket or other traffic may be behind it.
 const ANOTHER_RATE: f64 = 1.3;
+
 const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
+
 /// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
 const SHARED_PATH_CONFIDENCE: f64 = 0.7;
+
 /// Where packets stopped at a host or on the path.
 const OPEN_CONFIDENCE: f64 = 0.5;
+
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
 

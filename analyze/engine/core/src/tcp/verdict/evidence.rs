@@ -1,14 +1,21 @@
 //! The frames that prove a verdict: the ends of the longest intervals of its factor and frames within them, three to ten in all;
 //! where an interval has fewer, those before and after it, beside which it shows.
 
-use super::{Case, Decision, Evidence, Place};
-use crate::tcp::limits::{Factor, LimitsSummary, Mark, Run};
+use crate::tcp::events::place::Place;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::marks::Mark;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::verdict::case::{Case, Evidence};
+use crate::tcp::verdict::decide::Decision;
 use crate::tcp::verdict::sentence::in_words;
 
 /// Intervals named for a factor; two frames each.
 const MOST_INTERVALS: usize = 5;
+
 /// Frames of a piece of evidence (docs/verdict.md, "The verdict").
 const FEWEST_FRAMES: usize = 3;
+
 const MOST_FRAMES: usize = 10;
 
 /// Evidence for the factor, and for the runner-up.

@@ -1,9 +1,10 @@
 //! The verdict in one sentence that a reader without the field's words understands.
 
-use super::{Case, Decision, LEAST_CONFIDENCE};
-use crate::tcp::limits::Factor;
-use crate::tcp::loss::Trigger;
-use crate::tcp::summary::DirectionSummary;
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::summary::summary::DirectionSummary;
+use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE};
+use crate::tcp::verdict::decide::Decision;
 
 /// Round trips are told with and without stalls if these make them so many times as long.
 const PLAINLY_LONGER: f64 = 1.2;

@@ -1,8 +1,9 @@
 //! The throughput with one limit removed: its time passes at the reference rate instead, or at twice its own rate where the
 //! reference says nothing of it. Never more than is known to be allowed.
 
-use super::{Case, Decision, WhatIf};
-use crate::tcp::limits::Factor;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::{Case, WhatIf};
+use crate::tcp::verdict::decide::Decision;
 
 /// What would help against the factor and against the runner-up. They may have the same remedy, which is said once.
 pub fn what_if(case: &Case, decision: &Decision) -> Vec<WhatIf> {

@@ -1,0 +1,574 @@
+//! One TCP connection while its packets pass: which half a packet belongs to, and what each part of it says.
+//!
+//! The client's data is half 0, the server's half 1. A packet is first compared with what was captured just before
+//! (copies are left out), then its data goes to its own half and its acknowledgement to the other.
+
+use crate::decode::options::SackBlocks;
+use crate::dns::DnsStreams;
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::capture::two_taps::TwoPoints;
+use crate::tcp::connection::environment::{ClockStep, Environment};
+use crate::tcp::connection::handshake::Handshake;
+use crate::tcp::connection::vantage::{Clues, Side};
+use crate::tcp::direction::direction::{Half, Live, half_and_peer};
+use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::on_data::Surroundings;
+use crate::tcp::events::acked::{Answer, Terms};
+use crate::tcp::events::copy::Copied;
+use crate::tcp::events::ecn;
+use crate::tcp::events::ecn::Ecn;
+use crate::tcp::events::ends::Ends;
+use crate::tcp::events::row::Seen;
+use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
+use crate::tcp::loss::ip_id::Around;
+use crate::tcp::rtt::echo_loop::EchoLoops;
+use crate::tcp::stats::sequence::unwrap;
+use crate::tls::TlsTracker;
+
+/// Share of the round trip's far part that the near part may be where the far one is short.
+const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
+
+/// The steps that both directions show are one if they differ by no more than this and a fifth: the timestamps by which they
+/// are measured have ticks of milliseconds.
+const STEPS_DIFFER_NS: i64 = 20_000_000;
+
+const STEPS_DIFFER_DIVISOR: i64 = 5;
+
+/// And if they stand no further apart than this and the step itself, by which one of the times was set.
+const STEPS_APART_NS: i64 = 1_000_000_000;
+
+/// A connection in progress.
+pub struct Connection {
+    /// Number from 1 in order of the first packet (final in a single shard only).
+    pub id: u32,
+    /// Number of the first packet among all.
+    pub order: u64,
+    /// Input of the first packet.
+    pub input: u16,
+    /// Its frame number in that input.
+    pub first_frame: u32,
+    /// 4 or 6.
+    pub ip_version: u8,
+    /// Client's address, then the server's: 4 bytes each at the front for IPv4, 16 each for IPv6.
+    pub addresses: [u8; 32],
+    /// Client's port and server's port.
+    pub ports: [u16; 2],
+    /// Time of the first packet.
+    pub start_ns: i64,
+    /// Time of the last packet.
+    pub end_ns: i64,
+    /// Data of the client, data of the server.
+    pub halves: [Half; 2],
+    /// Opening.
+    pub handshake: Handshake,
+    /// First FIN.
+    pub first_fin_ns: Option<i64>,
+    /// Reset by client or server, and when.
+    pub reset: Option<(u8, i64)>,
+    /// A reset that was to refuse it, before the answer came.
+    pub(crate) refused: Option<(u8, i64)>,
+    /// TLS facts in the making.
+    pub tls: Option<Box<TlsTracker>>,
+    pub(crate) tls_settled: bool,
+    /// Names looked up, if this is a connection to a resolver.
+    pub dns: Option<Box<DnsStreams>>,
+    /// Shortest round trip between the capture point and client, server.
+    pub loops_ns: [Option<i64>; 2],
+    /// Where the handshake was not captured: what echoes tell of them, until that is known.
+    pub(crate) echo_loops: Option<Box<EchoLoops>>,
+    /// The capture point is beside client, server; follows from the loops.
+    pub(crate) beside: [bool; 2],
+    /// A queue stands between client, server and the capture point: it is not beside them, however short the way is.
+    pub(crate) behind_queue: [bool; 2],
+    /// Shifts of the windows that client, server advertise; follow from the offers.
+    pub(crate) shifts: [Option<u8>; 2],
+    /// Both sides permit SACK.
+    pub(crate) sack: bool,
+    pub(crate) handshake_rtt_ns: Option<i64>,
+    /// Marks of congestion, if both sides agreed to tell of them; follows from the last SYN's flags and those of its answer.
+    pub(crate) ecn: Option<Box<Ecn>>,
+    pub(crate) syn_flags: Option<u16>,
+    suspected_step: Option<(u8, ClockStep)>,
+    /// What passed at two capture points, if there are, or may be, as many.
+    pub(crate) two_points: Option<Box<TwoPoints>>,
+    /// SYN, SYN-ACK were captured twice, far apart.
+    pub(crate) openings_twice: [bool; 2],
+    /// Number of the packet with which it was over.
+    pub over_since: Option<u64>,
+    /// Per-packet rows are wanted.
+    pub detailed: bool,
+    /// It is over but for the rows of what still comes: without them, only its summary would be left.
+    pub over_but_for_rows: bool,
+    /// Gaps wait to be judged.
+    pub(crate) looking: bool,
+}
+
+impl Connection {
+    /// Begins with its first packet.
+    pub fn new(id: u32, packet: &Packet, bytes: &[u8]) -> Self {
+        let Ends { addresses, ports, .. } = Ends::of(packet, bytes);
+        let begins_in_mid_stream = !packet.has(tcp_flags::SYN) && packet.options & option_bits::TIMESTAMPS != 0;
+        Self {
+            id,
+            order: 0,
+            input: packet.input,
+            first_frame: packet.frame,
+            ip_version: packet.ip_version,
+            addresses,
+            ports,
+            start_ns: packet.time_ns,
+            end_ns: packet.time_ns,
+            halves: [Half::NEW; 2],
+            handshake: Handshake::default(),
+            first_fin_ns: None,
+            reset: None,
+            refused: None,
+            tls: None,
+            tls_settled: false,
+            dns: None,
+            loops_ns: [None; 2],
+            echo_loops: begins_in_mid_stream.then(Box::default),
+            beside: [false; 2],
+            behind_queue: [false; 2],
+            shifts: [None; 2],
+            sack: false,
+            handshake_rtt_ns: None,
+            ecn: None,
+            syn_flags: None,
+            suspected_step: None,
+            two_points: begins_in_mid_stream.then(Box::default),
+            openings_twice: [false; 2],
+            over_since: None,
+            detailed: false,
+            over_but_for_rows: false,
+            looking: false,
+        }
+    }
+
+    /// Open, and nothing of the opening is awaited: packets without SYN, FIN and RST leave it so.
+    #[inline]
+    pub fn is_steady(&self) -> bool {
+        let opened = self.handshake.complete || !self.halves[1].offer.seen;
+        opened
+            && self.first_fin_ns.is_none()
+            && self.reset.is_none()
+            && self.over_since.is_none()
+            && !self.detailed
+            && self.echo_loops.is_none()
+            && self.two_points.is_none()
+    }
+
+    /// Packets with one of these bits want a look of their own: where both sides agreed on marks of congestion, those that tell of
+    /// them, too.
+    #[inline]
+    pub fn telling_bits(&self) -> u16 {
+        let of_marks = if self.ecn.is_some() { ecn::BITS } else { 0 };
+        tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST | of_marks
+    }
+
+    /// Takes a packet without [`Self::telling_bits`] while the connection [`Self::is_steady`]. The two kinds that bulk transfers
+    /// are made of, next data and pure acknowledgements, go a short way to the same result.
+    ///
+    /// `SIDE` sent it, known when this is compiled: nothing has to be looked up by it.
+    #[inline(always)]
+    pub fn steady_packet<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        shortest_gap_ns: i64,
+        environment: &mut Environment,
+    ) {
+        let taken = if packet.payload_length > 0 {
+            self.steady_data::<SIDE>(packet, bytes, shortest_gap_ns, environment)
+        } else {
+            self.steady_acknowledgement::<SIDE>(packet, bytes, environment)
+        };
+        if !taken {
+            self.packet(packet, bytes, SIDE == 0, environment);
+        }
+    }
+
+    /// The next data in order. False if it is something else; then nothing has changed.
+    // Apart from the other kind of packet: both in one function want more registers than there are.
+    #[inline(never)]
+    fn steady_data<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        shortest_gap_ns: i64,
+        environment: &mut Environment,
+    ) -> bool {
+        if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) {
+            return false;
+        }
+        let beside_sender = self.beside[SIDE];
+        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
+        let Some(ahead_ns) = half.next_data(packet, bytes, peer, SIDE == 1, beside_sender) else { return false };
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if ahead_ns != 0 {
+            self.suspect_step(packet, SIDE, ahead_ns, environment);
+        }
+        if !self.tls_settled {
+            self.feed_next_tls(packet, bytes, SIDE);
+        }
+        let window_shift = self.shifts[SIDE];
+        if packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift) {
+            self.pass_tls_holes(packet, 1 - SIDE);
+        } else {
+            self.take_acknowledgement(packet, bytes, SIDE);
+        }
+        self.check_round(packet, SIDE);
+        true
+    }
+
+    /// A pure acknowledgement. False if it is something else; then nothing has changed.
+    #[inline(never)]
+    fn steady_acknowledgement<const SIDE: usize>(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        environment: &mut Environment,
+    ) -> bool {
+        if self.is_watched_answer(packet, SIDE) {
+            return false;
+        }
+        let [half, peer] = half_and_peer(&mut self.halves, SIDE);
+        let Some((ahead_ns, position)) = half.pure_acknowledgement(packet, bytes, peer) else { return false };
+        let is_more = position > peer.una;
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if ahead_ns != 0 {
+            self.suspect_step(packet, SIDE, ahead_ns, environment);
+        }
+        let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE], beside_receiver: self.beside[SIDE] };
+        let window_shift = self.shifts[SIDE];
+        let answer = (is_more && packet.has(tcp_flags::ACK))
+            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, terms))
+            .flatten();
+        if let Some(answer) = answer {
+            self.take_round_trip(&answer, SIDE);
+            self.pass_tls_holes(packet, 1 - SIDE);
+        } else {
+            self.take_acknowledgement(packet, bytes, SIDE);
+            if !is_more {
+                self.count_answer(packet, SIDE);
+            }
+        }
+        self.check_round(packet, SIDE);
+        true
+    }
+
+    /// Takes a packet of this connection.
+    #[inline(never)]
+    pub fn packet(&mut self, packet: &Packet, bytes: &[u8], from_client: bool, environment: &mut Environment) {
+        let side = usize::from(!from_client);
+        let before_ns = self.end_ns;
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            return self.opening_or_reset(packet, bytes, side, environment);
+        }
+        let acknowledged_first = self.halves[side].begun;
+        if !acknowledged_first {
+            self.halves[side].begin(packet.sequence);
+        }
+        if self.halves[side].live.is_none() {
+            self.halves[side].live = environment.spares.live();
+        }
+        if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
+            self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
+        }
+        let copied = self.copied(packet, bytes, side);
+        let packet = match &copied {
+            Copied::Nothing => packet,
+            Copied::Head(rest) => rest,
+            Copied::All => return,
+        };
+        if self.echo_loops.is_some() {
+            self.seek_loops(packet, side);
+        }
+        if packet.flags & ecn::BITS != 0 {
+            self.take_congestion_bits(packet, side);
+        }
+        let limit_ns = environment.fixed_spacing_limit_ns;
+        let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
+        let last = self.halves[side].live().spacing.last();
+        if packet.payload_length > 0 {
+            self.halves[side].keep_arrivals(packet);
+        }
+        if packet.options & option_bits::TIMESTAMPS != 0
+            && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
+        {
+            self.suspect_step(packet, side, ahead_ns, environment);
+        }
+        if !self.handshake.complete && from_client {
+            self.complete_handshake(packet, environment);
+        }
+        let arrived = self.take_own(packet, bytes, side);
+        if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
+            self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
+        }
+        let answer = self.take_acknowledgement(packet, bytes, side);
+        self.count_answer(packet, side);
+        if let Some((rtt_ns, _)) = answer.round_trip {
+            self.keep_if_covering(packet, side, rtt_ns);
+        }
+        self.check_round(packet, side);
+        if self.detailed {
+            let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
+            environment.rows.push(self, packet, side, &seen);
+        }
+    }
+
+    /// Is a round over for the data that the packet acknowledges, or is?
+    #[inline(always)]
+    fn check_round(&mut self, packet: &Packet, side: usize) {
+        let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
+        if is_over(&self.halves[1 - side]) {
+            self.close_round(packet, 1 - side, false);
+        }
+        if packet.payload_length > 0 && is_over(&self.halves[side]) {
+            self.close_round(packet, side, true);
+        }
+    }
+
+    /// Bookkeeping that every packet gets which is no copy.
+    #[inline]
+    pub(crate) fn count(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[side];
+        if half.ttl == 0 {
+            half.ttl = packet.ttl;
+        }
+        half.packets += 1;
+        half.wire_bytes += u64::from(packet.wire_length);
+    }
+
+    /// The packet's own direction: data, FIN, probe or nothing.
+    #[inline]
+    pub(crate) fn take_own(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+        if packet.payload_length > 0 || packet.has(tcp_flags::FIN) {
+            self.halves[side].keep_steps(packet);
+        }
+        self.count(packet, side);
+        if packet.payload_length == 0 {
+            return self.take_empty(packet, side);
+        }
+        let mut delivered = Delivered::default();
+        let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
+        let beside_sender = self.beside[side];
+        let beside_receiver = self.beside[1 - side];
+        let handshake_rtt_ns = self.handshake_rtt_ns;
+        let opening = if side == 0 { &self.handshake.syn_ack } else { &self.handshake.syn };
+        let answered_opening_ns = (opening.count > 0).then_some(opening.last_ns);
+        let [half, peer] = half_and_peer(&mut self.halves, side);
+        let around = Surroundings {
+            beside_receiver,
+            by_server: side == 1,
+            peer_max: peer.max,
+            peer_spoke_ns: peer.spoke_ns().max(answered_opening_ns),
+            peer_tsval: peer.newest_tsval(),
+            sack: self.sack,
+            sender_loop_ns,
+            beside_sender,
+            handshake_rtt_ns,
+        };
+        let arrived = half.data(packet, &around, &mut delivered);
+        match arrived.kind {
+            Kind::Data => half.ledger.add_first_transmission(packet),
+            Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
+                half.ledger.add_first_transmission(packet)
+            }
+            _ => half.ledger.add_retransmission(packet, arrived.first_transmission_bytes),
+        }
+        if packet.has(tcp_flags::FIN) {
+            self.take_fin(packet, side);
+        }
+        if !self.tls_settled {
+            self.feed_tls(packet, bytes, side, &delivered);
+        }
+        arrived
+    }
+
+    fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
+        // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
+        let closed = self.both_have_closed();
+        let [half, peer] = half_and_peer(&mut self.halves, side);
+        let live = Live::of(&mut half.live);
+        if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
+            let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
+            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
+            live.identifications.add(packet.ip_id, 1, false, around);
+        }
+        if packet.has(tcp_flags::FIN) {
+            match half.fin {
+                None => half.ledger.add_first_transmission(packet),
+                Some(_) => half.ledger.add_retransmission(packet, 0),
+            }
+            self.take_fin(packet, side);
+            return Arrived { kind: Kind::Fin, ..Arrived::default() };
+        }
+        half.ledger.add_acknowledgement(packet);
+        if packet.sequence != half.max as u32 {
+            let beside_sender = self.beside[side];
+            let [half, peer] = half_and_peer(&mut self.halves, side);
+            half.shows_sent(packet, peer, beside_sender);
+        }
+        let half = &mut self.halves[side];
+        let live = Live::of(&mut half.live);
+        let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
+        let kind = match (behind && half.una > half.base, live.window_closed) {
+            (true, true) => Kind::WindowProbe,
+            (true, false) if half.all_acknowledged() => Kind::KeepAlive,
+            _ => Kind::PureAck,
+        };
+        half.loss.probes += u32::from(kind != Kind::PureAck);
+        Arrived { kind, ..Arrived::default() }
+    }
+
+    fn take_fin(&mut self, packet: &Packet, side: usize) {
+        self.first_fin_ns.get_or_insert(packet.time_ns);
+        let half = &mut self.halves[side];
+        let position = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
+        if half.fin.is_some() {
+            half.loss.fin += u32::from(packet.payload_length == 0);
+            return;
+        }
+        half.fin = Some(position);
+        half.fin_ns = Some(packet.time_ns);
+        if position > half.max && position - half.max <= crate::tcp::kernel::FARTHEST_JUMP {
+            let exposure =
+                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
+            let start = half.max;
+            half.live().holes.push(Hole { start, end: position, exposure });
+            half.max = position;
+        }
+        if position == half.max {
+            half.max += 1;
+        } else if position + 1 == half.max {
+            // What showed before that it was sent made a hole, of which this is the FIN itself.
+            half.live().holes.fill(position, position + 1, |_, _| ());
+            if half.una == half.max {
+                half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+            }
+        }
+    }
+
+    /// The other direction: what the packet says of data received.
+    #[inline(never)]
+    fn take_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Answer {
+        if !packet.has(tcp_flags::ACK) || self.only_waits_for_copies(packet) {
+            return Answer::default();
+        }
+        let sender = 1 - side;
+        if !self.sack && self.shows_sack(packet, bytes) {
+            self.sack = true;
+        }
+        let terms =
+            Terms { sack: self.sack, beside_sender: self.beside[sender], beside_receiver: self.beside[1 - sender] };
+        let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
+        self.take_round_trip(&answer, side);
+        self.pass_tls_holes(packet, sender);
+        answer
+    }
+
+    /// A capture that begins in mid-stream learns from the first report that both sides use SACK.
+    #[inline]
+    fn shows_sack(&self, packet: &Packet, bytes: &[u8]) -> bool {
+        packet.options & option_bits::OTHERS != 0
+            && !self.offers_are_known()
+            && !SackBlocks::of_packet(packet, bytes).as_slice().is_empty()
+    }
+
+    /// Both sides have closed it; it is there still since all comes twice, and nothing else that comes tells of it.
+    fn only_waits_for_copies(&self, packet: &Packet) -> bool {
+        let is_kept = self.over_since.is_some() && self.two_points.is_some();
+        is_kept && packet.payload_length == 0 && self.both_have_closed()
+    }
+
+    pub(crate) fn offers_are_known(&self) -> bool {
+        self.halves.iter().all(|half| half.offer.seen && !half.offer.cut)
+    }
+
+    /// Until the TLS handshake is over, every acknowledgement may tell that it waits in vain for data of `sender`.
+    #[inline(always)]
+    fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
+        if !self.tls_settled && self.tls.is_some() {
+            self.skip_tls_holes(packet, sender);
+        }
+    }
+
+    /// The shortest round trip between the capture point and the side that answered.
+    #[inline(always)]
+    fn take_round_trip(&mut self, answer: &Answer, side: usize) {
+        if let Some((rtt_ns, _)) = answer.round_trip
+            && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
+        {
+            self.set_loop(side, rtt_ns as i64);
+        }
+    }
+
+    /// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
+    /// nobody sees that a SYN-ACK was lost.
+    pub(crate) fn shortest_rtt_ns(&self) -> Option<i64> {
+        let [client_ns, server_ns] = self.loops_ns;
+        let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
+        self.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
+    }
+
+    pub(crate) fn set_loop(&mut self, side: usize, loop_ns: i64) {
+        self.loops_ns[side] = Some(loop_ns);
+        let beside = [self.is_beside(0), self.is_beside(1)];
+        let before = std::mem::replace(&mut self.beside, beside);
+        for (near, was_beside) in before.into_iter().enumerate() {
+            // A handshake that was held up on one side makes the capture seem to be beside the other one.
+            if let (true, false, Some(near_ns)) = (was_beside, self.beside[near], self.loops_ns[near])
+                && let Some(live) = self.halves[near].live.as_deref_mut()
+            {
+                live.view.set_loop(near_ns);
+            }
+        }
+    }
+
+    /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
+    /// [`crate::tcp::connection::vantage`] says where it was.
+    fn is_beside(&self, side: usize) -> bool {
+        if self.behind_queue[side] {
+            return false;
+        }
+        let [Some(near), Some(far)] = [self.loops_ns[side], self.loops_ns[1 - side]] else { return false };
+        if near.saturating_add(far) >= SHORTEST_TELLING_NS {
+            return self.is_near(near, far);
+        }
+        // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
+        let ttl = [self.halves[0].ttl, self.halves[1].ttl];
+        match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
+            (Side::Client, _) => side == 0,
+            (Side::Server, _) => side == 1,
+            (_, loops_ns) => {
+                let is_near_in_opening = |loops_ns: [i64; 2]| self.is_near(loops_ns[side], loops_ns[1 - side]);
+                self.is_near(near, far) && loops_ns.is_none_or(is_near_in_opening)
+            }
+        }
+    }
+
+    fn is_near(&self, near: i64, far: i64) -> bool {
+        let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
+        (near <= LONGEST_BESIDE_NS || self.handshake.complete) && near < far && near as f64 <= share * far as f64
+    }
+
+    /// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction
+    /// only it is the sender or a queue.
+    #[cold]
+    fn suspect_step(&mut self, packet: &Packet, side: usize, ahead_ns: i64, environment: &mut Environment) {
+        let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
+        if let Some((other_side, other)) = self.suspected_step
+            && usize::from(other_side) != side
+            && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
+            && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
+        {
+            environment.clock_steps.push(step);
+            self.suspected_step = None;
+        } else {
+            self.suspected_step = Some((side as u8, step));
+        }
+    }
+}

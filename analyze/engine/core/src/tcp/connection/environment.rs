@@ -1,0 +1,34 @@
+//! What connections of a shard share while their packets are taken: settings in, rows, SYN series and clock steps out.
+
+use crate::tcp::rates::syn_series::OpeningSeries;
+use crate::tcp::rows::recorder::RowRecorder;
+use crate::tcp::stats::pool::Spares;
+use crate::tcp::summary::capture_faults::CaptureFaults;
+
+/// A step of the capture clock against the hosts' clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct ClockStep {
+    /// Input it was seen in.
+    pub input: u16,
+    /// When, by the capture clock.
+    pub time_ns: i64,
+    /// How far the capture clock jumped ahead.
+    pub ahead_ns: i64,
+}
+
+/// What connections share while their packets are taken.
+#[derive(Default)]
+pub struct Environment {
+    /// User's limit of oversize spacing.
+    pub fixed_spacing_limit_ns: Option<u64>,
+    /// SYNs over time.
+    pub openings: OpeningSeries,
+    /// Per-packet rows.
+    pub rows: RowRecorder,
+    /// Clock steps, as connections see them.
+    pub clock_steps: Vec<ClockStep>,
+    /// What finished connections show of the captures.
+    pub faults: CaptureFaults,
+    /// Records of connections that are over, for others.
+    pub spares: Spares,
+}

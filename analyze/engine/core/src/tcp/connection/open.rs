@@ -1,0 +1,177 @@
+//! How a connection takes SYN, SYN-ACK, the acknowledgement that completes them, and RST: what both sides offer and what
+//! follows from it (RFC 9293 section 3.5, RFC 7323, RFC 7413). The steps themselves are timed in [`crate::tcp::connection::handshake`].
+
+use crate::decode::options::Options;
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
+use crate::tcp::events::offer::Offer;
+use crate::tcp::events::row::Seen;
+use crate::tcp::events::sent::{Arrived, Kind};
+
+impl Connection {
+    /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
+    pub fn advertised_shift(&self, side: usize) -> Option<u8> {
+        let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
+        match (own.tells_scale(), peer.tells_scale()) {
+            (true, true) => Some(own.window_scale.filter(|_| peer.window_scale.is_some()).unwrap_or(0)),
+            // A SYN-ACK has the option only if the SYN had it.
+            (true, false) if side == 1 => Some(own.window_scale.unwrap_or(0)),
+            (false, true) if side == 0 && peer.window_scale.is_none() => Some(0),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
+        let server = &self.halves[1];
+        if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
+            return;
+        }
+        self.handshake.completed(packet);
+        self.echo_loops = None;
+        let loops = [self.handshake.client_loop_ns, self.handshake.server_loop_ns];
+        for (side, measured) in loops.into_iter().enumerate() {
+            if let Some(loop_ns) = measured {
+                self.set_loop(side, self.loops_ns[side].map_or(loop_ns, |known| known.min(loop_ns)));
+            }
+        }
+        let rtt_ns = self.handshake.rtt_ns();
+        self.handshake_rtt_ns = rtt_ns;
+        for (side, own_loop) in loops.into_iter().enumerate() {
+            let away = !self.beside[side];
+            let half = &mut self.halves[side];
+            if half.live.is_none() {
+                half.live = environment.spares.live();
+            }
+            let live = half.live();
+            if let Some(rtt_ns) = rtt_ns {
+                live.round_trips.smooth(rtt_ns as f64);
+            }
+            if let (true, Some(loop_ns)) = (away, own_loop) {
+                live.view.set_loop(loop_ns);
+            }
+        }
+    }
+
+    #[cold]
+    pub(crate) fn opening_or_reset(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        environment: &mut Environment,
+    ) {
+        let syn = packet.has(tcp_flags::SYN);
+        let mut seen = Seen {
+            arrived: Arrived { kind: if syn { Kind::Syn } else { Kind::Rst }, ..Arrived::default() },
+            ..Seen::default()
+        };
+        if syn {
+            if !self.take_syn(packet, bytes, side) {
+                return;
+            }
+            environment.openings.syn(packet, self.repeats(side) > 0);
+        } else {
+            if self.two_points.is_some() && self.has_passed_other_point(packet, bytes, side).is_some() {
+                self.halves[side].loss.capture_duplicates += 1;
+                return;
+            }
+            self.reset.get_or_insert((side as u8, packet.time_ns));
+            environment.openings.reset(packet);
+        }
+        self.count(packet, side);
+        let repeated = syn && self.repeats(side) > 0;
+        let ledger = &mut self.halves[side].ledger;
+        if repeated {
+            ledger.add_retransmission(packet, 0)
+        } else {
+            ledger.add_first_transmission(packet)
+        }
+        if syn && packet.payload_length > 0 {
+            seen.arrived = self.take_fast_open_data(packet, bytes, side);
+        }
+        if self.detailed {
+            environment.rows.push(self, packet, side, &seen);
+        }
+    }
+
+    /// Takes what a side offers.
+    pub(crate) fn offers(&mut self, side: usize, offer: Offer) {
+        self.halves[side].offer = offer;
+        self.halves.iter_mut().for_each(|half| half.opening_seen = true);
+        self.offers_changed();
+    }
+
+    /// Draws the conclusions from what both sides offer.
+    fn offers_changed(&mut self) {
+        self.shifts = [self.advertised_shift(0), self.advertised_shift(1)];
+        self.sack = self.halves.iter().all(|half| half.offer.sack_permitted);
+        let largest = self.halves.iter().map(|half| half.offer.maximum_segment_size).filter(|size| *size > 0).min();
+        let [of_client, of_server] = [0, 1].map(|side| self.halves[side].offer.maximum_segment_size);
+        for (half, accepted) in self.halves.iter_mut().zip([of_server, of_client]) {
+            // What was cut into segments of another size is a row of its own.
+            half.settle_counters();
+            half.offered_segment_size = largest.unwrap_or(0);
+            half.accepted_segment_size = accepted;
+            half.sent_segment_size = 0;
+        }
+    }
+
+    fn repeats(&self, side: usize) -> u32 {
+        self.halves[side].loss.syn
+    }
+
+    /// Returns false for a copy.
+    fn take_syn(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        let asked_ns =
+            (packet.has(tcp_flags::ACK) && self.handshake.syn.count > 1).then_some(self.handshake.syn.last_ns);
+        let openings = if side == 0 { &mut self.handshake.syn } else { &mut self.handshake.syn_ack };
+        let repeated = openings.count > 0;
+        let before_ns = openings.last_ns;
+        let newest_ns = openings.newest_ns;
+        if !openings.add(packet, asked_ns.is_some_and(|asked_ns| asked_ns > newest_ns)) {
+            self.halves[side].loss.capture_duplicates += 1;
+            self.opening_passed_again(side, packet.time_ns.saturating_sub(before_ns));
+            return false;
+        }
+        self.agree_on_ecn(packet);
+        let half = &mut self.halves[side];
+        let isn_changed = half.begun && half.base as u32 != packet.sequence.wrapping_add(1);
+        // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
+        let may_change = half.payload_bytes == 0 && !self.handshake.complete;
+        let begins = !half.begun || (isn_changed && may_change);
+        if begins {
+            half.begin(packet.sequence.wrapping_add(1));
+        }
+        // What answers it may have been recorded before it.
+        if begins || (!half.offer.seen && !isn_changed) {
+            self.offers(side, Offer::of(&Options::of_packet(packet, bytes)));
+        }
+        let half = &mut self.halves[side];
+        half.loss.syn += u32::from(repeated);
+        if packet.has(tcp_flags::ACK) {
+            if !repeated {
+                self.handshake.answered(packet);
+            }
+            let client = &mut self.halves[1 - side];
+            if !client.begun {
+                client.begin(packet.acknowledgement);
+            }
+        }
+        true
+    }
+
+    /// Data in a SYN (RFC 7413): counted once; repeats of the SYN repeat it without being data retransmissions.
+    fn take_fast_open_data(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> Arrived {
+        if self.repeats(side) > 0 {
+            return Arrived { kind: Kind::Syn, ..Arrived::default() };
+        }
+        let ledger = self.halves[side].ledger;
+        self.halves[side].packets -= 1;
+        self.halves[side].wire_bytes -= u64::from(packet.wire_length);
+        let arrived = self.take_own(packet, bytes, side);
+        self.halves[side].ledger = ledger;
+        Arrived { kind: Kind::Syn, ..arrived }
+    }
+}

@@ -1,0 +1,57 @@
+//! The round trip between the capture point and a sender of data to whom nobody sends any, where the handshake was not captured:
+//! how long after an acknowledgement the first data passes that echoes it (RFC 7323: TSecr repeats the newest TSval received).
+//! With it [`crate::tcp::connection::vantage`] is known of a transfer that was under way when the capture began.
+//!
+//! That is never less than the round trip, but more if the sender had nothing to send. So it counts only if data kept coming
+//! meanwhile, or if it is so short that the capture is beside the sender in any case.
+
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::kernel::BESIDE_SHARE;
+use crate::tcp::stats::sequence::serial_difference;
+
+/// So many round trips are enough.
+const ENOUGH: u32 = 8;
+
+/// A connection that has not shown them by then is given up: its packets take the long way meanwhile.
+const MOST_PACKETS: u32 = 4096;
+
+impl Connection {
+    /// Looks at a packet before it changes anything.
+    #[cold]
+    pub(crate) fn seek_loops(&mut self, packet: &Packet, side: usize) {
+        let Some(mut loops) = self.echo_loops.take() else { return };
+        loops.packets += 1;
+        if loops.packets > MOST_PACKETS || packet.options & option_bits::TIMESTAMPS == 0 {
+            return;
+        }
+        if packet.payload_length > 0
+            && let Some((taken_ns, kept_coming)) = loops.sides[side].sent(packet.tsecr, packet.time_ns)
+        {
+            let beside = |far_ns: i64| taken_ns as f64 <= BESIDE_SHARE * far_ns as f64;
+            if kept_coming || self.loops_ns[1 - side].is_some_and(beside) {
+                loops.sides[side].found += 1;
+                if self.loops_ns[side].is_none_or(|known_ns| taken_ns < known_ns) {
+                    self.set_loop(side, taken_ns);
+                }
+            }
+        }
+        let newest = self.halves[side].live.as_deref().and_then(|live| live.clock.newest());
+        if packet.has(tcp_flags::ACK) && newest.is_some_and(|newest| serial_difference(packet.tsval, newest) > 0) {
+            loops.sides[1 - side].acknowledged(packet.tsval, packet.time_ns);
+        }
+        match (0..2).find(|&side| loops.sides[side].found >= ENOUGH) {
+            Some(side) => self.sees_through_loop(side),
+            None => self.echo_loops = Some(loops),
+        }
+    }
+
+    /// Away from the sender what passes reaches it only later.
+    fn sees_through_loop(&mut self, side: usize) {
+        if let (false, Some(loop_ns)) = (self.beside[side], self.loops_ns[side])
+            && let Some(live) = self.halves[side].live.as_deref_mut()
+        {
+            live.view.set_loop(loop_ns);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a side had sent before the capture began, in mid-stream (docs/methods.md, section 2 rule 7).
+//!
+//! Data below the first position that was seen has not been seen: it is a repeat, or an original that was overtaken, by the rules for
+//! what fills a hole, which the first packet exposed. What had been sent and was not acknowledged yet when the capture began, the
+//! capture did not miss; it is in flight.
+
+use crate::packet::Packet;
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::holes::{Exposure, Hole, Holes};
+use crate::tcp::direction::sent_before::Before;
+use crate::tcp::kernel::FARTHEST_JUMP;
+use crate::tcp::stats::sequence::unwrap;
+
+/// What is recorded in another order is so by less.
+const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
+
+impl Connection {
+    /// The first packet of a side, of a connection whose opening was not captured. `acknowledged_first`: packets of the other side were.
+    #[cold]
+    pub(crate) fn begin_in_mid_stream(
+        &mut self,
+        packet: &Packet,
+        side: usize,
+        acknowledged_first: bool,
+        environment: &mut Environment,
+    ) {
+        let start_ns = self.start_ns;
+        let half = &mut self.halves[side];
+        let position = unwrap(half.max, packet.sequence);
+        if position.abs_diff(half.max) > FARTHEST_JUMP {
+            return;
+        }
+        half.unheard = !acknowledged_first;
+        let newer = half.begin_at(position, packet, start_ns);
+        if self.detailed {
+            environment.rows.shift_acknowledgements(self.id, side, newer);
+        }
+    }
+}
+
+impl Half {
+    /// Begins at `position`, or above it where acknowledgements have told of more; returns by how much later than it did.
+    fn begin_at(&mut self, position: u64, packet: &Packet, start_ns: i64) -> u64 {
+        let (acknowledged, una) = (self.base, self.una);
+        let told = |time_ns: i64| Exposure { time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
+        let shown = Exposure {
+            time_ns: packet.time_ns,
+            tsval: packet.timestamp(),
+            ip_id: packet.ip_id,
+            by_acknowledgement: false,
+        };
+        let is_below = position < self.max;
+        self.max = self.max.max(position);
+        self.base = self.max;
+        let end = self.base;
+        let lowest = end.saturating_sub(FARTHEST_JUMP);
+        let live = self.live();
+        let last_ns = live.last_acknowledgement_ns.filter(|_| una >= end).unwrap_or(packet.time_ns);
+        // What was acknowledged until now was sent before.
+        live.holes = Holes::default();
+        let mut before =
+            Before { holes: Holes::default(), acknowledged, end, waited_ns: last_ns.saturating_sub(start_ns) };
+        if is_below {
+            before.holes.push(Hole { start: lowest, end: una, exposure: told(start_ns) });
+            // Reports tell that it was missing behind the capture point.
+            before.holes.push(Hole { start: una, end, exposure: told(start_ns.saturating_sub(LONGEST_DISORDER_NS)) });
+        } else {
+            before.holes.push(Hole { start: lowest, end, exposure: shown });
+        }
+        live.before = Some(Box::new(before));
+        end - acknowledged
+    }
+
+    /// Nothing of this side has been seen yet, so that what its peer reports up to `position` was sent before the capture began, if the
+    /// capture sees the side at all.
+    pub(crate) fn is_reported_before(&self, position: u64) -> bool {
+        let is_first = self.data_packets == 0 && self.packets == 0 && !self.opening_seen;
+        is_first && (1..=FARTHEST_JUMP).contains(&position.saturating_sub(self.max))
+    }
+
+    /// The first acknowledgement of the side's data tells what had arrived when the capture began.
+    #[cold]
+    pub(crate) fn hear_first(&mut self, packet: &Packet) {
+        self.unheard = false;
+        let position = unwrap(self.una, packet.acknowledgement);
+        if self.una == self.base && position < self.una && self.una - position <= FARTHEST_JUMP {
+            self.una = position;
+        }
+    }
+}
+
+impl Live {
+    /// Bytes of `start..end` that have not been seen, and how the first of them came to light.
+    pub fn missing(&self, start: u64, end: u64) -> (u64, Option<Exposure>) {
+        let (bytes, exposure) = self.holes.missing(start, end);
+        let Some(before) = &self.before else { return (bytes, exposure) };
+        let (bytes_before, first) = before.holes.missing(start, end);
+        (bytes + bytes_before, first.or(exposure))
+    }
+
+    /// The first position from `position` on that is known to be missing.
+    pub fn next_missing(&self, position: u64) -> Option<u64> {
+        let before = self.before.as_ref().and_then(|before| before.holes.next(position));
+        before.or_else(|| self.holes.next(position))
+    }
+}

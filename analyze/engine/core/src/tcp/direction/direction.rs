@@ -1,0 +1,486 @@
+//! One direction of a connection: the data one side sends, and what its peer says of it.
+//!
+//! [`Half`] is small and lives from the first packet on (a port scan makes millions of them); [`Live`] holds what only
+//! conversations need and is made with the first segment that is not part of opening. The rules live beside this file:
+//! [`crate::tcp::direction::on_data`] takes data, [`crate::tcp::direction::on_ack`] takes what the peer says, [`crate::tcp::direction::loss_trigger`] tells why
+//! something was sent again.
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::capture::frame_sizes::UnevenFrames;
+use crate::tcp::capture::lag::RecordedBehind;
+use crate::tcp::capture::recent_packets::RecentPackets;
+use crate::tcp::capture::timestamp_clock::TimestampClock;
+use crate::tcp::direction::advertised_window::AdvertisedWindow;
+use crate::tcp::direction::byte_ledger::{ByteLedger, Together};
+use crate::tcp::direction::holes::Holes;
+use crate::tcp::direction::last_data::LastData;
+use crate::tcp::direction::send_queue::SegmentQueue;
+use crate::tcp::direction::sent_before::Before;
+use crate::tcp::events::offer::Offer;
+use crate::tcp::events::segment::wire_segments;
+use crate::tcp::events::sent::is_short;
+use crate::tcp::gaps::state::GapWatch;
+use crate::tcp::gaps::totals::Gaps;
+use crate::tcp::limits::judge::Limits;
+use crate::tcp::loss::awaited::Unanswered;
+use crate::tcp::loss::ip_id::IpIdentifications;
+use crate::tcp::loss::recovery::Recovery;
+use crate::tcp::loss::refusals::Refusals;
+use crate::tcp::loss::retransmissions::{LossCounters, RecentRetransmissions};
+use crate::tcp::rates::packet_trains::{Arrivals, Trains};
+use crate::tcp::rates::peaks::PeakRates;
+use crate::tcp::rates::series::RateSeries;
+use crate::tcp::rates::spacing::Spacing;
+use crate::tcp::rtt::samples::RoundTrips;
+use crate::tcp::sender::nagle::NagleWatch;
+use crate::tcp::sender::view::SenderView;
+use crate::tcp::stats::compact::Usual;
+use crate::tcp::stats::range_set::RangeSet;
+use crate::tcp::stats::sequence::first_position;
+use crate::tcp::stats::stopwatch::Stopwatch;
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+pub struct Half {
+    /// Where positions begin is known.
+    pub begun: bool,
+    /// The SYN or the SYN-ACK of the connection was seen.
+    pub opening_seen: bool,
+    /// The capture began in mid-stream, and the peer has not acknowledged anything since.
+    pub unheard: bool,
+    /// Position of the first payload byte (or of the first byte seen).
+    pub base: u64,
+    /// Position after the highest byte seen or acknowledged.
+    pub max: u64,
+    /// Position up to which the peer has acknowledged.
+    pub una: u64,
+    /// The side's SYN.
+    pub offer: Offer,
+    /// Largest segment that both sides take, without options; 0 if neither has said.
+    pub offered_segment_size: u16,
+    /// Largest segment that its peer takes, without options; 0 if the peer has not said.
+    pub accepted_segment_size: u16,
+    /// Payload and options of a full segment as the side sends them; 0 unless that is known to differ from what both take.
+    pub sent_segment_size: u16,
+    /// A FIN was seen, at this position.
+    pub fin: Option<u64>,
+    /// When the FIN passed first.
+    pub fin_ns: Option<i64>,
+    /// That FIN has been acknowledged, at this time.
+    pub fin_acknowledged_ns: Option<i64>,
+    /// Time to live of the first packet.
+    pub ttl: u8,
+    /// All packets but those captured twice.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Wire segments with payload.
+    pub data_segments: u64,
+    /// Payload bytes.
+    pub payload_bytes: u64,
+    /// Payload bytes, each position once.
+    pub unique_payload_bytes: u64,
+    /// Largest payload of one frame.
+    pub largest_payload: u32,
+    /// Frames that held more than one wire segment.
+    pub superpackets: u64,
+    /// Time of the first data packet, and of the last data packet or acknowledgement of data.
+    pub first_data_ns: Option<i64>,
+    /// See `first_data_ns`.
+    pub last_data_ns: i64,
+    /// The frame of the first data packet.
+    pub first_data_frame: u32,
+    /// When its last data packet passed.
+    pub last_sent: LastSent,
+    /// In-order data that is not in the counters above and in `ledger` yet.
+    pub together: Together,
+    /// Losses and copies.
+    pub loss: LossCounters,
+    /// The window its peer advertises.
+    pub window: AdvertisedWindow,
+    /// Bytes by purpose.
+    pub ledger: ByteLedger,
+    /// What conversations need.
+    pub live: Option<Box<Live>>,
+}
+
+/// A time later than that of any packet as long as there was none.
+#[derive(Debug, Clone, Copy)]
+pub struct LastSent(pub i64);
+
+impl LastSent {
+    /// As long as nothing was sent: later than any packet.
+    pub const NEVER: Self = Self(Packet::NEVER_NS);
+}
+
+impl Default for LastSent {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
+
+/// See [`Half`].
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Data outstanding.
+    pub segments: SegmentQueue,
+    /// Data passed over.
+    pub holes: Holes,
+    /// Frames that held less than both sides take, though more was to come.
+    pub uneven: UnevenFrames,
+    /// What was sent before a capture that begins in mid-stream.
+    pub before: Option<Box<Before>>,
+    /// What the peer reported by SACK, above `una`.
+    pub scoreboard: RangeSet,
+    /// The snap length has cut off blocks of reports on it.
+    pub reports_are_cut: bool,
+    /// Timestamp of the packet that reported the first of it; none if it had none.
+    pub disorder_tsval: Option<u32>,
+    /// What the last packet that reported of it echoed, likewise.
+    pub disorder_tsecr: Option<u32>,
+    /// Retransmissions that may prove unnecessary.
+    pub retransmissions: RecentRetransmissions,
+    /// Of them those that may still be answered.
+    pub(crate) unanswered: Option<Box<Unanswered>>,
+    /// Round trips.
+    pub round_trips: RoundTrips,
+    /// Acknowledgements that were delayed, and what waited for them.
+    pub(crate) nagle: Option<Box<NagleWatch>>,
+    /// Acknowledgements that tell of data which its receiver refused.
+    pub(crate) refusals: Refusals,
+    /// Packet spacing.
+    pub spacing: Spacing,
+    /// The last data packet, for gaps that may follow.
+    pub last_data: LastData,
+    /// Gaps that are judged.
+    pub gaps: Gaps,
+    /// The gap in progress and those not judged yet.
+    pub watch: Option<Box<GapWatch>>,
+    /// Flight and window as the sender saw them.
+    pub view: SenderView,
+    /// Identification numbers.
+    pub identifications: IpIdentifications,
+    /// Packets to compare copies with.
+    pub recent: RecentPackets,
+    /// Timestamp clock of the side that sends this direction.
+    pub clock: TimestampClock,
+    /// Loss recovery in progress.
+    pub recovery: Option<Recovery>,
+    /// For how long losses have been repaired.
+    pub recovering: Stopwatch,
+    /// Data packets that were no full segments.
+    pub short_packets: u32,
+    /// What limited it, once there is enough to judge.
+    pub limits: Option<Box<Limits>>,
+    /// A tail loss probe was sent and nothing new acknowledged since.
+    pub probe_outstanding: bool,
+    /// Duplicate acknowledgements since the last that advanced.
+    pub duplicate_acknowledgements: u32,
+    /// Time of the last acknowledgement.
+    pub last_acknowledgement_ns: Option<i64>,
+    /// Time of the last one that advanced.
+    pub last_advance_ns: Option<i64>,
+    /// Time of the last acknowledgement that was a duplicate or brought SACK news.
+    pub last_loss_sign_ns: Option<i64>,
+    /// Of the copies those that came later than most that captures make.
+    pub late_copies: u32,
+    /// Data that was recorded behind its acknowledgement.
+    pub recorded_behind: RecordedBehind,
+    /// Last advertised window in bytes was zero.
+    pub window_closed: bool,
+    /// Other traffic of the side takes identifications between those of this connection.
+    pub shares_numbers: bool,
+    /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
+    pub begins_with_repeat: bool,
+    /// Position of a new byte that was sent to probe a closed window.
+    pub probed_at: Option<u64>,
+    /// Payload of a full segment with the header of the last data packet.
+    pub segment_size: u16,
+    /// Identification after that of the packet that set `Half::max` (unwrapped).
+    pub highest_identification: u64,
+    /// Position after the highest byte that the peer had sent by then.
+    pub peer_max_then: u64,
+    /// Most bytes in short windows.
+    pub peaks: PeakRates,
+    /// What was delivered when.
+    pub rates: RateSeries,
+    /// What the path carries where no queue stands, by the data.
+    pub(crate) arrivals: Arrivals,
+    /// The same by its acknowledgements.
+    pub(crate) answers: Trains,
+    /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
+    pub sent_unseen: u64,
+}
+
+/// The half of a side (0 is the client's) and that of its peer.
+#[inline(always)]
+pub fn half_and_peer(halves: &mut [Half; 2], side: usize) -> [&mut Half; 2] {
+    let [client, server] = halves;
+    if side == 0 { [client, server] } else { [server, client] }
+}
+
+impl Live {
+    /// The conversation state at its place in a [`Half`], made on first use. It is asked for several times a packet, so that the
+    /// question must not be a call.
+    #[inline(always)]
+    pub fn of(place: &mut Option<Box<Self>>) -> &mut Self {
+        match place {
+            Some(live) => live,
+            nothing => nothing.insert(Self::new()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new() -> Box<Self> {
+        Box::default()
+    }
+
+    /// Makes it as new, for another connection. Only the room of its lists stays.
+    pub fn renew(&mut self) {
+        // Each field at its place: made elsewhere first, all of it would have to be copied. And each by name, so that none is forgotten.
+        let Self {
+            segments,
+            holes,
+            uneven,
+            before,
+            scoreboard,
+            reports_are_cut,
+            disorder_tsval,
+            disorder_tsecr,
+            retransmissions,
+            unanswered,
+            round_trips,
+            refusals,
+            nagle,
+            spacing,
+            last_data,
+            gaps,
+            watch,
+            view,
+            identifications,
+            recent,
+            clock,
+            recovery,
+            recovering,
+            short_packets,
+            limits,
+            probe_outstanding,
+            duplicate_acknowledgements,
+            last_acknowledgement_ns,
+            last_advance_ns,
+            last_loss_sign_ns,
+            late_copies,
+            recorded_behind,
+            window_closed,
+            shares_numbers,
+            begins_with_repeat,
+            probed_at,
+            segment_size,
+            highest_identification,
+            peer_max_then,
+            peaks,
+            rates,
+            arrivals,
+            answers,
+            sent_unseen,
+        } = self;
+        *segments = segments.renewed();
+        *round_trips = round_trips.renewed();
+        *spacing = spacing.renewed();
+        *view = view.renewed();
+        *holes = Default::default();
+        *uneven = Default::default();
+        *before = Default::default();
+        *scoreboard = Default::default();
+        *reports_are_cut = false;
+        *disorder_tsval = Default::default();
+        *disorder_tsecr = Default::default();
+        *retransmissions = Default::default();
+        *unanswered = Default::default();
+        *refusals = Default::default();
+        *nagle = Default::default();
+        *last_data = Default::default();
+        *gaps = Default::default();
+        *watch = Default::default();
+        *identifications = Default::default();
+        *recent = Default::default();
+        *clock = Default::default();
+        *recovery = Default::default();
+        *recovering = Default::default();
+        *short_packets = Default::default();
+        *limits = Default::default();
+        *probe_outstanding = Default::default();
+        *duplicate_acknowledgements = Default::default();
+        *last_acknowledgement_ns = Default::default();
+        *last_advance_ns = Default::default();
+        *last_loss_sign_ns = Default::default();
+        *late_copies = Default::default();
+        *recorded_behind = Default::default();
+        *window_closed = Default::default();
+        *shares_numbers = Default::default();
+        *begins_with_repeat = false;
+        *probed_at = Default::default();
+        *segment_size = Default::default();
+        *highest_identification = Default::default();
+        *peer_max_then = Default::default();
+        *peaks = Default::default();
+        *rates = Default::default();
+        *arrivals = Default::default();
+        *answers = Default::default();
+        *sent_unseen = Default::default();
+    }
+}
+
+impl Half {
+    /// As it is before the first packet. A constant, which is copied in one piece: made field by field, it would be read
+    /// again before all is written.
+    pub const NEW: Self = Self {
+        begun: false,
+        opening_seen: false,
+        unheard: false,
+        base: 0,
+        max: 0,
+        una: 0,
+        offer: Offer::NONE,
+        offered_segment_size: 0,
+        accepted_segment_size: 0,
+        sent_segment_size: 0,
+        fin: None,
+        fin_ns: None,
+        fin_acknowledged_ns: None,
+        ttl: 0,
+        packets: 0,
+        wire_bytes: 0,
+        data_packets: 0,
+        data_segments: 0,
+        payload_bytes: 0,
+        unique_payload_bytes: 0,
+        largest_payload: 0,
+        superpackets: 0,
+        first_data_ns: None,
+        last_data_ns: 0,
+        first_data_frame: 0,
+        last_sent: LastSent::NEVER,
+        together: Together::NONE,
+        loss: *LossCounters::USUAL,
+        window: AdvertisedWindow::NONE,
+        ledger: ByteLedger::EMPTY,
+        live: None,
+    };
+
+    /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
+    pub fn begin(&mut self, first_sequence: u32) {
+        let position = first_position(first_sequence);
+        self.begun = true;
+        self.live = None;
+        self.last_sent = LastSent::default();
+        (self.base, self.max, self.una) = (position, position, position);
+    }
+
+    /// The conversation state, made on first use.
+    #[inline]
+    pub fn live(&mut self) -> &mut Live {
+        Live::of(&mut self.live)
+    }
+
+    /// Brings all packets into the counters.
+    pub fn settle_counters(&mut self) {
+        let together = &self.together;
+        let (packets, payload_bytes, wire_bytes) =
+            (together.packets(), together.payload_bytes(), together.wire_bytes());
+        self.packets += packets;
+        self.wire_bytes += wire_bytes;
+        self.data_packets += packets;
+        self.data_segments += packets;
+        self.payload_bytes += payload_bytes;
+        self.unique_payload_bytes += payload_bytes;
+        self.ledger.add_together(&self.together);
+        self.together = Together::default();
+    }
+
+    /// Prepares `together` for packets like this one; false if the packet is the first, or its lengths contradict one another.
+    #[cold]
+    pub fn begin_together(&mut self, packet: &Packet) -> bool {
+        if self.data_packets == 0 {
+            return false;
+        }
+        self.take_fewer(packet);
+        let (segments, segment_size) = self.wire_segments_of(packet);
+        let is_short = is_short(packet.payload_length, segment_size);
+        if is_short && self.tells_of_size(packet) {
+            return false;
+        }
+        if !self.together.change(packet) {
+            self.settle_counters();
+            if !self.together.change(packet) {
+                return false;
+            }
+        }
+        if !is_short {
+            self.live().uneven.compare(packet.payload_length);
+        }
+        self.together.segment_size = segment_size;
+        self.together.segments = segments;
+        self.together.is_short = is_short;
+        self.together.wanted_flags = if is_short { tcp_flags::PSH } else { 0 };
+        self.largest_payload = self.largest_payload.max(packet.payload_length);
+        true
+    }
+
+    /// Sequence space in flight as the capture knows it: no hole, nothing outstanding.
+    #[inline]
+    pub fn all_acknowledged(&self) -> bool {
+        self.una >= self.max
+    }
+
+    /// Wire segments a data packet stands for.
+    #[inline]
+    pub fn wire_segments_of(&self, packet: &Packet) -> (u32, u16) {
+        let size = self.segment_size(packet);
+        (wire_segments(packet.payload_length, size), size)
+    }
+
+    /// Packets with payload, those included that are not in the counters yet.
+    pub fn data_packets_so_far(&self) -> u64 {
+        self.data_packets + self.together.packets()
+    }
+
+    /// Positions acknowledged, cumulatively or selectively.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.stream_offset(self.una) + self.live.as_ref().map_or(0, |live| live.scoreboard.total())
+    }
+
+    /// The newest timestamp of its packets.
+    pub(crate) fn newest_tsval(&self) -> Option<u32> {
+        self.live.as_deref().and_then(|live| live.clock.newest())
+    }
+
+    /// When the last packet with data or FIN passed.
+    pub fn spoke_ns(&self) -> Option<i64> {
+        self.live.as_ref().and_then(|live| live.spacing.last_time_ns()).max(self.fin_ns)
+    }
+
+    /// Payload position counted from the first byte of the direction.
+    #[inline]
+    pub fn stream_offset(&self, position: u64) -> u64 {
+        position.saturating_sub(self.base)
+    }
+
+    /// Bytes the peer acknowledged that the capture never saw. A FIN takes a position and is no byte: if the capture has
+    /// missed it, it is the last position acknowledged, where the peer has closed or nothing else is missing there.
+    pub fn unseen_acknowledged_bytes(&self, peer_closed: bool) -> u64 {
+        let Some(live) = &self.live else { return 0 };
+        let fin = u64::from(self.fin.is_some());
+        let unseen = live.holes.bytes_below(self.una.saturating_sub(fin));
+        let last = self.una.saturating_sub(1);
+        let last_missing = fin == 0 && self.una == self.max && live.holes.missing(last, self.una).0 == 1;
+        let trips = &live.round_trips.moments;
+        let longest_rtt_ns = (trips.count > 0).then(|| i64::try_from(trips.max_ns).unwrap_or(i64::MAX));
+        let before = live.before.as_ref().map_or(0, |before| before.unseen_bytes(self.una, longest_rtt_ns));
+        let alone = live.holes.missing(last.saturating_sub(1), last).0 == 0;
+        before + unseen.saturating_sub(u64::from(last_missing && (peer_closed || alone)))
+    }
+}

@@ -1,0 +1,121 @@
+//! The two packets that bulk transfers are made of, taken by a short way: the next data in order, and pure acknowledgements, also
+//! those that acknowledge nothing more and report what came behind a loss. Neither proves more of its own direction than that, so the
+//! rules for what is late, repeated or doubtful need not be asked.
+//!
+//! The result must be that of the general rules; `tests/short_ways.rs` compares them.
+
+use crate::packet::{Packet, option_bits};
+use crate::tcp::direction::byte_ledger::Together;
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::events::segment::Segment;
+use crate::tcp::loss::ip_id::Around;
+use crate::tcp::sender::pauses::Resumption;
+use crate::tcp::stats::sequence::unwrap;
+
+impl Half {
+    /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
+    /// [`Self::data`] and what goes before it in [`crate::tcp::connection::connection`]. None if it is something else; then nothing has
+    /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
+    #[inline(always)]
+    pub fn next_data(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        peer: &Half,
+        by_server: bool,
+        beside_sender: bool,
+    ) -> Option<i64> {
+        let start = self.max;
+        let end = start + u64::from(packet.payload_length);
+        let live = self.live.as_deref()?;
+        if packet.sequence != start as u32
+            || live.window_closed
+            || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
+            || !(self.together.goes_on(packet) || self.begin_together(packet))
+        {
+            return None;
+        }
+        self.keep_steps(packet);
+        let live = self.live.as_deref_mut()?;
+        self.together.add();
+        let Together { segment_size, segments, is_short, .. } = self.together;
+        if segments > 1 {
+            self.superpackets += 1;
+            self.data_segments += u64::from(segments - 1);
+        }
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        self.max = end;
+        live.recent.remember(packet, bytes);
+        live.segments.push(Segment {
+            start,
+            time_ns: packet.time_ns,
+            length: packet.payload_length,
+            frame: packet.frame,
+            tsval: packet.tsval,
+            segment_size,
+            state: 0,
+        });
+        live.segment_size = segment_size;
+        live.short_packets += u32::from(is_short);
+        if packet.ip_version == 4 {
+            // What goes on leaves nothing out.
+            let around = || Around { payload_bytes: packet.payload_length, ..Around::default() };
+            live.identifications.add(packet.ip_id, segments, true, around);
+            live.highest_identification = live.identifications.next_position();
+        }
+        let is_asked = peer.max > live.peer_max_then;
+        live.peer_max_then = peer.max;
+        live.spacing.add(packet.time_ns, packet.frame);
+        self.last_sent.0 = packet.time_ns;
+        let mut ahead_ns = None;
+        if packet.options & option_bits::TIMESTAMPS != 0 {
+            ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
+            live.hear(packet);
+        }
+        if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
+            live.view.takes_its_turn(packet.time_ns, spoke_ns, by_server);
+        }
+        let largest_send = u64::from(self.largest_payload);
+        let resumption = || Resumption::of(packet, live.last_data.has_push(), peer.newest_tsval());
+        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, resumption);
+        live.last_data.set(packet, end, is_short.then_some(end));
+        Some(ahead_ns.unwrap_or(0))
+    }
+
+    /// A pure acknowledgement of what `peer` sends, which is no copy; as [`Self::next_data`], with the position up to which it
+    /// acknowledges.
+    #[inline(always)]
+    pub fn pure_acknowledgement(&mut self, packet: &Packet, bytes: &[u8], peer: &Half) -> Option<(i64, u64)> {
+        let live = self.live.as_deref_mut()?;
+        let position = unwrap(peer.una, packet.acknowledgement);
+        if packet.sequence != self.max as u32 || self.packets == 0 || !peer.begun {
+            return None;
+        }
+        // What acknowledges more has not been seen before.
+        if position > peer.una {
+            live.recent.remember(packet, bytes);
+        } else if !live.recent.remember_another(packet, bytes) {
+            return None;
+        }
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_length);
+        self.ledger.add_acknowledgement(packet);
+        if packet.ip_version == 4 {
+            let (holes, una) = (&live.holes, self.una);
+            let acknowledges = position.saturating_sub(peer.una);
+            let around = || Around { whole: !holes.reach_beyond(una), acknowledges, ..Around::default() };
+            live.identifications.add(packet.ip_id, 1, false, around);
+        }
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        let ahead_ns = timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);
+        Some((ahead_ns, position))
+    }
+}
+
+impl Live {
+    /// The packet's identification leaves none out, and no packet up to `end` is known to be missing.
+    #[inline]
+    fn numbers_go_on(&self, packet: &Packet, end: u64) -> bool {
+        end > self.sent_unseen && !matches!(self.identifications.missing_before(packet.ip_id), Some(1..))
+    }
+}

@@ -1,0 +1,494 @@
+//! What the receiver of a direction says: cumulative and selective acknowledgement, duplicates, window.
+//!
+//! Order matters: SACK first (it tells what was delivered out of order), then what is acknowledged cumulatively (it may
+//! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
+
+use crate::decode::options::SackBlocks;
+use crate::packet::{Packet, option_bits, tcp_flags};
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::events::acked::{Answer, Terms};
+use crate::tcp::events::segment::{Acknowledged, Sampled, Segment, Unmarked};
+use crate::tcp::kernel::{FARTHEST_JUMP, LEAST_DELAY_NS};
+use crate::tcp::loss::retransmissions::LossCounters;
+use crate::tcp::rates::packet_trains::Passed;
+use crate::tcp::rtt::samples::Rejected;
+use crate::tcp::stats::sequence::{serial_difference, unwrap};
+
+/// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
+const DUPLICATE_THRESHOLD: u64 = 3;
+
+/// The sender's pace changes slowly: it is looked at once in so many samples.
+const PACE_EVERY_SAMPLES: u64 = 8;
+
+impl Half {
+    /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
+    #[inline]
+    pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, terms: Terms) -> Answer {
+        if !self.begun {
+            self.begin(packet.acknowledgement);
+        }
+        if self.unheard {
+            self.hear_first(packet);
+        }
+        if self.repeated_while_idle(packet, window_shift) {
+            self.answers_repeat(packet, terms);
+            let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+            return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
+        }
+        let position = unwrap(self.una, packet.acknowledgement);
+        self.keep_rates(packet.time_ns);
+        let mut unseen = false;
+        if position > self.max {
+            if position - self.max > FARTHEST_JUMP {
+                return Answer::default();
+            }
+            unseen = true;
+            self.acknowledge_unseen(packet, position);
+        }
+        if position > self.una && packet.options & option_bits::OTHERS != 0 {
+            self.check_echo(packet, position, terms);
+        }
+        let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
+        if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
+            self.selective(packet, bytes, position, terms);
+        }
+        let mut answer = Answer::default();
+        if position > self.una {
+            answer.round_trip = match self.advance_in_order(packet, position, terms) {
+                Some(sample) => sample,
+                None => self.advance(packet, position, unseen, reported_before, terms),
+            };
+        } else if position == self.una {
+            self.repeated(packet, terms);
+        }
+        self.take_window(packet, position, window_shift, &mut answer);
+        answer
+    }
+
+    /// Bytes of this direction that were seen, and that `packet` is the first to acknowledge.
+    pub fn newly_acknowledged_by(&self, packet: &Packet) -> u64 {
+        let known = self.begun && packet.has(tcp_flags::ACK);
+        let position = if known { unwrap(self.una, packet.acknowledgement) } else { self.una };
+        position.min(self.max).saturating_sub(self.una)
+    }
+
+    /// Takes the acknowledgement that every data packet of the other direction carries while this one is idle. False if it is
+    /// another; then nothing has changed.
+    #[inline(always)]
+    pub fn repeated_while_idle(&mut self, packet: &Packet, window_shift: Option<u8>) -> bool {
+        let is_repeated = packet.acknowledgement == self.una as u32
+            && self.all_acknowledged()
+            && self.begun
+            && self.window.is_repeated(packet);
+        if is_repeated {
+            self.window.add_repeated(u64::from(packet.window) << window_shift.unwrap_or(0));
+        }
+        is_repeated
+    }
+
+    /// Takes an acknowledgement of data up to `position`, more than was acknowledged before: as [`Self::acknowledgement`], by
+    /// a short way if nothing else is to be said of it. None if there is; then nothing has changed.
+    #[inline(always)]
+    pub fn more_acknowledged(
+        &mut self,
+        packet: &Packet,
+        position: u64,
+        window_shift: Option<u8>,
+        terms: Terms,
+    ) -> Option<Answer> {
+        if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 || position > self.max {
+            return None;
+        }
+        self.keep_rates(packet.time_ns);
+        let round_trip = self.advance_in_order(packet, position, terms)?;
+        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+        self.window.add(packet.window, window, packet.time_ns);
+        let window_bytes = window_shift.map(|_| window);
+        if let Some(live) = self.live.as_deref_mut() {
+            live.take_window(packet, position, window_bytes);
+        }
+        Some(Answer { round_trip, window_bytes })
+    }
+
+    #[cold]
+    fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
+        let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
+        let start = self.max;
+        // The byte after the last may be a FIN that passed before its acknowledgement.
+        self.live().holes.push(Hole { start, end: position, exposure });
+        self.max = position;
+    }
+
+    /// Most often nothing is missing and nothing was sent twice: the same as [`Self::advance`], whose rules need not be asked
+    /// then. None if it is otherwise, or may be; then nothing has changed.
+    #[inline(always)]
+    fn advance_in_order(&mut self, packet: &Packet, position: u64, terms: Terms) -> Option<Option<(u64, u32)>> {
+        if self.una < self.base {
+            return None;
+        }
+        let live = self.live.as_deref_mut().filter(|live| live.is_in_order(terms)).filter(|_| self.fin.is_none())?;
+        let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
+        self.una = position;
+        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        live.duplicate_acknowledgements = 0;
+        live.probe_outstanding = false;
+        live.last_advance_ns = Some(packet.time_ns);
+        let mut sample = None;
+        if newest.time_ns < latest_time_ns {
+            live.round_trips.refuse(packet, Rejected::LaterCovered, wire_segments);
+            live.answers.interrupt();
+        } else if packet.time_ns < newest.time_ns {
+            live.round_trips.refuse(packet, Rejected::BeforeData, wire_segments);
+            live.answers.interrupt();
+        } else {
+            sample = Some(live.clean_sample(packet, newest, wire_segments, terms));
+        }
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        Some(sample)
+    }
+
+    #[inline(never)]
+    fn advance(
+        &mut self,
+        packet: &Packet,
+        position: u64,
+        unseen: bool,
+        reported_before: u64,
+        terms: Terms,
+    ) -> Option<(u64, u32)> {
+        let before = self.una;
+        self.una = position;
+        if let Some(fin) = self.fin
+            && position > fin
+        {
+            self.fin_acknowledged_ns.get_or_insert(packet.time_ns);
+        }
+        let later_fin_ns = self.fin_ns.filter(|_| self.fin.is_some_and(|fin| position > fin));
+        let live = self.live.as_deref_mut()?;
+        let mut acknowledged = live.segments.acknowledge(position, reported_before);
+        if let Some(fin_ns) = later_fin_ns {
+            acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
+        }
+        self.loss.reordered += if live.reports_are_cut { 0 } else { acknowledged.late_originals };
+        let mut original_ns = None;
+        if let Some(record) = acknowledged.first_retransmitted {
+            let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
+            original_ns = answers_original.then_some(record.time_ns);
+        }
+        if live.unanswered.is_some() {
+            live.answered_by_more(packet, [before, position], original_ns, terms, &mut self.loss);
+        }
+        if live.recovery.is_some() {
+            live.check_timeout(packet, position, &mut self.loss);
+        }
+        let all_seen = live.holes.is_empty() && before >= self.base;
+        let not_all_seen = unseen || (!all_seen && live.missing(before, position).0 > 0);
+        let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
+        if !live.scoreboard.is_empty() {
+            live.scoreboard.remove_below(position);
+        }
+        live.duplicate_acknowledgements = 0;
+        live.probe_outstanding = false;
+        if live.recovering.is_running() {
+            live.check_recovery(position, self.max, packet.time_ns);
+        }
+        live.last_advance_ns = Some(packet.time_ns);
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        if acknowledged.wire_segments > 0 {
+            self.last_data_ns = self.last_data_ns.max(packet.time_ns);
+        }
+        sample
+    }
+
+    #[inline]
+    fn repeated(&mut self, packet: &Packet, terms: Terms) {
+        let outstanding = self.max > self.una;
+        // With another window it is an update of that (RFC 5681 section 2).
+        let is_duplicate =
+            self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
+        if is_duplicate {
+            self.answers_repeat(packet, terms);
+        }
+        let Some(live) = self.live.as_deref_mut() else { return };
+        live.last_acknowledgement_ns = Some(packet.time_ns);
+        // Where the snap length cut what SACK reports, only that it repeats the last one is left.
+        if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
+            live.duplicate_acknowledgements += 1;
+            live.last_loss_sign_ns = Some(packet.time_ns);
+        }
+    }
+
+    /// What a report of duplicates (RFC 2883) is about has to be known before it is taken: the repeat which the echo of the same
+    /// packet shows to be needless.
+    #[cold]
+    fn check_echo(&mut self, packet: &Packet, position: u64, terms: Terms) {
+        let Some(live) = self.live.as_deref_mut() else { return };
+        if let Some(record) = live.segments.first_repeated_below(position) {
+            live.check_spurious(packet, &record, terms, &mut self.loss);
+        }
+    }
+
+    /// An acknowledgement of nothing more may answer a repeat of old data.
+    fn answers_repeat(&mut self, packet: &Packet, terms: Terms) {
+        if let Some(live) = self.live.as_deref_mut()
+            && live.unanswered.is_some()
+            && packet.payload_length == 0
+            && !packet.has(tcp_flags::FIN)
+            && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
+        {
+            live.answered_by_nothing_more(packet.time_ns, self.una, terms, &mut self.loss);
+        }
+    }
+
+    #[cold]
+    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
+        let sack = SackBlocks::of_packet(packet, bytes);
+        let blocks = sack.as_slice();
+        if blocks.is_empty() {
+            self.cut_report(packet, bytes, position, terms);
+            return;
+        }
+        if let Some(highest) = blocks.iter().map(|&(_, right)| unwrap(position, right)).max()
+            && self.is_reported_before(highest)
+        {
+            self.acknowledge_unseen(packet, highest);
+        }
+        // Copies that the network made are refused in the same way, of what the receiver has.
+        let may_tell_refusals = !terms.beside_receiver && self.loss.network_duplicates == 0;
+        let says_nothing_else = may_tell_refusals && position == self.una && self.window.is_unchanged(packet);
+        let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
+        let loss = &mut self.loss;
+        let live = Live::of(&mut self.live);
+        let segment_size = live.segment_size.max(1);
+        let highest_before = live.scoreboard.highest().unwrap_or(0);
+        // Of what was sent before the capture began nothing is on record.
+        let lowest = if una < base { base } else { 0 };
+        let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
+        let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
+        let soonest_ns = live.soonest_answer_ns();
+        let mut unanswered = live.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
+        let retransmissions = &mut live.retransmissions;
+        // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
+        // reports that were lost, and not of what came late.
+        let mut comes_first = true;
+        let in_order_before = live.scoreboard.is_empty();
+        live.reports_are_cut = (live.reports_are_cut && !in_order_before) || packet.options & option_bits::CUT != 0;
+        // What seems to come late may have been told of where the snap length cut the blocks off.
+        let tells_order = !live.reports_are_cut;
+        let mut duplicates_are_reported = false;
+        for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
+            if start >= end || end > max || start < base.saturating_sub(1) {
+                continue;
+            }
+            // What was held behind the last hole, reported once more: a kernel that has sent its own FIN answers the other one
+            // before it forgets what it held (Linux, `tcp_fin`). Nothing came twice.
+            let was_held = || {
+                let with_fin = una < start && end == position && fin.is_some_and(|fin| fin < end);
+                with_fin && live.scoreboard.contains(start, start + 1)
+            };
+            if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) && !was_held() {
+                // A FIN takes a position and is no data.
+                let end = fin.map_or(end, |fin| end.min(fin));
+                // Of data that the capture has not seen it cannot be told who made the second copy.
+                if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
+                    retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
+                }
+                duplicates_are_reported = true;
+            } else if end > position {
+                let segments = &mut live.segments;
+                let mut brings_news = false;
+                live.scoreboard.insert(start.max(position), end, |from, to| {
+                    brings_news = true;
+                    newest = to.max(newest);
+                    let known = segments.sack(from, to, highest_before);
+                    latest_time_ns = latest_time_ns.max(known.latest_time_ns);
+                    loss.reordered += if comes_first && tells_order { known.late_originals } else { 0 };
+                    if let Some(unanswered) = unanswered.as_deref_mut() {
+                        unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
+                            retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, loss);
+                        });
+                    }
+                });
+                news |= brings_news;
+                comes_first &= brings_news;
+            }
+        }
+        if let Some(unanswered) = live.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
+            unanswered.duplicates_are_reported();
+        }
+        if in_order_before {
+            live.end_refusals();
+        }
+        live.note_blocks(packet, blocks, says_nothing_else && !news && !duplicates_are_reported);
+        let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
+        if news {
+            if in_order_before {
+                live.disorder_tsval = has_timestamps.then_some(packet.tsval);
+            }
+            // What comes behind a hole is reported at once: the only round trips there are while data is lost.
+            if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {
+                if live.rates.wants_receiver_loop() {
+                    live.rates
+                        .receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sampled.time_ns)).unwrap_or(0));
+                }
+                if position == una {
+                    live.round_trips.reported(packet, sampled, latest_time_ns);
+                }
+            }
+            live.answers.interrupt();
+            live.last_loss_sign_ns = Some(packet.time_ns);
+            live.last_acknowledgement_ns = Some(packet.time_ns);
+            let highest = live.scoreboard.highest().unwrap_or(0);
+            live.segments.mark_lost_below(highest.saturating_sub(DUPLICATE_THRESHOLD * u64::from(segment_size)));
+        }
+    }
+
+    /// Of the block that reports duplicate data (RFC 2883) a snap length may leave the left edge only (96 bytes of IPv6 over
+    /// Ethernet do): then it is about the segment that begins there.
+    fn cut_report(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
+        let Some(left) = SackBlocks::left_edge_of_cut(packet, bytes) else { return };
+        let start = unwrap(position, left);
+        let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
+        let segment_size = live.segment_size.max(1);
+        let end = position.min(start + u64::from(segment_size));
+        if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
+            live.retransmissions.duplicate_reported(start, end, segment_size, terms, &mut self.loss);
+        }
+    }
+
+    #[inline(always)]
+    fn take_window(&mut self, packet: &Packet, position: u64, window_shift: Option<u8>, answer: &mut Answer) {
+        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
+            return;
+        }
+        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
+        self.window.add(packet.window, window, packet.time_ns);
+        answer.window_bytes = window_shift.map(|_| window);
+        Live::of(&mut self.live).take_window(packet, position, answer.window_bytes);
+    }
+}
+
+/// The first block reports duplicate data if it lies below the acknowledgement or within the second (RFC 2883 section 4).
+fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(u64, u64)>) -> bool {
+    end <= acknowledged || second.is_some_and(|(outer_start, outer_end)| outer_start <= start && end <= outer_end)
+}
+
+impl Live {
+    /// Everything up to `position` is acknowledged, and so many bytes more are allowed.
+    #[inline(always)]
+    fn take_window(&mut self, packet: &Packet, position: u64, window_bytes: Option<u64>) {
+        self.window_closed = packet.window == 0;
+        // After a timeout everything is lost that was not sent again, with or without a report of what arrived.
+        let (lost, resent) = self.segments.lost_and_resent();
+        let relief = (self.scoreboard.total() + lost).saturating_sub(resent);
+        let tsval = packet.timestamp();
+        let edge = window_bytes.map(|bytes| position + bytes);
+        self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
+    }
+
+    /// The round trip an acknowledgement gives, if it is clean; the others are counted by reason.
+    #[inline]
+    fn sample(
+        &mut self,
+        packet: &Packet,
+        acknowledged: &Acknowledged,
+        not_all_seen: bool,
+        terms: Terms,
+    ) -> Option<(u64, u32)> {
+        let segments = acknowledged.wire_segments;
+        let newest = acknowledged.newest?;
+        let held_back = acknowledged.any_sacked || self.duplicate_acknowledgements > 0;
+        let rejected = if not_all_seen || acknowledged.partial {
+            Some(Rejected::NotAllSeen)
+        } else if acknowledged.any_retransmitted {
+            Some(Rejected::Retransmitted)
+        } else if held_back {
+            Some(Rejected::HeldBack)
+        } else if newest.time_ns < acknowledged.latest_time_ns {
+            Some(Rejected::LaterCovered)
+        } else if packet.time_ns < newest.time_ns {
+            Some(Rejected::BeforeData)
+        } else {
+            None
+        };
+        if let Some(reason) = rejected {
+            self.round_trips.refuse(packet, reason, segments);
+            self.answers.interrupt();
+            if reason == Rejected::Retransmitted {
+                self.round_trips.repaired(packet, acknowledged);
+            }
+            return None;
+        }
+        Some(self.clean_sample(packet, newest, segments, terms))
+    }
+
+    /// Takes the round trip of the newest of the wire segments that an acknowledgement covers.
+    #[inline(always)]
+    fn clean_sample(&mut self, packet: &Packet, newest: Sampled, segments: u32, terms: Terms) -> (u64, u32) {
+        let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
+        if segments == 1 && self.round_trips.may_be_delayed(rtt_ns) {
+            self.check_delayed(packet);
+        }
+        self.round_trips.add(rtt_ns);
+        self.rates.receiver_loop(rtt_ns);
+        self.answers.add(Passed { time_ns: packet.time_ns, bytes: packet.acknowledgement, sent_ns: newest.time_ns });
+        if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
+            self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
+        }
+        if segments > 1 {
+            self.round_trips.reject(Rejected::LaterCovered, segments - 1);
+        }
+        (rtt_ns, newest.frame)
+    }
+
+    /// An acknowledgement of a single segment took long: it was delayed if its receiver had nothing else to acknowledge, and
+    /// has not just acknowledged other data, which would have waited in the same queue.
+    #[cold]
+    fn check_delayed(&mut self, packet: &Packet) {
+        let heard_lately = |heard_ns: i64| packet.time_ns.saturating_sub(heard_ns).unsigned_abs() < LEAST_DELAY_NS;
+        let is_first = self.round_trips.moments.count == 0;
+        if !is_first && self.segments.is_empty() && !self.last_acknowledgement_ns.is_some_and(heard_lately) {
+            self.round_trips.delayed_by(packet);
+            self.note_delayed(packet);
+        }
+    }
+
+    /// Nothing is missing and no acknowledgement says so, as far as records tell that are kept beside the segments.
+    #[inline(always)]
+    fn is_in_order(&self, terms: Terms) -> bool {
+        self.holes.is_empty()
+            && self.scoreboard.is_empty()
+            && !self.recovering.is_running()
+            && (terms.sack || self.duplicate_acknowledgements == 0)
+    }
+
+    /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
+    /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
+    /// if it does.
+    fn check_spurious(&mut self, packet: &Packet, repeat: &Segment, terms: Terms, counters: &mut LossCounters) -> bool {
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        let (start, end) = (repeat.start, repeat.end());
+        if timestamps && packet.tsecr != repeat.tsval {
+            let echoes_older = repeat.tsval != 0
+                && packet.tsecr != 0
+                && serial_difference(packet.tsecr, repeat.tsval) < 0
+                && self.clock.may_have_sent(packet.tsecr);
+            if echoes_older {
+                counters.spurious += self.retransmissions.mark_stamped_after(start, end, packet.tsecr);
+            }
+            return echoes_older;
+        }
+        let answers_original =
+            terms.beside_sender && packet.time_ns.saturating_sub(repeat.time_ns) < self.soonest_answer_ns();
+        if answers_original
+            && let Some(known) = self.retransmissions.newest_over(start, end)
+            && !known.spurious
+        {
+            known.spurious = true;
+            counters.spurious += 1;
+        }
+        answers_original
+    }
+}

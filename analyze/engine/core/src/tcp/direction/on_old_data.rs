@@ -1,0 +1,285 @@
+//! Data of which something was seen before, or passed over: a retransmission, or the original come late (docs/methods.md,
+//! section 5).
+//!
+//! A byte seen before is a retransmission, wherever the capture stands, unless the packet proves older than the one
+//! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one
+//! that was lost before the capture point: its timestamp against that of the segment which exposed the hole decides;
+//! without timestamps the IP identification; without both, the time that has passed.
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::holes::Exposure;
+use crate::tcp::direction::on_data::Placed;
+use crate::tcp::events::retransmission::{Retransmission, Trigger};
+use crate::tcp::events::segment::{state, wire_segments};
+use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::kernel::{FASTEST_ANSWER, MOST_RETRANSMISSIONS, RECORDING_DISORDER_NS};
+use crate::tcp::loss::awaited::Repeat;
+use crate::tcp::loss::ip_id::distance;
+use crate::tcp::loss::recovery::Evidence;
+use crate::tcp::stats::sequence::serial_difference;
+
+impl Half {
+    /// Takes data of which at least the first byte lies below what was seen.
+    #[cold]
+    pub(crate) fn late_data(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) -> Arrived {
+        let &Placed { packet, start, end, segment_size, .. } = placed;
+        if let Some(kind) = self.probe_kind(packet, start) {
+            self.loss.probes += 1;
+            return Arrived { kind, ..Arrived::default() };
+        }
+        let late_end = end.min(self.max);
+        let live = Live::of(&mut self.live);
+        if live.probed_at == Some(start) && late_end == start + 1 && end > late_end {
+            // The byte before was a probe of the closed window; now it goes with the data behind it.
+            live.probed_at = None;
+            self.take_late_bytes(placed, true, delivered);
+            return Arrived { first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        }
+        let (missing, exposure) = live.missing(start, late_end);
+        let fills_only = missing == late_end - start;
+        if let Some(known) = exposure.filter(|known| fills_only && known.by_acknowledgement) {
+            live.recorded_behind.add(packet.time_ns.saturating_sub(known.time_ns));
+        }
+        let original = match exposure.filter(|_| fills_only) {
+            Some(exposure) => !is_retransmission(placed, &exposure, live),
+            None => is_late_original(placed, late_end, live, &mut self.loss.spurious),
+        };
+        let segments = wire_segments((late_end - start) as u32, segment_size);
+        let mut arrived =
+            Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
+        if original {
+            if let Some(exposure) = exposure.filter(|known| fills_only && !known.by_acknowledgement) {
+                live.rates.found(exposure.time_ns, missing);
+            }
+            self.count_late_original(placed, exposure.filter(|_| fills_only), segments);
+            arrived.first_transmission_bytes += missing as u32;
+        } else {
+            arrived.kind = Kind::Retransmission;
+            arrived.trigger = Some(self.count_retransmission(placed, late_end, exposure, missing == 0));
+        }
+        self.take_late_bytes(placed, original, delivered);
+        arrived
+    }
+
+    /// Keep-alives repeat the last byte of a stream that is acknowledged; window probes of some stacks repeat one byte at
+    /// the edge of a closed window.
+    fn probe_kind(&self, packet: &Packet, start: u64) -> Option<Kind> {
+        if packet.payload_length != 1 || packet.has(tcp_flags::FIN) {
+            return None;
+        }
+        let closed = self.live.as_ref().is_some_and(|live| live.window_closed);
+        if closed && start >= self.una.saturating_sub(1) {
+            return Some(Kind::WindowProbe);
+        }
+        (start + 1 == self.max && self.all_acknowledged()).then_some(Kind::KeepAlive)
+    }
+
+    fn count_late_original(&mut self, placed: &Placed<'_>, exposure: Option<Exposure>, segments: u32) {
+        let &Placed { packet, around, .. } = placed;
+        let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
+        let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
+        if around.beside_sender || (behind_acknowledgement && soon) {
+            self.loss.capture_reordered += 1;
+        } else {
+            self.loss.reordered = self.loss.reordered.saturating_add(segments);
+        }
+    }
+
+    /// Counts the bytes up to `end` as sent again, and tells why they were. `repeats_seen`: all of them passed here before.
+    pub(crate) fn count_retransmission(
+        &mut self,
+        placed: &Placed<'_>,
+        end: u64,
+        exposure: Option<Exposure>,
+        repeats_seen: bool,
+    ) -> Trigger {
+        let &Placed { packet, start, segment_size, last_data_ns, around, .. } = placed;
+        let tsval = placed.tsval().unwrap_or(0);
+        let segments = wire_segments((end - start) as u32, segment_size);
+        let live = Live::of(&mut self.live);
+        let seen_here = around.beside_receiver && repeats_seen && !live.reports_missing(self.una, start, end);
+        // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
+        let recorded_late = !around.beside_sender
+            && exposure.is_some()
+            && end <= self.una
+            && live
+                .last_advance_ns
+                .is_some_and(|time_ns| packet.time_ns.saturating_sub(time_ns) <= RECORDING_DISORDER_NS);
+        self.loss.capture_reordered += u32::from(recorded_late);
+        let acknowledged = end <= self.una && !recorded_late && !self.unheard;
+        let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
+        let refused = if reported_received { 0 } else { live.take_refused(start, segments) };
+        let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval);
+        if !reported_received
+            && refused == 0
+            && let Some(sent_ns) = known.previous_time_ns.filter(|&sent_ns| sent_ns < packet.time_ns)
+        {
+            // It was seen here and lost behind: it counts where its acknowledgement would have come.
+            let rtt_ns = live.round_trips.srtt_ns().unwrap_or(0.0) as i64;
+            live.rates.lost(sent_ns.saturating_add(rtt_ns), end - start);
+        }
+        let trigger = live.trigger(&Evidence {
+            time_ns: packet.time_ns,
+            start,
+            // The FIN that goes with the last bytes has a position of its own, behind them.
+            end: end + u64::from(packet.has(tcp_flags::FIN) && end + 1 == self.max),
+            una: self.una,
+            max: self.max.max(live.sent_unseen),
+            previous_ns: known.previous_time_ns,
+            last_data_ns,
+            exposed_ns: exposure.map(|exposure| exposure.time_ns),
+            sender_loop_ns: if around.beside_sender { 0 } else { around.sender_loop_ns },
+            segment_size,
+            sack: around.sack,
+        });
+        if trigger == Trigger::Rto {
+            // The timeout took everything for lost, and this goes out again.
+            live.segments.mark_resent(start, end);
+        }
+        let whole = Retransmission {
+            start,
+            end,
+            time_ns: packet.time_ns,
+            seen_up_to: self.max,
+            tsval,
+            tsecr: packet.tsecr,
+            ip_id: packet.ip_id,
+            spurious: reported_received,
+            reported: false,
+            on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
+        };
+        let answers_tell = (!around.beside_receiver).then_some(exposure.is_some());
+        live.remember_retransmission(&whole, segment_size, refused, answers_tell);
+        if live.uneven.may_hold_more((end - start) as u32) {
+            live.uneven.remember((end - start) as u32, Some(trigger));
+        }
+        let needless = if reported_received { segments } else { refused };
+        self.loss.count_retransmission(segments, end - start, trigger, needless);
+        if around.beside_sender {
+            self.loss.reordered = self.loss.reordered.saturating_add(refused);
+        }
+        trigger
+    }
+
+    /// Brings the bytes of a late packet that were not seen before into the records.
+    fn take_late_bytes(&mut self, placed: &Placed<'_>, original: bool, delivered: &mut Delivered) {
+        let &Placed { packet, start, end, .. } = placed;
+        let live = Live::of(&mut self.live);
+        let state = if original { state::LATE } else { state::RETRANSMITTED };
+        let (mut unique, una) = (0, self.una);
+        let segments = &mut live.segments;
+        let mut fill = |from: u64, to: u64| {
+            unique += to - from;
+            if to > una {
+                segments.insert(placed.record(from.max(una), to, state));
+            }
+        };
+        // The stream begins with the capture.
+        if let Some(before) = &mut live.before {
+            before.holes.fill(start, end, &mut fill);
+        }
+        live.holes.fill(start, end.min(self.max), |from, to| {
+            fill(from, to);
+            delivered.add(from, to, !original);
+        });
+        if end > self.max {
+            unique += end - self.max;
+            live.segments.push(placed.record(self.max, end, 0));
+            delivered.add(self.max, end, false);
+            self.max = end;
+        }
+        self.unique_payload_bytes += unique;
+        let (lost, resent) = live.segments.lost_and_resent();
+        live.view.set_relief(packet.time_ns, (live.scoreboard.total() + lost).saturating_sub(resent));
+    }
+}
+
+impl Live {
+    /// The receiver has reported data behind it (RFC 2018), and of this nothing: what passed here did not arrive. Beside the
+    /// receiver that is so where the capture stands before its last hop, and where its host dropped what it had no room for. What
+    /// was sent before what the receiver echoes is another matter: it refuses that by its timestamp (RFC 7323 section 5.3).
+    fn reports_missing(&self, una: u64, start: u64, end: u64) -> bool {
+        una <= start
+            && self.segments.recent(start).is_some_and(|record| {
+                self.disorder_tsecr.is_none_or(|echoed| serial_difference(echoed, record.tsval) <= 0)
+            })
+            && self.scoreboard.highest().is_some_and(|highest| highest > end)
+            && self.scoreboard.total_within(start, end) == 0
+    }
+}
+
+impl Live {
+    /// Keeps each segment of `whole`, which was sent again, for what is still to tell whether it was needed. `refused`: of so many
+    /// segments the receiver has refused the original. `answers_tell`: acknowledgements may ([`crate::tcp::direction::spurious_by_acks`]), of what
+    /// filled a hole or did not.
+    fn remember_retransmission(
+        &mut self,
+        whole: &Retransmission,
+        segment_size: u16,
+        mut refused: u32,
+        answers_tell: Option<bool>,
+    ) {
+        let size = u64::from(segment_size.max(1));
+        // More than are kept are not worth making: a forged length can claim millions of segments.
+        let kept = MOST_RETRANSMISSIONS as u64;
+        let mut start = whole.start + ((whole.end - whole.start) / size).saturating_sub(kept) * size;
+        while start < whole.end {
+            let mut repeat = Retransmission { start, end: whole.end.min(start + size), ..*whole };
+            start = repeat.end;
+            if let Some(fills_hole) = answers_tell {
+                self.unanswered.get_or_insert_default().push(Repeat::of(&repeat, fills_hole));
+            }
+            if refused > 0 {
+                // Nobody reports what was refused, and its repeat is answered as one that was needed.
+                (repeat.spurious, repeat.reported) = (true, true);
+                refused -= 1;
+            }
+            self.retransmissions.push(repeat);
+        }
+    }
+}
+
+/// Decides about a segment that fills a hole: retransmission, or the original come late?
+fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> bool {
+    let &Placed { packet, around, .. } = placed;
+    if let (Some(own), Some(exposing)) = (placed.tsval(), exposure.tsval)
+        && own != exposing
+    {
+        return serial_difference(own, exposing) > 0;
+    }
+    let elapsed = packet.time_ns.saturating_sub(exposure.time_ns);
+    if exposure.by_acknowledgement {
+        return elapsed > RECORDING_DISORDER_NS;
+    }
+    if packet.ip_version == 4 {
+        let is_later = distance(packet.ip_id, exposure.ip_id) > 0;
+        // Numbers shared with much else may have gone all the way round since: only that one is later is sure.
+        if live.identifications.looks_consecutive() || (is_later && live.identifications.looks_rising()) {
+            return is_later;
+        }
+    }
+    // Without the handshake only the loop to the receiver is known, which may be short.
+    let answer_ns = match around.handshake_rtt_ns {
+        Some(rtt_ns) => FASTEST_ANSWER * rtt_ns as f64,
+        None => (FASTEST_ANSWER * live.round_trips.srtt_ns().unwrap_or(0.0)).max(RECORDING_DISORDER_NS as f64),
+    };
+    elapsed as f64 >= answer_ns
+}
+
+/// Decides about bytes seen before: is this the original, overtaken by its own retransmission? Then the retransmission
+/// was not needed.
+fn is_late_original(placed: &Placed<'_>, end: u64, live: &mut Live, spurious: &mut u32) -> bool {
+    let packet = placed.packet;
+    let by_identification = packet.ip_version == 4 && live.identifications.looks_consecutive();
+    let Some(known) = live.retransmissions.newest_over(placed.start, end) else { return false };
+    let older = match placed.tsval() {
+        Some(tsval) if tsval != known.tsval => serial_difference(tsval, known.tsval) < 0,
+        _ => by_identification && distance(packet.ip_id, known.ip_id) < 0,
+    };
+    if older && !known.spurious {
+        known.spurious = true;
+        *spurious += 1;
+    }
+    older
+}

@@ -1,0 +1,57 @@
+//! Originals that the receiver refuses since it has taken what was sent later (PAWS, RFC 7323 section 5): repeats have overtaken them, or
+//! what follows repeats. Each is sent again, though the path has lost none.
+//!
+//! It is answered at once (section 5.3 R1) by an acknowledgement that says nothing new: the same position, the same blocks of what has
+//! arrived (RFC 2018), the same window, and no report of a duplicate (RFC 2883), since the receiver does not have the data. What it
+//! echoes is the timestamp that the receiver compares with. A hole that is sent again for the first time, with an older
+//! timestamp than that, may be what it refused. So this finds no more than there are, and may find fewer: acknowledgements get lost, and
+//! news may come with one.
+
+use crate::packet::{Packet, option_bits};
+use crate::tcp::direction::direction::Live;
+use crate::tcp::events::segment::Segment;
+use crate::tcp::loss::refusals::Blocks;
+
+/// Holes that are looked at.
+const MOST_HOLES: usize = 1024;
+
+impl Live {
+    /// Takes the blocks of an acknowledgement. `says_nothing_else`: neither more is acknowledged, nor does the window change.
+    pub(crate) fn note_blocks(&mut self, packet: &Packet, reported: &[(u32, u32)], says_nothing_else: bool) {
+        let mut blocks = Blocks::default();
+        blocks.iter_mut().zip(reported).for_each(|(block, reported)| *block = *reported);
+        let refusals = &mut self.refusals;
+        let is_like_last = std::mem::replace(&mut refusals.blocks, blocks) == blocks;
+        let is_stamped = packet.options & option_bits::TIMESTAMPS != 0 && packet.options & option_bits::CUT == 0;
+        if is_like_last && says_nothing_else && is_stamped && packet.payload_length == 0 {
+            (refusals.last_ns, refusals.echoed) = (packet.time_ns, packet.tsecr);
+            self.count_refusal();
+        }
+    }
+
+    fn count_refusal(&mut self) {
+        let highest = self.scoreboard.highest().unwrap_or(0);
+        let soonest_ns = self.soonest_answer_ns();
+        let holes = self.segments.unacknowledged_below(highest).take(MOST_HOLES);
+        let refusable = holes.filter(|segment| self.refusals.may_be_of(segment, soonest_ns));
+        let segments = refusable.map(Segment::wire_segments).sum::<u32>();
+        self.refusals.count += u32::from(segments > self.refusals.count);
+    }
+
+    /// Nothing is missing any more.
+    pub(crate) fn end_refusals(&mut self) {
+        self.refusals.count = 0;
+    }
+
+    /// How many of the segments that are sent again from `start` on were refused; each is accounted for once.
+    pub(crate) fn take_refused(&mut self, start: u64, segments: u32) -> u32 {
+        if self.refusals.count == 0 {
+            return 0;
+        }
+        let soonest_ns = self.soonest_answer_ns();
+        let refused = self.segments.recent(start).is_some_and(|segment| self.refusals.may_be_of(segment, soonest_ns));
+        let taken = if refused { segments.min(self.refusals.count) } else { 0 };
+        self.refusals.count -= taken;
+        taken
+    }
+}

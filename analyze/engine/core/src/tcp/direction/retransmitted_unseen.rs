@@ -1,0 +1,215 @@
+//! Data that passes the capture point for the first time and was yet sent before: a tail that was lost between the sender
+//! and the capture point leaves no hole in the stream, only in the sender's numbering of its packets (docs/methods.md,
+//! section 5).
+
+use crate::packet::option_bits;
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::on_data::{Placed, Surroundings};
+use crate::tcp::events::retransmission::{Retransmission, Trigger};
+use crate::tcp::events::segment::state;
+use crate::tcp::events::sent::{Arrived, Delivered, Kind};
+use crate::tcp::kernel::{FASTEST_ANSWER, RECORDING_DISORDER_NS, SMALLEST_TIMEOUT_NS};
+use crate::tcp::loss::ip_id::numbers_connections_apart;
+use crate::tcp::stats::sequence::serial_difference;
+
+/// By so much timers of common stacks may be early, in ticks of theirs.
+const TIMER_SLACK_NS: i64 = 20_000_000;
+
+/// Where the loop between capture point and sender is not known, it is not longer than this.
+const LONGEST_LOOP_NS: i64 = 1_000_000_000;
+
+impl Half {
+    /// Data the capture point has not seen, though it crossed the sender's network card before: a tail that was lost
+    /// upstream leaves no hole, but its identifications are missing right after those of the highest data seen. Holds
+    /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
+    #[inline]
+    pub(crate) fn was_sent_unseen(&mut self, placed: &Placed<'_>) -> bool {
+        if placed.around.beside_sender || placed.packet.ip_version != 4 || !numbers_connections_apart(placed.packet.ttl)
+        {
+            return false;
+        }
+        let &Placed { packet, start, end, segment_size, around, .. } = placed;
+        let Some(live) = self.live.as_deref_mut() else { return false };
+        // A number that was passed over before is the original's own, overtaken by what was sent after it.
+        let Some(missing) = live.identifications.missing_before(packet.ip_id) else { return false };
+        if missing == 0 {
+            // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once.
+            let heard_ns = live.last_advance_ns.filter(|_| self.una >= self.max);
+            let longest_ns = loop_or_longest(around) + SMALLEST_TIMEOUT_NS;
+            if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
+                live.sent_unseen = 0;
+            }
+        }
+        if end <= live.sent_unseen {
+            return true;
+        }
+        let leaves_hole = start > self.max;
+        let passed_over = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        // A probe repeats the last of the tail: its original's number is missing, too, and no other. Where more are, the capture
+        // has missed short segments.
+        let is_more = if leaves_hole { missing == passed_over + 1 } else { missing > 0 };
+        if !is_more || !live.holes.is_empty() || !live.highest_is_newest(placed) {
+            return false;
+        }
+        // The sender has heard of what the capture has not: it is the capture that missed packets.
+        if packet.options & option_bits::TIMESTAMPS != 0
+            && around.peer_tsval.is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0)
+        {
+            return false;
+        }
+        let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
+        if placed.silence_ns() < shortest_silence_ns(leaves_hole, round_trip_ns) {
+            live.shares_numbers = true;
+            return false;
+        }
+        !live.shares_numbers && live.identifications.missing().is_some()
+    }
+
+    #[cold]
+    pub(crate) fn unseen_again(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) -> Arrived {
+        let &Placed { packet, start, end, segment_size, around, .. } = placed;
+        let before = self.max;
+        let live = Live::of(&mut self.live);
+        let copies = lost_copies(placed.silence_ns(), around);
+        let missing = live.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
+        live.sent_unseen = live.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
+        if start > before {
+            let exposure =
+                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
+            live.holes.push(Hole { start: before, end: start, exposure });
+        }
+        live.segments.push(placed.record(start, end, state::RETRANSMITTED));
+        self.unique_payload_bytes += end - start;
+        self.max = end;
+        let trigger = self.count_retransmission(placed, end, None, false);
+        delivered.add(start, end, true);
+        Arrived { kind: Kind::Retransmission, trigger: Some(trigger), ..Arrived::default() }
+    }
+}
+
+/// Numbers missing before the first data that tell of data: a single one may be that of an acknowledgement.
+const FEWEST_OF_A_FLIGHT: u64 = 2;
+
+impl Half {
+    /// The first data of all. A sender begins with its first byte: if that passes only after others of its packets were lost, a timer
+    /// has repeated it (a black hole of large packets, RFC 4821, which take their first flight and some repeats).
+    #[cold]
+    pub(crate) fn note_wait_before_first(&mut self, placed: &Placed<'_>) {
+        let &Placed { packet, start, .. } = placed;
+        let tells = packet.ip_version == 4 && numbers_connections_apart(packet.ttl);
+        if !tells || !self.opening_seen || start != self.base {
+            return;
+        }
+        let Some(live) = self.live.as_deref_mut() else { return };
+        let missing = live.identifications.missing_before(packet.ip_id);
+        live.begins_with_repeat = missing.is_some_and(|missing| missing >= FEWEST_OF_A_FLIGHT);
+    }
+}
+
+impl Live {
+    /// For what the time before the first data went, if that began so long before it: to a timer, if the sender counts its packets.
+    pub(crate) fn waited_for_timer(&self, waited_ns: i64) -> bool {
+        let is_long = || waited_ns >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS;
+        self.begins_with_repeat && !self.shares_numbers && is_long() && self.identifications.missing().is_some()
+    }
+}
+
+impl Half {
+    /// `placed` leaves a hole behind all that was seen: nothing, or one packet, to whose number its own is the next. What is missing
+    /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.
+    #[cold]
+    pub(crate) fn note_first_flight_lost(&mut self, placed: &Placed<'_>) {
+        let &Placed { packet, start, segment_size, around, .. } = placed;
+        if around.beside_sender || packet.ip_version != 4 || !numbers_connections_apart(packet.ttl) {
+            return;
+        }
+        let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen) else { return };
+        let missing = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
+        if self.data_packets == 1 && live.identifications.next_position() == 0 {
+            live.identifications.sent_before(missing);
+        }
+        if self.data_packets != 2 || live.identifications.missing_before(packet.ip_id) != Some(0) {
+            return;
+        }
+        // A timeout ran before it, from when the other side had last said something.
+        let waited = |sent_ns: i64| {
+            let spoke_ns = around.peer_spoke_ns.unwrap_or(i64::MAX);
+            sent_ns.saturating_sub(spoke_ns) >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS
+        };
+        if !self.first_data_ns.is_some_and(waited) {
+            return;
+        }
+        let Some(first) = live.segments.repeat_only(self.base, self.max) else { return };
+        let segments = first.wire_segments();
+        live.identifications.sent_before(missing + u64::from(segments));
+        live.retransmissions.push(Retransmission {
+            start: first.start,
+            end: first.end(),
+            time_ns: first.time_ns,
+            seen_up_to: self.max,
+            tsval: first.tsval,
+            ..Retransmission::default()
+        });
+        self.loss.retransmitted += segments;
+        self.loss.retransmitted_bytes += u64::from(first.length);
+        self.loss.by_trigger[Trigger::Rto as usize] += segments;
+        self.ledger.repeats_payload(first.length);
+    }
+}
+
+impl Live {
+    /// The newest identification is that of the highest data, and the side had nothing to acknowledge since: neither has the
+    /// other side sent more, nor can what it sent before have reached the sender after that data went out.
+    fn highest_is_newest(&self, placed: &Placed<'_>) -> bool {
+        let around = placed.around;
+        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_or_longest(around)));
+        self.highest_identification == self.identifications.next_position()
+            && self.peer_max_then == around.peer_max
+            && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
+    }
+
+    /// The first retransmission of a recovery whose identification leaves a gap right after that of the highest data: what was
+    /// sent in between lies above and was lost, but for earlier copies of this one, and for those of what is not acknowledged
+    /// below it: the lowest is sent again first (RFC 6675 `NextSeg`).
+    pub(crate) fn note_unseen_tail(&mut self, placed: &Placed<'_>, una: u64, max: u64) {
+        let &Placed { packet, segment_size, around, .. } = placed;
+        if !around.beside_sender
+            && numbers_connections_apart(packet.ttl)
+            && self.highest_is_newest(placed)
+            && self.identifications.missing().is_some()
+            && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
+        {
+            let from = una.min(placed.start);
+            let below = placed.start - from - self.scoreboard.total_within(from, placed.start);
+            let below = below.div_ceil(u64::from(segment_size.max(1)));
+            let above = missing.saturating_sub(lost_copies(placed.silence_ns(), around) + below);
+            self.sent_unseen = self.sent_unseen.max(max + above * u64::from(segment_size));
+        }
+    }
+}
+
+/// How long no data passes before the first of a lost tail is sent again, at least. What passed last has to be acknowledged before, and the
+/// timeout, a round trip and [`SMALLEST_TIMEOUT_NS`], begins anew with that acknowledgement (RFC 6298 rule 5.3). Only a tail
+/// loss probe comes sooner, and of several segments that repeats the last (RFC 8985 section 7.3): it leaves a hole.
+fn shortest_silence_ns(leaves_hole: bool, round_trip_ns: i64) -> i64 {
+    let round_trips = if leaves_hole { 1.0 } else { 2.0 };
+    let timeout_ns = if leaves_hole { 0 } else { SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS };
+    ((round_trips * FASTEST_ANSWER * round_trip_ns as f64) as i64 + timeout_ns).max(RECORDING_DISORDER_NS)
+}
+
+/// The round trip between capture point and sender.
+fn loop_or_longest(around: &Surroundings) -> i64 {
+    if around.sender_loop_ns > 0 { around.sender_loop_ns } else { LONGEST_LOOP_NS }
+}
+
+/// How many of the packets lost in a silence repeat others: a tail loss probe, and the timeouts before the one that got
+/// through (each waits twice as long as the one before, RFC 6298 section 5.5).
+fn lost_copies(silence_ns: i64, around: &Surroundings) -> u64 {
+    let timeout = (around.sender_loop_ns + SMALLEST_TIMEOUT_NS).max(1);
+    if silence_ns < timeout {
+        return 0;
+    }
+    let timeouts = u64::from((silence_ns / timeout + 1).ilog2());
+    timeouts - 1 + u64::from(around.sack)
+}

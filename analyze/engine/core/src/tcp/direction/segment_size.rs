@@ -1,0 +1,163 @@
+//! How large the segments of one side are when its application gives enough: the effective send MSS (RFC 9293 section 3.7.1).
+//!
+//! What both sides offer only bounds it. A path may take less (RFC 1191: tunnels, jumbo frames that end on the way), and some
+//! senders keep room for options they do not send. Whoever takes the offer for the size then finds that every segment is
+//! short, as if the application had no more to give, and counts too few segments in a frame of many.
+//!
+//! A segment without PSH is not the last of what the application wrote. Some in a row whose lengths have one measure are made
+//! of segments of that size. What was counted by another size before is then counted anew.
+
+use crate::packet::Packet;
+use crate::tcp::capture::frame_sizes::{
+    ETHERNET_PAYLOAD, EarlyFrame, FullSegments, LEAST_SIZE, UnevenFrames, assumed_segment_size, ends_a_write,
+    most_payload, option_bytes,
+};
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::events::segment::wire_segments;
+use crate::tcp::events::sent::is_short;
+use crate::tcp::loss::ip_id::Fewer;
+
+impl Half {
+    /// Learns from a packet of new data in order how large the segments are; true if they are not what they were thought to be.
+    #[inline]
+    pub(crate) fn segment_size_changes(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
+        if is_short(packet.payload_length, segment_size) {
+            self.tells_of_size(packet) && self.take_uneven(packet, segment_size, peer_max)
+        } else {
+            Live::of(&mut self.live).uneven.compare(packet.payload_length);
+            false
+        }
+    }
+
+    /// A packet with less than a full segment at its end tells more than that its application has paused.
+    pub(crate) fn tells_of_size(&mut self, packet: &Packet) -> bool {
+        !ends_a_write(packet) || Live::of(&mut self.live).uneven.may_hold_more(packet.payload_length)
+    }
+
+    #[cold]
+    fn take_uneven(&mut self, packet: &Packet, segment_size: u16, peer_max: u64) -> bool {
+        // What follows is compared with it.
+        self.settle_counters();
+        // A side may send more than it takes itself.
+        let most = most_payload(self.accepted_segment_size, packet).max(self.offered_size(packet));
+        let known = self.sent_segment_size.saturating_sub(option_bytes(packet));
+        let uneven = &mut Live::of(&mut self.live).uneven;
+        let learned = if ends_a_write(packet) {
+            None
+        } else {
+            uneven.row.add(packet, known, peer_max);
+            uneven.row.segment_size(most).filter(|size| *size != segment_size)
+        };
+        let Some(size) = learned else {
+            uneven.remember(packet.payload_length, None);
+            return false;
+        };
+        self.set_segment_size(packet, size);
+        true
+    }
+
+    /// Some frames stand for fewer segments than they were taken for, by the numbers of what followed them.
+    #[inline(always)]
+    pub(crate) fn takes_fewer(&self) -> bool {
+        self.live.as_deref().is_some_and(|live| live.identifications.are_fewer)
+    }
+
+    /// Counts those anew; and learns from two in a row that the segments have become larger, as those of a sender do that probes
+    /// what the path takes (RFC 4821).
+    #[inline(always)]
+    pub(crate) fn take_fewer(&mut self, packet: &Packet) {
+        if self.takes_fewer() {
+            self.learn_from_fewer(packet);
+        }
+    }
+
+    #[cold]
+    fn learn_from_fewer(&mut self, packet: &Packet) {
+        if let Some(size) = self.settle_fewer().filter(|size| *size > self.segment_size(packet)) {
+            self.settle_counters();
+            Live::of(&mut self.live).uneven = UnevenFrames::default();
+            self.send_size(packet, size);
+        }
+    }
+
+    /// Counts them anew; gives the size that they tell.
+    #[cold]
+    pub(crate) fn settle_fewer(&mut self) -> Option<u16> {
+        let live = self.live.as_deref_mut()?;
+        let Fewer { segments, frames, full, full_bytes, .. } = live.identifications.take_fewer();
+        live.short_packets = live.short_packets.saturating_sub(full);
+        self.data_segments = self.data_segments.saturating_sub(u64::from(segments));
+        self.superpackets = self.superpackets.saturating_sub(u64::from(frames));
+        full_bytes.and_then(|bytes| u16::try_from(bytes).ok())
+    }
+
+    /// Learns from a copy between two interfaces: what a frame was cut into is a full segment, as far as more of it follows.
+    pub(crate) fn learn_size_from_head(&mut self, packet: &Packet) {
+        let size = packet.payload_length;
+        let may_be_full = (LEAST_SIZE..=ETHERNET_PAYLOAD).contains(&size) && !ends_a_write(packet);
+        let full = self.full_segments(packet);
+        if !may_be_full || full.is_proven || size == u32::from(full.bytes) {
+            return;
+        }
+        if Live::of(&mut self.live).recent.is_head_of_frame(packet) {
+            self.settle_counters();
+            self.set_segment_size(packet, size as u16);
+        }
+    }
+
+    fn set_segment_size(&mut self, packet: &Packet, size: u16) {
+        self.count_anew(self.segment_size(packet), size);
+        self.send_size(packet, size);
+    }
+
+    fn send_size(&mut self, packet: &Packet, size: u16) {
+        self.sent_segment_size = if size == self.offered_size(packet) { 0 } else { size + option_bytes(packet) };
+    }
+
+    /// Counts by segments of `size` what was counted by segments of another size, unless numbers show that it was as many.
+    fn count_anew(&mut self, other_size: u16, size: u16) {
+        let live = Live::of(&mut self.live);
+        let uneven = std::mem::take(&mut live.uneven);
+        if live.identifications.looks_consecutive() {
+            return;
+        }
+        for EarlyFrame { payload, repeated } in uneven.early {
+            let [was, is] = [other_size, size].map(|size| wire_segments(payload, size));
+            self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
+            self.superpackets = (self.superpackets + u64::from(is > 1)).saturating_sub(u64::from(was > 1));
+            live.short_packets = live.short_packets.saturating_sub(u32::from(!is_short(payload, size)));
+            if let Some(trigger) = repeated {
+                for count in [&mut self.loss.retransmitted, &mut self.loss.by_trigger[trigger as usize]] {
+                    *count = count.saturating_add(is).saturating_sub(was);
+                }
+            }
+        }
+    }
+
+    /// Payload of a full wire segment with the header of `packet` (RFC 6691: options come out of the segment).
+    #[inline]
+    pub fn segment_size(&self, packet: &Packet) -> u16 {
+        if self.sent_segment_size > option_bytes(packet) {
+            self.sent_segment_size - option_bytes(packet)
+        } else {
+            self.offered_size(packet)
+        }
+    }
+
+    /// Payload of a full segment, and whether one was sent.
+    pub(crate) fn full_segments(&self, packet: &Packet) -> FullSegments {
+        let is_proven = self.live.as_ref().is_some_and(|live| live.uneven.proven);
+        FullSegments { bytes: self.segment_size(packet), is_proven }
+    }
+
+    /// The same by what both sides offer; an Ethernet-size packet is assumed where that is not known.
+    #[inline]
+    fn offered_size(&self, packet: &Packet) -> u16 {
+        let option_bytes = option_bytes(packet);
+        if self.offered_segment_size > option_bytes {
+            self.offered_segment_size - option_bytes
+        } else {
+            assumed_segment_size(packet)
+        }
+    }
+}

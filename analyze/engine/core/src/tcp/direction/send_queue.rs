@@ -1,0 +1,438 @@
+//! The data of one direction that was seen and is not yet acknowledged, in stream order.
+//!
+//! One [`Segment`] stands for one captured frame (a superpacket stays one record and is cut into its wire segments by
+//! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
+//! Bulk transfers without loss only push at the back and pop at the front.
+
+use crate::tcp::direction::tsval_history::{Stamp, Stamps};
+use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled, Segment, Unmarked, state};
+use crate::tcp::stats::reuse::room_of;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct SegmentQueue {
+    /// Those before `front` are done with. The oldest are moved away now and then, which costs less for each segment than a
+    /// ring costs, and every search has one slice.
+    list: Vec<Segment>,
+    front: usize,
+    stamps: Stamps,
+    lost_bytes: u64,
+    resent_bytes: u64,
+    lost_below: u64,
+}
+
+/// Room that is made at first: enough for an initial window of ten segments (RFC 6928).
+const FIRST_ROOM: usize = 16;
+
+/// Records that are kept of what is done with, for copies that come late.
+const REMEMBERED: usize = 128;
+
+/// Records kept when no acknowledgement is ever seen; the oldest go first.
+const MOST_SEGMENTS: usize = 1 << 17;
+
+impl SegmentQueue {
+    /// A new one in the room of this one.
+    #[inline(always)]
+    pub fn renewed(&mut self) -> Self {
+        Self { list: room_of(&mut self.list), ..Self::default() }
+    }
+
+    /// Adds a record above all others.
+    #[inline]
+    pub fn push(&mut self, segment: Segment) {
+        if self.list.len() == self.list.capacity() {
+            self.make_room();
+        }
+        self.list.push(segment);
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.list.is_empty() {
+            self.list.reserve_exact(FIRST_ROOM);
+        }
+        if self.open().len() >= MOST_SEGMENTS {
+            for _ in 0..MOST_SEGMENTS / 2 {
+                let oldest = self.list[self.front];
+                self.settle(&oldest);
+                self.front += 1;
+            }
+        }
+        // Grown when less than a quarter of it is of no more use: each segment is then moved three times on average, at most.
+        let forgotten = self.front.saturating_sub(REMEMBERED);
+        if forgotten >= self.list.len() / 4 {
+            self.stamps.add(&self.list[..forgotten]);
+            self.list.drain(..forgotten);
+            self.front -= forgotten;
+        }
+    }
+
+    /// Those not done with, in order.
+    #[inline]
+    fn open(&self) -> &[Segment] {
+        self.list.get(self.front..).unwrap_or_default()
+    }
+
+    /// What is not acknowledged and ends at or below `position`.
+    pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
+        self.open().iter().take_while(move |segment| segment.end() <= position)
+    }
+
+    /// The last record.
+    pub fn last(&self) -> Option<&Segment> {
+        self.list.last()
+    }
+
+    /// Nothing on record is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.open().is_empty()
+    }
+
+    /// Inserts a record that fills a hole.
+    pub fn insert(&mut self, segment: Segment) {
+        let index = self.front + self.open().partition_point(|other| other.start < segment.start);
+        self.list.insert(index, segment);
+    }
+
+    /// Bytes to take off (lost) and to add (sent again) for RFC 6675's pipe.
+    #[inline]
+    pub fn lost_and_resent(&self) -> (u64, u64) {
+        (self.lost_bytes, self.resent_bytes)
+    }
+
+    #[inline]
+    fn settle(&mut self, segment: &Segment) {
+        if segment.is(state::LOST) {
+            self.lost_bytes -= u64::from(segment.length);
+        }
+        if segment.is(state::RESENT) {
+            self.resent_bytes -= u64::from(segment.length);
+        }
+    }
+
+    /// As [`Self::acknowledge`] where nothing had been reported before. None if it covers nothing, or anything but unmarked
+    /// segments; then nothing has changed.
+    #[inline(always)]
+    pub fn acknowledge_unmarked(&mut self, position: u64) -> Option<Unmarked> {
+        let (mut newest, mut covered) = (None, 0);
+        let (mut wire_segments, mut latest_time_ns) = (0, i64::MIN);
+        for segment in self.open().iter().take_while(|segment| segment.start < position) {
+            if segment.end() > position || segment.state != 0 {
+                return None;
+            }
+            wire_segments += segment.wire_segments();
+            latest_time_ns = latest_time_ns.max(segment.time_ns);
+            newest = Some(segment);
+            covered += 1;
+        }
+        let newest = Sampled::of(newest?);
+        self.front += covered;
+        Some(Unmarked { newest, wire_segments, latest_time_ns })
+    }
+
+    /// Takes off everything below `position`; `highest_sacked` is what had been reported before.
+    pub fn acknowledge(&mut self, position: u64, highest_sacked: u64) -> Acknowledged {
+        let mut result = Acknowledged { latest_time_ns: i64::MIN, ..Acknowledged::default() };
+        let before = self.front;
+        while let Some(segment) = self.list.get(self.front) {
+            if segment.end() > position {
+                if segment.start < position {
+                    self.acknowledge_part(position, &mut result);
+                }
+                break;
+            }
+            result.wire_segments += segment.wire_segments();
+            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            if segment.state != 0 || segment.start < highest_sacked {
+                self.acknowledge_marked(before, highest_sacked, &mut result);
+            }
+            self.front += 1;
+        }
+        if self.front > before && result.newest.is_none() {
+            result.newest = self.list.get(self.front - 1).map(Sampled::of);
+        }
+        result
+    }
+
+    #[cold]
+    fn acknowledge_marked(&mut self, first: usize, highest_sacked: u64, result: &mut Acknowledged) {
+        let segment = self.list[self.front];
+        self.settle(&segment);
+        result.any_sacked |= segment.is(state::SACKED);
+        if segment.is(state::RETRANSMITTED) {
+            result.any_retransmitted = true;
+            if self.front == first {
+                result.first_retransmitted = Some(segment);
+            }
+        }
+        if segment.start < highest_sacked && !segment.is(state::RETRANSMITTED | state::SACKED | state::LATE) {
+            result.late_originals += segment.wire_segments();
+        }
+    }
+
+    #[cold]
+    fn acknowledge_part(&mut self, position: u64, result: &mut Acknowledged) {
+        let Some(segment) = self.list.get_mut(self.front) else { return };
+        let covered = Segment { length: (position - segment.start) as u32, ..*segment };
+        if segment.length <= u32::from(segment.segment_size) {
+            result.partial = true;
+        } else {
+            result.newest = Some(Sampled::of(&covered));
+            result.wire_segments += covered.wire_segments();
+            result.latest_time_ns = result.latest_time_ns.max(segment.time_ns);
+            result.any_retransmitted |= segment.is(state::RETRANSMITTED);
+            result.any_sacked |= segment.is(state::SACKED);
+        }
+        segment.start = position;
+        segment.length -= covered.length;
+        self.settle(&covered);
+    }
+
+    /// Index of the first record that ends above `position`.
+    fn index_above(&self, position: u64) -> usize {
+        self.front + self.open().partition_point(|segment| segment.end() <= position)
+    }
+
+    /// Cuts the record at `index` in two at `position`, which lies within it.
+    fn split(&mut self, index: usize, position: u64) {
+        let Some(segment) = self.list.get_mut(index) else { return };
+        let left = (position - segment.start) as u32;
+        let right = Segment { start: position, length: segment.length - left, ..*segment };
+        segment.length = left;
+        self.list.insert(index + 1, right);
+    }
+
+    /// Applies `change` to the records of `start..end`, split at both ends.
+    fn change(&mut self, start: u64, end: u64, mut change: impl FnMut(&mut Segment)) {
+        let mut index = self.index_above(start);
+        if self.list.get(index).is_some_and(|segment| segment.start < start) {
+            self.split(index, start);
+            index += 1;
+        }
+        while let Some(segment) = self.list.get(index)
+            && segment.start < end
+        {
+            if segment.end() > end {
+                self.split(index, end);
+            }
+            if let Some(segment) = self.list.get_mut(index) {
+                change(segment);
+            }
+            index += 1;
+        }
+    }
+
+    /// Notes that `start..end` was sent again.
+    pub fn retransmit(&mut self, start: u64, end: u64, time_ns: i64, frame: u32, tsval: u32) -> Retransmitted {
+        let mut known = Retransmitted { previous_time_ns: None, all_sacked: true };
+        let mut resent = 0;
+        self.change(start, end, |segment| {
+            known.previous_time_ns.get_or_insert(segment.time_ns);
+            known.all_sacked &= segment.is(state::SACKED);
+            if segment.is(state::LOST) && !segment.is(state::RESENT) {
+                segment.state |= state::RESENT;
+                resent += u64::from(segment.length);
+            }
+            segment.state = (segment.state & !state::SAME_STAMP) | state::RETRANSMITTED;
+            if segment.tsval == tsval {
+                segment.state |= state::SAME_STAMP;
+            }
+            (segment.time_ns, segment.frame, segment.tsval) = (time_ns, frame, tsval);
+        });
+        self.resent_bytes += resent;
+        known.all_sacked &= known.previous_time_ns.is_some();
+        known
+    }
+
+    /// Notes that of what is taken for lost, `start..end` is out again.
+    pub fn mark_resent(&mut self, start: u64, end: u64) {
+        let mut resent = 0;
+        self.change(start, end, |segment| {
+            if segment.is(state::LOST) && !segment.is(state::RESENT) {
+                segment.state |= state::RESENT;
+                resent += u64::from(segment.length);
+            }
+        });
+        self.resent_bytes += resent;
+    }
+
+    /// Notes that `start..end` was selectively acknowledged, where data up to `highest_before` had been before.
+    pub fn sack(&mut self, start: u64, end: u64, highest_before: u64) -> Reported {
+        let (mut lost, mut resent) = (0, 0);
+        let mut reported = Reported { late_originals: 0, latest_time_ns: i64::MIN };
+        self.change(start, end, |segment| {
+            if segment.is(state::SACKED) {
+                return;
+            }
+            if segment.is(state::LOST) {
+                lost += u64::from(segment.length);
+            }
+            if segment.is(state::RESENT) {
+                resent += u64::from(segment.length);
+            }
+            if segment.start < highest_before && segment.was_sent_once() {
+                reported.late_originals += segment.wire_segments();
+            }
+            reported.latest_time_ns = reported.latest_time_ns.max(segment.time_ns);
+            segment.state = (segment.state & !(state::LOST | state::RESENT)) | state::SACKED;
+        });
+        self.lost_bytes -= lost;
+        self.resent_bytes -= resent;
+        reported
+    }
+
+    /// The segment of the byte at `position`, if that is on record and was sent once.
+    pub fn sent_once(&self, position: u64) -> Option<Sampled> {
+        let segment = self.list.get(self.index_above(position))?;
+        (segment.start <= position && segment.was_sent_once()).then(|| Sampled::of(segment))
+    }
+
+    /// When that segment was sent.
+    pub fn sent_once_ns(&self, position: u64) -> Option<i64> {
+        self.sent_once(position).map(|sampled| sampled.time_ns)
+    }
+
+    /// When the byte at `position` was sent, and with which TSval, if that is on record.
+    pub fn stamped(&self, position: u64) -> Option<Stamp> {
+        self.recent(position).map(Stamp::of).or_else(|| self.stamps.before(position))
+    }
+
+    /// The record with the byte at `position`, also of what was acknowledged not long ago.
+    pub fn recent(&self, position: u64) -> Option<&Segment> {
+        let index = self.list.partition_point(|segment| segment.end() <= position);
+        self.list.get(index).filter(|segment| segment.start <= position)
+    }
+
+    /// The lowest record not acknowledged, if it ends by `position` and was sent more than once.
+    pub fn first_repeated_below(&self, position: u64) -> Option<Segment> {
+        let first = self.open().first().filter(|segment| segment.end() <= position);
+        first.filter(|segment| segment.is(state::RETRANSMITTED)).copied()
+    }
+
+    /// Notes that the record of `start..end`, known as sent once, has repeated what got lost before; returns it.
+    pub fn repeat_only(&mut self, start: u64, end: u64) -> Option<Segment> {
+        let index = self.list.partition_point(|segment| segment.end() <= start);
+        let is_all = |segment: &&mut Segment| segment.start == start && segment.end() == end && segment.state == 0;
+        let segment = self.list.get_mut(index).filter(is_all)?;
+        segment.state = state::RETRANSMITTED;
+        Some(*segment)
+    }
+
+    /// Takes everything below `position` that is not selectively acknowledged for lost. Each record is looked at once.
+    pub fn mark_lost_below(&mut self, position: u64) {
+        if position <= self.lost_below {
+            return;
+        }
+        let first = self.index_above(self.lost_below);
+        let mut lost = 0;
+        for segment in self.list[first..].iter_mut().take_while(|segment| segment.end() <= position) {
+            if !segment.is(state::SACKED | state::LOST) {
+                segment.state |= state::LOST;
+                lost += u64::from(segment.length);
+                if segment.is(state::RETRANSMITTED) {
+                    segment.state |= state::RESENT;
+                    self.resent_bytes += u64::from(segment.length);
+                }
+            }
+            self.lost_below = segment.end();
+        }
+        self.lost_bytes += lost;
+    }
+
+    /// After a retransmission timeout everything outstanding is lost, including what was sent again (RFC 6675 5.1).
+    pub fn mark_all_lost(&mut self) {
+        self.lost_bytes = 0;
+        self.resent_bytes = 0;
+        for segment in &mut self.list[self.front..] {
+            segment.state &= !state::RESENT;
+            if !segment.is(state::SACKED) {
+                segment.state |= state::LOST;
+                self.lost_bytes += u64::from(segment.length);
+            }
+        }
+        self.lost_below = self.open().last().map_or(self.lost_below, Segment::end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(start: u64, length: u32, time_ns: i64) -> Segment {
+        Segment { start, length, time_ns, frame: 0, tsval: 0, segment_size: 1000, state: 0 }
+    }
+
+    fn queue(count: u64) -> SegmentQueue {
+        let mut queue = SegmentQueue::default();
+        (0..count).for_each(|index| queue.push(segment(index * 1000, 1000, index as i64)));
+        queue
+    }
+
+    #[test]
+    fn a_cumulative_acknowledgement_belongs_to_the_newest_segment() {
+        let acknowledged = queue(3).acknowledge(2000, 0);
+        assert_eq!(acknowledged.newest.map(|segment| segment.time_ns), Some(1));
+        assert_eq!(acknowledged.wire_segments, 2);
+    }
+
+    #[test]
+    fn an_acknowledgement_inside_a_superpacket_leaves_the_rest() {
+        let mut queue = SegmentQueue::default();
+        queue.push(segment(0, 5000, 7));
+        let acknowledged = queue.acknowledge(2000, 0);
+        assert_eq!((acknowledged.wire_segments, acknowledged.newest.map(|s| s.time_ns)), (2, Some(7)));
+        assert_eq!(queue.acknowledge(5000, 0).wire_segments, 3);
+    }
+
+    #[test]
+    fn retransmitting_the_middle_of_a_superpacket_marks_only_that() {
+        let mut queue = SegmentQueue::default();
+        queue.push(segment(0, 5000, 7));
+        assert_eq!(queue.retransmit(2000, 3000, 9, 1, 0).previous_time_ns, Some(7));
+        assert!(!queue.acknowledge(2000, 0).any_retransmitted);
+        assert!(queue.acknowledge(3000, 0).any_retransmitted);
+        assert!(!queue.acknowledge(5000, 0).any_retransmitted);
+    }
+
+    #[test]
+    fn lost_and_resent_bytes_come_back_to_zero() {
+        let mut queue = queue(5);
+        queue.sack(2000, 5000, 0);
+        queue.mark_lost_below(2000);
+        assert_eq!(queue.lost_and_resent(), (2000, 0));
+        queue.retransmit(0, 1000, 9, 1, 0);
+        assert_eq!(queue.lost_and_resent(), (2000, 1000));
+        queue.acknowledge(5000, 5000);
+        assert_eq!(queue.lost_and_resent(), (0, 0));
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_remembered_for_a_while() {
+        let mut queue = SegmentQueue::default();
+        (0..1000).for_each(|n| {
+            queue.push(segment(n * 1000, 1000, n as i64));
+            queue.acknowledge((n + 1) * 1000, 0);
+        });
+        let time_ns = |position: u64| queue.recent(position).map(|segment| segment.time_ns);
+        assert_eq!([950_000, 950_999, 999_999].map(time_ns), [Some(950), Some(950), Some(999)]);
+        assert_eq!([0, 1_000_000].map(time_ns), [None, None]);
+        assert!(queue.list.capacity() <= 4 * REMEMBERED, "{}", queue.list.capacity());
+    }
+
+    #[test]
+    fn whole_segments_of_a_frame_begin_and_end_at_its_edges() {
+        let frame = segment(500, 3500, 0);
+        let whole = [(500, 1000), (1500, 2000), (3500, 500), (500, 3500)];
+        let parts = [(500, 900), (600, 1000), (3500, 600), (400, 1000), (4000, 500)];
+        assert!(whole.iter().all(|&(start, length)| frame.has_segments_at(start, length)));
+        assert!(!parts.iter().any(|&(start, length)| frame.has_segments_at(start, length)));
+    }
+
+    #[test]
+    fn an_original_delivered_after_a_later_one_is_out_of_order() {
+        let mut queue = queue(3);
+        assert_eq!(queue.sack(2000, 3000, 0).late_originals, 0);
+        assert_eq!(queue.sack(1000, 2000, 3000).late_originals, 1);
+        assert_eq!(queue.acknowledge(3000, 3000).late_originals, 1);
+    }
+}

@@ -1,0 +1,156 @@
+//! Which packets make one connection: when it is over, which SYN opens another one with the same addresses and ports, and
+//! which tries the same once more (RFC 9293 section 3.5).
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::handshake::Openings;
+use crate::tcp::events::close::{Close, Refused};
+use crate::tcp::loss::retransmissions::LossCounters;
+use crate::tcp::stats::pool::Spares;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
+const LONGEST_SYN_WAIT_NS: i64 = 130_000_000_000;
+
+impl Connection {
+    /// How it ended so far.
+    pub fn close(&self) -> Close {
+        if self.both_have_closed() {
+            Close::Fin
+        } else if self.last_word().is_some() {
+            Close::Reset
+        } else {
+            Close::Open
+        }
+    }
+
+    /// The reset that ended it: the first, but not one that was to refuse it and did not.
+    pub fn last_word(&self) -> Option<(u8, i64)> {
+        self.reset.or(self.refused.filter(|_| !self.handshake.complete))
+    }
+
+    /// What stays of the client's SYN while a reset is all that came of it.
+    pub fn refused_offer(&self) -> Option<Refused> {
+        let reset = self.last_word().filter(|_| !self.handshake.complete && self.handshake.syn_ack.count == 0)?;
+        let offer = self.halves[0].offer;
+        offer.seen.then_some(Refused { offer, syn: self.handshake.syn, reset })
+    }
+
+    /// Both sides have closed it.
+    #[inline]
+    pub(crate) fn both_have_closed(&self) -> bool {
+        self.halves.iter().all(|half| half.fin.is_some())
+    }
+
+    /// True when nothing but stragglers can follow.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        (self.first_fin_ns.is_some() || self.reset.is_some()) && self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
+    }
+
+    /// It was reset while data passed, of which more may be under way.
+    pub fn is_cut_short(&self) -> bool {
+        self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
+    }
+
+    /// What was sent again may prove needless by what its receiver still says.
+    pub fn awaits_answers(&self) -> bool {
+        let lives = self.halves.iter().filter_map(|half| half.live.as_deref());
+        lives.filter_map(|live| live.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
+    }
+
+    /// Does this SYN open another connection with the same addresses and ports?
+    pub fn is_followed_by(&self, packet: &Packet, from_client: bool) -> bool {
+        if !packet.has(tcp_flags::SYN) {
+            return false;
+        }
+        let own = &self.halves[usize::from(!from_client)];
+        let same_isn = own.offer.seen && own.base as u32 == packet.sequence.wrapping_add(1);
+        let over = self.reset.is_some() || self.halves.iter().any(|half| half.fin.is_some());
+        if packet.has(tcp_flags::ACK) {
+            let opening = &self.halves[usize::from(from_client)];
+            let answers_opening = opening.offer.seen && opening.base as u32 == packet.acknowledgement;
+            return over && !same_isn && !answers_opening;
+        }
+        if !own.offer.seen {
+            let peer = &self.halves[usize::from(from_client)];
+            return own.begun && !(peer.offer.seen && own.packets == 0);
+        }
+        let openings = if from_client { &self.handshake.syn } else { &self.handshake.syn_ack };
+        let waited = packet.time_ns.saturating_sub(openings.last_ns);
+        !same_isn || over || waited > LONGEST_SYN_WAIT_NS
+    }
+
+    /// Goes on with an attempt to connect that was refused, before this begins with the same SYN: it begins where that began.
+    fn go_on_from(&mut self, attempt: &ConnectionSummary) {
+        self.order = attempt.order;
+        (self.input, self.first_frame, self.start_ns) = (attempt.input, attempt.first_frame, attempt.start_ns);
+        for (half, tried) in self.halves.iter_mut().zip(&attempt.directions) {
+            (half.packets, half.wire_bytes, half.ledger) = (tried.packets, tried.wire_bytes, tried.ledger);
+            (half.data_packets, half.data_segments, half.payload_bytes) =
+                (tried.data_packets, tried.data_segments, tried.payload_bytes);
+            // Copies were counted when the attempt was over.
+            half.loss = LossCounters { capture_duplicates: 0, ..*tried.loss };
+        }
+        self.handshake.syn = Openings::refused(self.halves[0].loss.syn + 1, attempt.start_ns);
+    }
+
+    /// Goes on with an attempt to connect that seemed to be refused, before this begins with the answer to its SYN.
+    fn go_on_answered(&mut self, attempt: &ConnectionSummary, refused: &Refused) {
+        self.go_on_from(attempt);
+        self.handshake.syn = refused.syn;
+        self.refused = Some(refused.reset);
+        self.halves[0].begin(attempt.client_isn.wrapping_add(1));
+        self.offers(0, refused.offer);
+    }
+}
+
+impl ConnectionSummary {
+    /// The SYN that `packet`, of the server, answers although a reset had: somebody on the way sent that, or the client, who had given
+    /// up.
+    fn answered_by(&self, packet: &Packet) -> Option<&Refused> {
+        let refused = self.kept.as_ref()?.refused.as_ref()?;
+        let is_answer = packet.has(tcp_flags::SYN | tcp_flags::ACK)
+            && packet.acknowledgement == self.client_isn.wrapping_add(1)
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS;
+        is_answer.then_some(refused)
+    }
+
+    /// The connection that goes on with `packet` though it seemed to be over, if that is so.
+    pub fn resumed_by(
+        &self,
+        packet: &Packet,
+        bytes: &[u8],
+        from_client: bool,
+        spares: &mut Spares,
+    ) -> Option<Box<Connection>> {
+        let mut place = || spares.place(|| Connection::new(self.id, packet, bytes));
+        if from_client && self.is_tried_again_by(packet) {
+            let mut connection = place();
+            connection.go_on_from(self);
+            return Some(connection);
+        }
+        let refused = self.answered_by(packet).filter(|_| !from_client)?;
+        let mut connection = place();
+        connection.go_on_answered(self, refused);
+        Some(connection)
+    }
+
+    /// The client's SYN was refused with a reset, and `packet`, of the same client, is that SYN again: the same attempt to
+    /// connect (Windows tries so several times, half a second apart; so does who had to reset a connection of former times first,
+    /// RFC 9293 section 3.5.1).
+    fn is_tried_again_by(&self, packet: &Packet) -> bool {
+        packet.has(tcp_flags::SYN)
+            && !packet.has(tcp_flags::ACK)
+            && self.close == Close::Reset
+            && !self.handshake_complete
+            && self.openings_seen[0]
+            && self.client_isn == packet.sequence
+            && self.directions.iter().all(|direction| direction.payload_bytes == 0)
+            && packet.time_ns.saturating_sub(self.end_ns).saturating_abs() <= LONGEST_SYN_WAIT_NS
+    }
+}

@@ -1,0 +1,394 @@
+//! The connections of one shard: finds the connection of a packet, begins new ones, puts finished ones away.
+//!
+//! Packets of a connection always come to the same shard, in order. Of a finished connection only its summary stays, which
+//! can count stragglers: memory goes with open connections, not with all there were. When that happens depends on the
+//! packets of the connection and their numbers alone, or the results would hang on the number of threads.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
+
+use crate::decode::hash::GOLDEN;
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::capture::recent_packets::signature;
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
+use crate::tcp::events::ends::Ends;
+use crate::tcp::flow::by_flow::{Lines, Link, is_reverse_v4, is_reverse_v6};
+use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::selection::Detail;
+use crate::tcp::gaps::state::shortest_gap_ns;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
+/// is kept in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so
+/// that it is the same whatever the threads and chunks, and memory is bounded.
+const STRAGGLERS_WITHIN: u64 = 1 << 17;
+
+enum State {
+    /// Its first packet is of the chunk in hand and not taken yet. Its record is made with that: made with the slot, those of all
+    /// connections that begin in a chunk would stand side by side, and none be left over from the one before.
+    Awaited,
+    Live(Box<Connection>),
+    Done(Box<ConnectionSummary>),
+}
+
+struct Slot {
+    /// Addresses and ports, the client's first.
+    address_key: u64,
+    addresses_v6: Option<Box<[u8; 32]>>,
+    ports: u32,
+    hash: u32,
+    /// The slot of the connection that uses them now, [`NONE`] if it is this one.
+    successor: u32,
+    state: State,
+}
+
+/// No slot, no packet.
+const NONE: u32 = u32::MAX;
+
+impl Slot {
+    /// A slot that begins with `packet`, and whether the client sent that.
+    fn new(packet: &Packet, bytes: &[u8]) -> (Self, bool) {
+        let Ends { from_client, addresses, ports } = Ends::of(packet, bytes);
+        let slot = Self {
+            address_key: if from_client { packet.address_key } else { packet.address_key.rotate_left(32) },
+            addresses_v6: (packet.ip_version == 6).then(|| Box::new(addresses)),
+            ports: u32::from(ports[0]) << 16 | u32::from(ports[1]),
+            hash: packet.flow_hash,
+            successor: NONE,
+            state: State::Awaited,
+        };
+        // Asked as for all later packets: where both ends are one, the answer is another.
+        let from_client = slot.sent_by_client(packet, bytes).unwrap_or(from_client);
+        (slot, from_client)
+    }
+
+    /// The packet that ended the connection may be captured once more.
+    fn remember_last(&mut self, packet: &Packet, bytes: &[u8]) {
+        if let State::Done(summary) = &mut self.state {
+            (summary.ended_by, summary.ended_by_ns) = (signature(packet, bytes), packet.time_ns);
+        }
+    }
+
+    /// Whether the packet has these addresses and ports, and then whether the client sent it.
+    #[inline]
+    fn sent_by_client(&self, packet: &Packet, bytes: &[u8]) -> Option<bool> {
+        let is_reverse = match &self.addresses_v6 {
+            None if packet.ip_version == 4 => is_reverse_v4(self.address_key, self.ports, packet),
+            Some(pair) if packet.ip_version == 6 => is_reverse_v6(pair, self.ports, packet, bytes),
+            _ => None,
+        };
+        is_reverse.map(|is_reverse| !is_reverse)
+    }
+}
+
+/// Slots of the connections seen last, by the low bits of their hash: found again without asking the table.
+struct Nearby([u32; Nearby::PLACES]);
+
+impl Nearby {
+    const PLACES: usize = 128;
+
+    #[inline]
+    fn place(&mut self, hash: u32) -> &mut u32 {
+        &mut self.0[hash as usize % Self::PLACES]
+    }
+}
+
+impl Default for Nearby {
+    fn default() -> Self {
+        Self([NONE; Self::PLACES])
+    }
+}
+
+/// A line of packets whose connection is known.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    slot: u32,
+    first: u32,
+    /// The client sent the first packet.
+    from_client: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Shard {
+    table: HashTable<u32>,
+    slots: Vec<Slot>,
+    /// Connections that are over while something is under way, by number of the packet that ended them, and slot.
+    ending: VecDeque<(u64, u32)>,
+    nearby: Nearby,
+    /// The lines of the chunk in hand.
+    found: Vec<Found>,
+    detail: Detail,
+    weighed: Weighed,
+    /// Shared by its connections.
+    pub environment: Environment,
+}
+
+/// When connections were weighed last, and whether they were too much.
+#[derive(Default)]
+struct Weighed {
+    slots: usize,
+    packets_since: usize,
+    /// What open ones took.
+    open_bytes: usize,
+    too_much: bool,
+}
+
+/// The hash table wants its entropy in the high bits too.
+#[inline]
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(GOLDEN)
+}
+
+impl Shard {
+    /// An empty shard.
+    pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Detail) -> Self {
+        let environment = Environment { fixed_spacing_limit_ns, ..Environment::default() };
+        Self { detail, environment, ..Self::default() }
+    }
+
+    /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since
+    /// that was asked last.
+    pub fn is_overfull(&mut self, room: &Room) -> bool {
+        // A look at every eighth connection for each packet at most, so that it costs nothing to speak of.
+        let Weighed { slots, packets_since, too_much, .. } = self.weighed;
+        let has_grown = self.slots.len() > slots + slots / 8 || packets_since > 8 * slots;
+        if too_much || !has_grown || room.surely_holds(self.slots.len()) {
+            return too_much;
+        }
+        let (mut results, mut open_bytes) = (0, 0);
+        for slot in &self.slots {
+            match &slot.state {
+                State::Live(connection) => open_bytes += connection.held_bytes(),
+                State::Done(_) => results += 1,
+                State::Awaited => {}
+            }
+        }
+        let too_much = open_bytes > room.open_bytes(results);
+        self.weighed = Weighed { slots: self.slots.len(), packets_since: 0, open_bytes, too_much };
+        too_much
+    }
+
+    /// What its open connections took when they were weighed last.
+    pub fn open_bytes(&self) -> usize {
+        self.weighed.open_bytes
+    }
+
+    /// Takes those of a chunk's packets that stand in lines of shard number `shard`; `bytes` are those of the chunk,
+    /// `first_order` the number of its first packet among all.
+    ///
+    /// Connections are taken one after the other, each with all its packets of the chunk: its records then stay in the
+    /// processor's first cache (a quarter faster where few connections alternate, a third where many do).
+    pub fn batch(&mut self, packets: &[Packet], lines: &Lines, shard: usize, bytes: &[u8], first_order: u64) {
+        if self.detail.is_empty() {
+            // All are found before any is taken: connections are numbered in order of their first packet.
+            let mut found = std::mem::take(&mut self.found);
+            let firsts = lines.of_shard(shard).iter();
+            found.extend(firsts.filter_map(|&first| self.find_line(packets, first, bytes)));
+            found.drain(..).for_each(|line| self.take_line(line, lines, packets, bytes, first_order));
+            self.found = found;
+        } else {
+            // Rows of single packets are wanted in capture order.
+            for (packet, number) in packets.iter().zip(first_order..) {
+                if !self.detail.takes(packet.flow_hash) {
+                    continue;
+                }
+                let (slot, from_client) = self.find_or_begin(packet, bytes);
+                self.take(slot, packet, bytes, from_client, number);
+            }
+        }
+        self.put_away(first_order + packets.len() as u64);
+        self.weighed.packets_since += packets.len();
+    }
+
+    /// The connection of the line that begins with packet `first`.
+    fn find_line(&mut self, packets: &[Packet], first: u32, bytes: &[u8]) -> Option<Found> {
+        let packet = packets.get(first as usize)?;
+        let recent = *self.nearby.place(packet.flow_hash);
+        let known = self.slots.get(recent as usize).and_then(|slot| slot.sent_by_client(packet, bytes));
+        let (slot, from_client) = match known {
+            Some(from_client) => (recent, from_client),
+            None => self.find_or_begin(packet, bytes),
+        };
+        *self.nearby.place(packet.flow_hash) = slot;
+        Some(Found { slot, first, from_client })
+    }
+
+    /// Takes the packets of a line. What a steady connection carries needs no look at its slot.
+    fn take_line(&mut self, line: Found, lines: &Lines, packets: &[Packet], bytes: &[u8], first_order: u64) {
+        let mut slot = line.slot;
+        while let Some(Slot { successor, .. }) = self.slots.get(slot as usize)
+            && *successor != NONE
+        {
+            slot = *successor;
+        }
+        let mut link = Link::new(line.first, false);
+        loop {
+            if let Some(Slot { state: State::Live(connection), .. }) = self.slots.get_mut(slot as usize)
+                && slot == line.slot
+                && connection.is_steady()
+            {
+                let shortest_ns = shortest_gap_ns(self.environment.fixed_spacing_limit_ns);
+                let telling_bits = connection.telling_bits();
+                while let Some(packet) = packets.get(link.index())
+                    && packet.flags & telling_bits == 0
+                {
+                    match link.is_reverse() != line.from_client {
+                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
+                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.environment),
+                    }
+                    link = lines.after(link);
+                }
+            }
+            let Some(packet) = packets.get(link.index()) else { return };
+            // The client of a connection that took over the addresses may be the other side.
+            let own = self.slots.get(slot as usize).filter(|_| slot != line.slot);
+            let by_line = link.is_reverse() != line.from_client;
+            let from_client = own.and_then(|own| own.sent_by_client(packet, bytes)).unwrap_or(by_line);
+            slot = self.take(slot, packet, bytes, from_client, first_order + link.index() as u64);
+            link = lines.after(link);
+        }
+    }
+
+    /// Takes the next packet of a slot; returns the slot for the one after it.
+    fn take(&mut self, index: u32, packet: &Packet, bytes: &[u8], from_client: bool, order: u64) -> u32 {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return index };
+        match &mut slot.state {
+            State::Awaited => {
+                let number = self.detail.number(order, index + 1);
+                let mut connection = self.environment.spares.place(|| Connection::new(number, packet, bytes));
+                connection.order = order;
+                connection.detailed = self.detail.wants(number);
+                slot.state = State::Live(connection);
+                return self.take(index, packet, bytes, from_client, order);
+            }
+            State::Live(connection) => {
+                let is_late = connection.over_since.is_some_and(|since| order - since > STRAGGLERS_WITHIN);
+                // Whether a SYN begins another connection is asked of the summary then.
+                let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
+                if is_late || asks_summary || connection.is_followed_by(packet, from_client) {
+                    finish(&mut self.slots, index, &mut self.environment);
+                    return self.take(index, packet, bytes, from_client, order);
+                }
+                let complete = connection.handshake.complete;
+                connection.packet(packet, bytes, from_client, &mut self.environment);
+                if connection.handshake.complete != complete {
+                    self.environment.openings.established(packet);
+                }
+                if connection.over_since.is_none() && connection.is_over() {
+                    connection.over_since = Some(order);
+                    if connection.is_cut_short() || connection.two_points.is_some() || connection.awaits_answers() {
+                        self.ending.push_back((order, index));
+                    } else if connection.detailed {
+                        connection.over_but_for_rows = true;
+                    } else {
+                        finish(&mut self.slots, index, &mut self.environment);
+                        self.slots[index as usize].remember_last(packet, bytes);
+                    }
+                }
+            }
+            State::Done(summary) => {
+                if let Some(mut connection) =
+                    summary.resumed_by(packet, bytes, from_client, &mut self.environment.spares)
+                {
+                    connection.detailed = self.detail.wants(connection.id);
+                    slot.state = State::Live(connection);
+                    return self.take(index, packet, bytes, from_client, order);
+                }
+                if packet.has(tcp_flags::SYN) {
+                    return self.replace(index, packet, bytes, order);
+                }
+                if packet.has(tcp_flags::RST) {
+                    self.environment.openings.reset(packet);
+                }
+                if summary.add_straggler(packet, bytes, usize::from(!from_client)) {
+                    self.environment.faults.at(summary.input).duplicates += 1;
+                }
+            }
+        }
+        index
+    }
+
+    /// The slot of a packet, and whether the client sent it.
+    fn find_or_begin(&mut self, packet: &Packet, bytes: &[u8]) -> (u32, bool) {
+        let slots = &self.slots;
+        let mut from_client = None;
+        let found = self.table.find(spread(packet.flow_hash), |&index| {
+            from_client = slots
+                .get(index as usize)
+                .filter(|slot| slot.hash == packet.flow_hash)
+                .and_then(|slot| slot.sent_by_client(packet, bytes));
+            from_client.is_some()
+        });
+        match (found, from_client) {
+            (Some(&index), Some(from_client)) => (index, from_client),
+            _ => self.begin(packet, bytes),
+        }
+    }
+
+    fn begin(&mut self, packet: &Packet, bytes: &[u8]) -> (u32, bool) {
+        let index = self.slots.len() as u32;
+        let (slot, from_client) = Slot::new(packet, bytes);
+        self.slots.push(slot);
+        let slots = &self.slots;
+        self.table.insert_unique(spread(packet.flow_hash), index, |&other| spread(slots[other as usize].hash));
+        (index, from_client)
+    }
+
+    /// The addresses and ports of slot `old`, whose connection is finished, are used for another connection, which begins
+    /// with `packet`.
+    #[cold]
+    fn replace(&mut self, old: u32, packet: &Packet, bytes: &[u8], order: u64) -> u32 {
+        let index = self.slots.len() as u32;
+        let (slot, from_client) = Slot::new(packet, bytes);
+        self.slots.push(slot);
+        if let Some(entry) = self.table.find_mut(spread(packet.flow_hash), |&entry| entry == old) {
+            *entry = index;
+        }
+        self.slots[old as usize].successor = index;
+        let recent = self.nearby.place(packet.flow_hash);
+        if *recent == old {
+            *recent = index;
+        }
+        self.take(index, packet, bytes, from_client, order)
+    }
+
+    #[inline]
+    fn put_away(&mut self, order: u64) {
+        while let Some(&(since, index)) = self.ending.front()
+            && order.saturating_sub(since) > STRAGGLERS_WITHIN
+        {
+            self.ending.pop_front();
+            finish(&mut self.slots, index, &mut self.environment);
+        }
+    }
+
+    /// Ends all connections and gives their summaries, in order of their first packet within the shard.
+    #[allow(clippy::vec_box)]
+    pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
+        (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
+        let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
+            State::Done(summary) => Some(summary),
+            State::Awaited | State::Live(_) => None,
+        });
+        (summaries.collect(), self.environment)
+    }
+}
+
+/// Leaves only the summary of a connection.
+fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
+    if let Some(slot) = slots.get_mut(index as usize)
+        && let State::Live(connection) = &mut slot.state
+    {
+        let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
+        environment.faults.count(&summary);
+        if connection.detailed {
+            environment.rows.mark_stalled(connection.id, connection.stalled_trips());
+        }
+        if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
+            environment.spares.leave(connection);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What the receiver says after a silence: its first packet, and what comes together with it. A gap that waits for an answer
+//! ([`crate::tcp::gaps::pending_rules`]) gets it from here.
+
+use crate::decode::options::Options;
+use crate::packet::{Packet, option_bits};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::direction::direction::{Live, half_and_peer};
+use crate::tcp::gaps::evidence::{Burst, Place, Return};
+use crate::tcp::gaps::heard::Heard;
+use crate::tcp::gaps::path_rate::{LEAST_BYTES, Path};
+use crate::tcp::gaps::rate_of::{rate_at_sender, rate_in_between};
+use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
+use crate::tcp::kernel::{ANSWER_NS, SILENCE_NS};
+use crate::tcp::stats::sequence::{serial_difference, unwrap};
+
+/// Silences that may be more than a round trip: after those the path's rate is asked for.
+const LONG_SILENCE_NS: i64 = 30_000_000;
+
+/// Answers inside a gap are counted up to this; more tell nothing more.
+const MOST_ANSWERS: u32 = 64;
+
+impl Inside {
+    /// The receiver is heard while `una..max` of `live`'s data is outstanding. The last data passed at the first time, the last packet
+    /// of any kind at the second.
+    fn hear(&mut self, packet: &Packet, [last_data_ns, before_ns]: [i64; 2], [una, max]: [u64; 2], live: &Live) {
+        if self.since_ns != last_data_ns {
+            let pause_ns = packet.time_ns.saturating_sub(last_data_ns);
+            let limited_ns = if live.view.is_limited_now() { pause_ns } else { 0 };
+            let limited_base_ns = live.view.limited_until_ns(packet.time_ns) - limited_ns;
+            *self = Self { since_ns: last_data_ns, limited_base_ns, ..Self::default() };
+        }
+        self.answers = (self.answers + 1).min(MOST_ANSWERS);
+        self.unseen |= unwrap(una, packet.acknowledgement) > max;
+        let silence_start_ns = before_ns.max(last_data_ns);
+        let silence_ns = packet.time_ns.saturating_sub(silence_start_ns);
+        if silence_ns > self.silence_ns {
+            (self.silence_ns, self.silence_start_ns) = (silence_ns, silence_start_ns);
+            self.outstanding_bytes = max - una;
+            self.oldest_age_ns = oldest_age_ns(live, una, silence_start_ns);
+        }
+    }
+}
+
+impl Connection {
+    /// The packet is one of the receiver's for the data of the other side.
+    pub(crate) fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
+        let round_trip = self.senders_round_trip(1 - side);
+        let rate_here = if self.place(1 - side) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
+        let [own, half] = half_and_peer(&mut self.halves, side);
+        let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
+        let acknowledged_before = half.acknowledged_bytes();
+        let outstanding_bytes = half.stream_offset(max).saturating_sub(acknowledged_before);
+        let Some(live) = half.live.as_deref_mut() else { return };
+        let clock = own.live.as_ref().map(|live| &live.clock);
+        let pause_ns = packet.time_ns.saturating_sub(last_ns);
+        if pause_ns < 0 {
+            return;
+        }
+        let mut watch = live.watch.take().unwrap_or_default();
+        if pause_ns > SILENCE_NS && una < max {
+            watch.inside.hear(packet, [last_ns, before_ns], [una, max], live);
+        }
+        let tsval = packet.timestamp();
+        let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
+        let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
+        match &mut watch.heard {
+            Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
+                let made = tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval));
+                heard.add(packet.time_ns, made);
+            }
+            _ if awaited || silent => {
+                let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
+                    (Some(time_ns), Some(_)) => Some(time_ns),
+                    _ => live.last_acknowledgement_ns,
+                };
+                let probed = watch.probed_since(last_heard_ns);
+                let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
+                let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
+                let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
+                let path = Path::asked(path_matters, || rate_here(live));
+                let full = u64::from(live.segment_size);
+                let after_delayed = watch.heard.is_some_and(|before| {
+                    before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
+                });
+                watch.heard = Some(Heard {
+                    time_ns: packet.time_ns,
+                    first_tsval: packet.tsval,
+                    alone: true,
+                    acknowledged_before,
+                    last_ns: packet.time_ns,
+                    burst_start_ns: packet.time_ns,
+                    acknowledged_before_burst: acknowledged_before,
+                    round_trip,
+                    timers: if probed { watch.timers } else { 0 },
+                    path,
+                    answer: Return {
+                        silence_ns,
+                        timestamps_ns: tsval.zip(clock).and_then(|(tsval, clock)| clock.since_newest_ns(tsval)),
+                        burst: Burst { packets: 1, span_ns: 0, timestamps_ns: tsval.map(|_| 0) },
+                        outstanding_bytes,
+                        after_delayed,
+                        echoes_unseen: tsval.is_some()
+                            && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
+                        older_than_probe: watch
+                            .timer_tsval
+                            .filter(|_| probed && tsval.is_some())
+                            .map(|probe| serial_difference(packet.tsecr, probe) < 0),
+                        reports_disorder: probed
+                            && reports_disorder(packet, bytes, watch.timer_sequence, tsval.map(|_| una as u32)),
+                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
+                        ..Return::default()
+                    },
+                });
+            }
+            _ => {}
+        }
+        watch.share_answer();
+        live.watch = Some(watch);
+    }
+
+    /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
+    #[inline]
+    pub(crate) fn count_answer(&mut self, packet: &Packet, side: usize) {
+        let half = &mut self.halves[1 - side];
+        let Some(watch) = half.live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else { return };
+        let is_answer = |heard: &Heard| (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
+        if !watch.heard.as_ref().is_some_and(is_answer) {
+            return;
+        }
+        let acknowledged = half.acknowledged_bytes();
+        let Some(watch) = half.live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else { return };
+        if let Some(heard) = &mut watch.heard {
+            heard.count(packet.time_ns, acknowledged);
+        }
+        watch.share_answer();
+    }
+}
+
+impl GapWatch {
+    /// A timer of the sender fired since the receiver was last heard.
+    fn probed_since(&self, last_heard_ns: Option<i64>) -> bool {
+        let fired = self.timers > 0 || self.timer_passed;
+        fired && last_heard_ns.is_none_or(|heard| heard < self.timer_ns)
+    }
+
+    /// What came together with the receiver's first packet belongs to all gaps that wait for it.
+    fn share_answer(&mut self) {
+        let Some(heard) = self.heard else { return };
+        for pending in &mut self.pending {
+            if pending.evidence.answer.is_none() || pending.answered_by(&heard) {
+                pending.evidence.answer = Some(heard.answer);
+            }
+        }
+    }
+}
+
+/// It has SACK blocks, and what a timer has sent from `sequence` on arrived: in loss recovery all have them. With timestamps
+/// more is asked of a timer's packet that was the next to be acknowledged: what that brings about echoes it (RFC 7323 section
+/// 4.3), unless it came twice and is reported as that (RFC 2883). `next` is what was acknowledged up to before, none without
+/// timestamps.
+fn reports_disorder(packet: &Packet, bytes: &[u8], sequence: u32, next: Option<u32>) -> bool {
+    if packet.options & option_bits::OTHERS == 0 {
+        return false;
+    }
+    let options = Options::of_packet(packet, bytes);
+    let blocks = options.sack.as_slice();
+    let echoed = next.is_some_and(|next| serial_difference(sequence, next) <= 0);
+    let acknowledged = !echoed && serial_difference(packet.acknowledgement, sequence) > 0;
+    let in_block =
+        |&(left, right): &(u32, u32)| serial_difference(sequence, left) >= 0 && serial_difference(right, sequence) > 0;
+    !blocks.is_empty() && (acknowledged || blocks.iter().any(in_block))
+}

@@ -1,0 +1,315 @@
+//! Judges rounds as they end: the state of one direction, from its first round to the summary.
+
+use crate::tcp::limits::background::{Background, REACH};
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::known::KnownRound;
+use crate::tcp::limits::marks::Marks;
+use crate::tcp::limits::plateau::{Counted, Plateau};
+use crate::tcp::limits::rates::Rates;
+use crate::tcp::limits::round::{Meter, Round, Seen};
+use crate::tcp::limits::route::Route;
+use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::share::{CutGap, Share, Shares};
+use crate::tcp::limits::slow_start::SlowStart;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
+use crate::tcp::limits::{bottleneck, rules, send_buffer};
+
+/// A round is judged no sooner than this after its end: causes of gaps come late.
+const PATIENCE_NS: i64 = 20_000_000;
+
+/// Without SACK, what arrives in recovery is acknowledged all at once: such rounds tell little of the rate.
+const MOST_RECOVERY: f64 = 0.2;
+
+/// Gaps that wait for their rounds; more are an attack.
+const MOST_GAPS: usize = 4096;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// Counters at the beginning of the round in progress.
+    meter: Meter,
+    /// The last rounds; the first `settled` of them are judged.
+    rounds: Vec<KnownRound>,
+    settled: usize,
+    gaps: Vec<CutGap>,
+    slow_start: SlowStart,
+    min_rtt_ns: Option<u64>,
+    route: Route,
+    loss_seen: bool,
+    plateau: Plateau,
+    /// Both sides use SACK.
+    sack: bool,
+    shares: Shares,
+    underlying: Shares,
+    runs: Runs,
+    timed_rounds: u64,
+    window_rounds: WindowRounds,
+    buffer_rounds: BufferRounds,
+    marks: Marks,
+    rates: Rates,
+}
+
+impl Limits {
+    /// Begins with the first data.
+    pub fn new(meter: Meter, handshake_rtt_ns: Option<u64>, sack: bool) -> Self {
+        let route = Route::new(handshake_rtt_ns);
+        Self { meter, min_rtt_ns: handshake_rtt_ns, route, sack, ..Self::default() }
+    }
+
+    /// When the round in progress began.
+    pub fn round_start_ns(&self) -> i64 {
+        self.meter.time_ns
+    }
+
+    /// The time below which no round trip has passed: the first acknowledgement of a burst ends no round.
+    pub fn least_round_ns(&self) -> i64 {
+        self.min_rtt_ns.map_or(0, |rtt| i64::try_from(rtt - rtt / 4).unwrap_or(i64::MAX))
+    }
+
+    /// The round in progress is over.
+    pub fn close_round(&mut self, meter: Meter, seen: &Seen) {
+        let round = Round::between(&self.meter, &meter, seen);
+        self.meter = meter;
+        if let Some(rtt_ns) = round.rtt_ns {
+            self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
+            self.route.seen(rtt_ns);
+        }
+        self.rounds.push(round.into());
+        self.slow_start.take(&mut self.rounds);
+        let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
+        while self.rounds.len() - self.settled > REACH && self.rounds[self.settled].end_ns <= due_ns {
+            self.settle();
+        }
+        if self.settled > 4 * REACH {
+            let done = self.settled - REACH;
+            self.rounds.drain(..done);
+            self.settled -= done;
+        }
+    }
+
+    /// A gap has got a cause that is no matter of rounds.
+    pub fn cut(&mut self, gap: CutGap) {
+        if self.gaps.len() < MOST_GAPS {
+            self.gaps.push(gap);
+        }
+    }
+
+    /// Judges the oldest round that waits for it.
+    fn settle(&mut self) {
+        let index = self.settled;
+        self.settled += 1;
+        let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
+        self.mark_disturbed(index);
+        let cuts = self.take_cuts(index);
+        self.route.take(&self.rounds[index]);
+        let background = Background { min_rtt_ns: self.route.shortest_ns(), no_loss_yet: !self.loss_seen };
+        let [factor, underlying] = self.sure(index, rules::factors(&self.rounds, index, &background));
+        let round: Round = *self.rounds[index];
+        self.loss_seen |= round.tells_of_congestion();
+        self.timed_rounds += u64::from(round.rtt_ns.is_some());
+        let mut counted = Counted::default();
+        if factor == Factor::CongestionWindow {
+            // What the whole connection knows: a way that seems longer may be a queue of others' that stands as evenly.
+            let background = Background { min_rtt_ns: self.min_rtt_ns, ..background };
+            counted.window_rounds = WindowRounds {
+                all: 1,
+                queued: u64::from(bottleneck::has_standing_queue(&self.rounds, index, &background)),
+                at_own_pace: u64::from(rules::keeps_its_own_pace(&self.rounds, index)),
+            };
+            self.window_rounds.add(&counted.window_rounds);
+        }
+        if factor == Factor::SendBuffer {
+            self.buffer_rounds.add(&round);
+        }
+        let parts = Parts::of(&round, factor);
+        for (factor, share) in parts.list() {
+            self.shares[factor as usize].add(share);
+            if factor == Factor::CongestionWindow {
+                counted.share.add(share);
+            }
+        }
+        let factors = parts.list().map(|(factor, _)| factor).chain(cuts.iter().map(|gap| gap.factor));
+        self.marks.push(end_ns, round.frames[1], factors);
+        let whole = Share { time_ns: round.duration_ns(), bytes: round.delivered_bytes };
+        self.underlying[underlying as usize].add(whole);
+        if underlying == Factor::CongestionWindow {
+            (counted.underlying, counted.rounds) = (whole, 1);
+            self.plateau.count(&counted);
+        }
+        if round.duration_ns() > 0 {
+            let steady = self.sack || round.recovering_ns as f64 <= MOST_RECOVERY * round.duration_ns() as f64;
+            self.rates.add(&round, factor.shows_capacity() && steady && !round.disturbed);
+        }
+        self.draw(start_ns, end_ns, parts.main(), &round, &cuts);
+    }
+
+    /// After a loss, what nothing else limits counts for the congestion window until its flight has stood still for long, unless
+    /// its pauses show that it is the application's.
+    fn sure(&mut self, index: usize, [factor, underlying]: [Factor; 2]) -> [Factor; 2] {
+        if !self.loss_seen {
+            return [factor, underlying];
+        }
+        let round = &self.rounds[index];
+        if underlying == Factor::Application && send_buffer::is_free(round) {
+            // A writer that is late: neither a window nor the send buffer was in the way, and none has grown.
+            return [factor, underlying];
+        }
+        let may_be_own = underlying == Factor::CongestionWindow && send_buffer::is_free(round);
+        let Some(least_ns) = self.route.shortest_ns().filter(|_| may_be_own) else {
+            self.plateau.end();
+            return [factor, underlying];
+        };
+        let flight = || send_buffer::even_flight(&self.rounds, index, least_ns as f64);
+        if rules::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
+            self.plateau.end();
+            return [Factor::Application; 2];
+        }
+        if self.plateau.is_due() {
+            let flight = flight();
+            self.plateau.look(round.start_ns, flight, round.segment_size);
+        }
+        if !self.plateau.has_lasted() {
+            return [factor, underlying];
+        }
+        let start_ns = round.start_ns;
+        if let Some((since_ns, counted)) = self.plateau.take_counted() {
+            self.move_to_send_buffer([since_ns, start_ns], &counted);
+        }
+        [factor, underlying].map(|one| if one == underlying { Factor::SendBuffer } else { one })
+    }
+
+    /// The rounds between two moments were counted for the congestion window.
+    fn move_to_send_buffer(&mut self, between_ns: [i64; 2], counted: &Counted) {
+        let [from, to] = [Factor::CongestionWindow, Factor::SendBuffer];
+        for (shares, share) in [(&mut self.shares, counted.share), (&mut self.underlying, counted.underlying)] {
+            let moved = shares[from as usize].take(share);
+            shares[to as usize].add(moved);
+        }
+        self.window_rounds.take(&counted.window_rounds);
+        self.runs.move_to(to, |factor| factor == from, between_ns);
+        self.marks.move_to(to, from, between_ns);
+    }
+
+    /// Marks the rounds that a gap known by now lies in, as far as the rules look ahead of `index`.
+    fn mark_disturbed(&mut self, index: usize) {
+        let end = self.rounds.len().min(index + REACH + 1);
+        for gap in &self.gaps {
+            // What waited behind the gap comes together in the round after it.
+            let mut just_before = false;
+            for round in &mut self.rounds[index..end] {
+                let within = gap.start_ns < round.end_ns && gap.end_ns > round.start_ns;
+                if (within || just_before) && !round.disturbed {
+                    round.change(|round| round.disturbed = true);
+                }
+                just_before = within;
+            }
+        }
+    }
+
+    /// Takes what the gaps cut out of a round out of it, and counts it for them.
+    fn take_cuts(&mut self, index: usize) -> Vec<CutGap> {
+        let mut cuts = Vec::new();
+        let round = &mut self.rounds[index];
+        for gap in &self.gaps {
+            let (start_ns, end_ns) = (gap.start_ns.max(round.start_ns), gap.end_ns.min(round.end_ns));
+            let Ok(overlap_ns) = u64::try_from(end_ns.saturating_sub(start_ns)) else { continue };
+            if overlap_ns == 0 {
+                continue;
+            }
+            round.change(|round| round.cut(overlap_ns, gap));
+            self.shares[gap.factor as usize].time_ns += overlap_ns;
+            self.underlying[gap.factor as usize].time_ns += overlap_ns;
+            cuts.push(CutGap { start_ns, end_ns, ..*gap });
+        }
+        let end_ns = round.end_ns;
+        self.gaps.retain(|gap| gap.end_ns > end_ns);
+        cuts.sort_unstable_by_key(|gap| gap.start_ns);
+        cuts
+    }
+
+    /// Writes a round and its gaps into the runs.
+    fn draw(&mut self, start_ns: i64, end_ns: i64, factor: Factor, round: &Round, cuts: &[CutGap]) {
+        let mut from = start_ns;
+        let mut bytes = round.delivered_bytes;
+        let mut frames = round.frames;
+        for gap in cuts {
+            let before = [frames[0], gap.frames[0].max(frames[0])];
+            self.runs.push(Run { start_ns: from, end_ns: gap.start_ns, factor, bytes: 0, frames: before });
+            let (start_ns, end_ns) = (gap.start_ns.max(from), gap.end_ns);
+            self.runs.push(Run { start_ns, end_ns, factor: gap.factor, bytes: 0, frames: gap.frames });
+            from = from.max(gap.end_ns);
+            frames[0] = gap.frames[1];
+        }
+        if from >= end_ns {
+            bytes = 0;
+        }
+        self.runs.push(Run { start_ns: from, end_ns, factor, bytes, frames });
+    }
+
+    /// Judges what is left. `opening` is what belongs to setup, before the first data or within it (TLS).
+    pub fn finish(mut self, opening: Opening) -> LimitsSummary {
+        while self.settled < self.rounds.len() {
+            self.settle();
+        }
+        let (rounds, shortest_ns) = (self.rates.count(), self.route.shortest_ns());
+        let mut summary = LimitsSummary {
+            shares: self.shares,
+            underlying: self.underlying,
+            reference_bytes_s: self.rates.reference_bytes_s(),
+            allowed_bytes_s: None,
+            runs: self.runs.into_list(),
+            rounds,
+            timed_rounds: self.timed_rounds,
+            window_rounds: self.window_rounds,
+            buffer_rounds: self.buffer_rounds,
+            marks: self.marks.into_list(),
+        };
+        summary.take_filled(shortest_ns.unwrap_or(0));
+        summary.take_opening(opening);
+        summary
+    }
+}
+
+/// A round's time by factor.
+struct Parts {
+    list: [(Factor, Share); 5],
+}
+
+impl Parts {
+    fn of(round: &Round, factor: Factor) -> Self {
+        let total_ns = round.duration_ns();
+        let recovering_ns = round.recovering_ns.min(total_ns);
+        // Nothing is in flight: no recovery, and no window in the way.
+        let idle_ns = round.idle_ns.min(total_ns - recovering_ns);
+        // Where the other side has spoken it was its turn, but for the time that the answer took.
+        let thought_ns = if round.peer_spoke { round.thought_ns.min(idle_ns) } else { idle_ns };
+        let rest_ns = total_ns - recovering_ns - idle_ns;
+        let limited_ns = if factor == Factor::ReceiverWindow { 0 } else { round.limited_ns.min(rest_ns) };
+        let moving_ns = (recovering_ns + rest_ns).max(1);
+        let bytes = |time_ns: u64| match time_ns {
+            0 => 0,
+            time_ns => (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64,
+        };
+        let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
+        Self {
+            list: [
+                (factor, share(rest_ns - limited_ns)),
+                (Factor::LossRecovery, share(recovering_ns)),
+                (Factor::ReceiverWindow, share(limited_ns)),
+                (Factor::Application, Share { time_ns: thought_ns, bytes: 0 }),
+                (Factor::Idle, Share { time_ns: idle_ns - thought_ns, bytes: 0 }),
+            ],
+        }
+    }
+
+    fn list(&self) -> impl Iterator<Item = (Factor, Share)> + '_ {
+        self.list.iter().copied().filter(|(_, share)| share.time_ns > 0)
+    }
+
+    /// The factor of the longest part.
+    fn main(&self) -> Factor {
+        self.list.iter().max_by_key(|(_, share)| share.time_ns).map_or(Factor::Unknown, |(factor, _)| *factor)
+    }
+}

@@ -1,0 +1,117 @@
+//! What limited a direction, as its summary keeps it.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::marks::{Mark, Marks};
+use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::setup::{Opening, move_to_setup};
+use crate::tcp::limits::share::{Share, Shares};
+use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
+
+/// What [`Limits`] comes to.
+#[derive(Debug, Clone, Default)]
+pub struct LimitsSummary {
+    /// Time and bytes by factor.
+    pub shares: Shares,
+    /// The same, where recovery does not hide what would have limited the transfer without it.
+    pub underlying: Shares,
+    /// What the transfer reaches when nothing but path and congestion control limits it, bytes/s; none without any such time.
+    pub reference_bytes_s: Option<f64>,
+    /// What an allowance lets pass at most, bytes/s; none if none is known.
+    pub allowed_bytes_s: Option<f64>,
+    /// Factors in time order.
+    pub runs: Vec<Run>,
+    /// Rounds judged.
+    pub rounds: u64,
+    /// Those of them in which the round trip was seen.
+    pub timed_rounds: u64,
+    /// Those of them that the congestion window limited.
+    pub window_rounds: WindowRounds,
+    /// What the rounds say that the send buffer seemed to limit.
+    pub buffer_rounds: BufferRounds,
+    /// Frames along it, in time order.
+    pub marks: Vec<Mark>,
+}
+
+/// One entry of the result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// What limited the transfer.
+    pub factor: Factor,
+    /// For how long.
+    pub time_ns: u64,
+    /// Share of the whole time that this is, 0 to 1.
+    pub fraction: f64,
+    /// What the reference rate would have delivered more in that time; none without a reference.
+    pub lost_bytes: Option<u64>,
+}
+
+impl LimitsSummary {
+    /// Nanoseconds judged.
+    pub fn time_ns(&self) -> u64 {
+        self.shares.iter().map(|share| share.time_ns).sum()
+    }
+
+    /// Bytes that the reference rate would have delivered in a share's time beyond what was delivered.
+    pub fn lost_bytes(&self, share: &Share) -> Option<u64> {
+        let reached = self.reference_bytes_s? * share.time_ns as f64 / 1e9;
+        Some((reached - share.bytes as f64).max(0.0) as u64)
+    }
+
+    /// Factors that took time, the longest first.
+    pub fn list(&self) -> Vec<Limit> {
+        let all_ns = self.time_ns().max(1) as f64;
+        let mut list: Vec<Limit> = Factor::ALL
+            .iter()
+            .zip(&self.shares)
+            .filter(|(_, share)| share.time_ns > 0)
+            .map(|(&factor, share)| Limit {
+                factor,
+                time_ns: share.time_ns,
+                fraction: share.time_ns as f64 / all_ns,
+                lost_bytes: self.lost_bytes(share),
+            })
+            .collect();
+        list.sort_by_key(|limit| std::cmp::Reverse(limit.time_ns));
+        list
+    }
+}
+
+impl LimitsSummary {
+    /// Counts the opening: what came before the first data, and all up to the end of the TLS handshake.
+    pub(crate) fn take_opening(&mut self, opening: Opening) {
+        let setup_end_ns = opening.end_ns.max(opening.start_ns);
+        let mut rest = Vec::new();
+        for run in std::mem::take(&mut self.runs) {
+            let [within, after] = run.split(setup_end_ns);
+            if within.duration_ns() > 0 {
+                let share = Share { time_ns: within.duration_ns(), bytes: within.bytes };
+                for shares in [&mut self.shares, &mut self.underlying] {
+                    move_to_setup(shares, share, run.factor);
+                }
+            }
+            rest.extend([Run { factor: Factor::Setup, ..within }, after]);
+        }
+        let data_ns = opening.first_data_ns;
+        let before_data_ns = setup_end_ns.min(data_ns);
+        let mut first = Vec::new();
+        let mut push = |start_ns: i64, end_ns: i64, factor: Factor| {
+            let run = Run { start_ns, end_ns, factor, bytes: 0, frames: [opening.frame; 2] };
+            if run.duration_ns() > 0 {
+                self.shares[factor as usize].time_ns += run.duration_ns();
+                self.underlying[factor as usize].time_ns += run.duration_ns();
+                first.push(run);
+            }
+        };
+        push(opening.start_ns, before_data_ns, Factor::Setup);
+        let asked_ns = opening.asked_ns.unwrap_or(before_data_ns).clamp(before_data_ns, data_ns);
+        push(before_data_ns, asked_ns, Factor::Idle);
+        push(asked_ns, data_ns, if opening.waited_for_timer { Factor::TimeoutWait } else { Factor::Application });
+        let mut marks = Marks::default();
+        let handshake = opening.handshake.into_iter().flatten();
+        handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
+        self.marks.splice(0..0, marks.into_list());
+        let mut runs = Runs::default();
+        first.into_iter().chain(rest).for_each(|run| runs.push(run));
+        self.runs = runs.into_list();
+    }
+}

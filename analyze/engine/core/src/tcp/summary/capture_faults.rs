@@ -1,0 +1,86 @@
+//! What connections show to be wrong with the captures they were read from, counted for each input when a connection is over:
+//! its summary is at hand then, while a look at all of them in the end would fetch each from memory once more.
+
+use crate::tcp::capture::lag::{Host, Lag, add_lag};
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// What was found in the connections of one input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Bytes acknowledged but never captured.
+    pub unseen_acked_bytes: u64,
+    /// Frames captured twice.
+    pub duplicates: u64,
+    /// Frames recorded out of order.
+    pub reordered: u64,
+}
+
+/// Faults by the number of the input.
+#[derive(Debug, Default)]
+pub struct CaptureFaults {
+    by_input: Vec<Faults>,
+    lags: Vec<Lag>,
+}
+
+impl CaptureFaults {
+    /// Those of one input; none were found in one that no connection was seen in.
+    pub fn of(&self, input: usize) -> Faults {
+        self.by_input.get(input).copied().unwrap_or_default()
+    }
+
+    /// Those of an input, to be added to.
+    pub fn at(&mut self, input: u16) -> &mut Faults {
+        let index = usize::from(input);
+        if self.by_input.len() <= index {
+            self.by_input.resize(index + 1, Faults::default());
+        }
+        &mut self.by_input[index]
+    }
+
+    /// Counts what a connection that is over shows.
+    pub fn count(&mut self, summary: &ConnectionSummary) {
+        let faults = self.at(summary.input);
+        for direction in &summary.directions {
+            faults.unseen_acked_bytes += direction.unseen_acknowledged_bytes;
+            faults.duplicates += u64::from(direction.loss.capture_duplicates);
+            faults.reordered += u64::from(direction.loss.capture_reordered);
+        }
+        for (side, direction) in summary.directions.iter().enumerate() {
+            if let Some(lag_ns) = direction.details.as_ref().and_then(|details| details.lag_ns) {
+                let host = Host::of_side(&summary.addresses, summary.ip_version, side);
+                add_lag(&mut self.lags, Lag { input: summary.input, host, lag_ns });
+            }
+        }
+    }
+
+    /// Hosts that were recorded late.
+    pub fn lags(&self) -> &[Lag] {
+        &self.lags
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        other.lags.iter().for_each(|lag| add_lag(&mut self.lags, *lag));
+        for (input, more) in (0..).zip(&other.by_input) {
+            let faults = self.at(input);
+            faults.unseen_acked_bytes += more.unseen_acked_bytes;
+            faults.duplicates += more.duplicates;
+            faults.reordered += more.reordered;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_adds_those_of_the_same_input() {
+        let (mut one, mut other) = (CaptureFaults::default(), CaptureFaults::default());
+        one.at(0).duplicates = 2;
+        other.at(0).duplicates = 3;
+        other.at(2).reordered = 1;
+        one.merge(&other);
+        assert_eq!((one.of(0).duplicates, one.of(2).reordered, one.of(7)), (5, 1, Faults::default()));
+    }
+}

@@ -1,0 +1,621 @@
+//! What stays of a connection when it is over: plain numbers, nothing that grows.
+//!
+//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
+
+use std::num::NonZeroU64;
+
+use crate::dns::Lookups;
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::capture::recent_packets::{RecentPackets, signature};
+use crate::tcp::connection::vantage::Vantage;
+use crate::tcp::direction::byte_ledger::ByteLedger;
+use crate::tcp::events::close::{Close, Refused};
+use crate::tcp::events::ecn::{Echoes, Feedback};
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::gaps::period::NoPeriod;
+use crate::tcp::gaps::totals::{ByCause, CauseTotal, Gap, StallSummary};
+use crate::tcp::kernel::LONGEST_DISTANCE_NS;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::loss::bursts::LossBursts;
+use crate::tcp::loss::retransmissions::LossCounters;
+use crate::tcp::rates::peaks::Peaks;
+use crate::tcp::rtt::covering::WithoutStalls;
+use crate::tcp::rtt::samples::RecoveryTrips;
+use crate::tcp::sender::nagle::NagleWaits;
+use crate::tcp::stats::compact::{Measured, Seldom};
+use crate::tcp::stats::moments::{Moments, Statistics};
+use crate::tcp::stats::quantile_sketch::DurationSketch;
+use crate::tcp::token_bucket::bucket::TokenBucket;
+use crate::tls::{StreamBytes, TlsFacts};
+
+/// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
+pub const REASONS: [(&str, &str); 15] = [
+    ("no_data", "no data was seen in this direction"),
+    ("no_acknowledgement", "no acknowledgement of the data was seen"),
+    ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
+    ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
+    (
+        "identification_unproven",
+        "the sender does not number the packets of this connection one by one and by themselves, or too few were seen, or the vantage point is unknown",
+    ),
+    ("scale_unknown", "the options of the handshake were not captured, so the window scale is unknown"),
+    ("no_advertisement", "the receiver advertised no window within the capture"),
+    ("no_time", "the file gives its packets no time"),
+    ("one_moment", "all data passed at one moment"),
+    ("one_data_packet", "fewer than two data packets"),
+    ("acknowledged_first", "all data was recorded behind its acknowledgement"),
+    ("few_stalls", "fewer than six stalls show no period"),
+    ("no_period", "the stalls come at irregular intervals"),
+    ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
+    (
+        "no_duplicate_reports",
+        "without SACK the receiver does not report what came twice: fewer segments may have been lost, and more repeats unnecessary",
+    ),
+];
+
+/// Mean, extremes, deviation and quantiles of durations.
+#[derive(Debug, Clone, Copy)]
+pub struct Durations<const N: usize> {
+    /// Count, mean, extremes, deviation.
+    pub moments: Statistics,
+    /// Quantiles, nanoseconds.
+    pub quantiles_ns: [f64; N],
+}
+
+impl<const N: usize> Durations<N> {
+    #[inline(always)]
+    pub(crate) fn of(moments: &Moments, sketch: &DurationSketch, ranks: [f64; N]) -> Option<Self> {
+        let [min_ns, max_ns] = [moments.min_ns, moments.max_ns].map(|ns| ns as f64);
+        // A bucket may reach beyond the samples in it.
+        let quantiles_ns = sketch.quantiles(ranks)?.map(|quantile_ns| quantile_ns.clamp(min_ns, max_ns));
+        Some(Self { moments: Statistics::of(moments)?, quantiles_ns })
+    }
+}
+
+/// Packet spacing of a direction.
+#[derive(Debug, Clone, Default)]
+pub struct SpacingSummary {
+    /// Statistics with median and 99th percentile; none below two data packets.
+    pub durations: Option<Durations<2>>,
+    /// The limit that oversize gaps exceed.
+    pub oversize_threshold_ns: u64,
+    /// The gaps and their causes; none if no gap was long.
+    pub causes: Option<Box<GapCauses>>,
+}
+
+impl SpacingSummary {
+    /// Oversize gaps and their sum.
+    pub fn oversize(&self) -> CauseTotal {
+        self.causes.as_ref().map_or_else(CauseTotal::default, |causes| causes.total)
+    }
+
+    /// The longest oversize gaps, in time order.
+    pub fn gaps(&self) -> &[Gap] {
+        self.causes.as_ref().map_or(&[], |causes| &causes.gaps)
+    }
+}
+
+/// Long gaps, and why there were any.
+#[derive(Debug, Clone)]
+pub struct GapCauses {
+    /// The longest oversize gaps, in time order.
+    pub gaps: Box<[Gap]>,
+    /// All oversize gaps.
+    pub total: CauseTotal,
+    /// The same by cause.
+    pub oversize: ByCause,
+    /// Stalls of the hosts.
+    pub stalls: Option<StallSummary>,
+}
+
+/// The advertised window that limits a direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WindowSummary {
+    /// Shift; none if the handshake was not captured.
+    pub scale: Option<u8>,
+    /// Smallest, mean, largest window in bytes; none without advertisements or scale.
+    pub extremes: Option<(u64, f64, u64)>,
+    /// Advertisements of zero.
+    pub zero_windows: u32,
+    /// Time the window was closed.
+    pub zero_time_ns: u64,
+    /// Time the window left no room for a segment; none if the scale is unknown.
+    pub limited_ns: Measured,
+}
+
+/// What only some directions show.
+#[derive(Debug, Clone, Default)]
+pub struct DirectionDetails {
+    /// Round trips that only loss recovery shows.
+    pub recovery_trips: Option<RecoveryTrips>,
+    /// The clean round trips without those that a host's stall lengthened; none if it lengthened none.
+    pub without_stalls: Option<WithoutStalls>,
+    /// Losses that belong together.
+    pub bursts: Option<LossBursts>,
+    /// Acknowledgements of the direction's data that were lost before the capture point, and those that passed; none where
+    /// identifications prove nothing.
+    pub acknowledgements: Option<AcknowledgementLoss>,
+    /// Short segments that Nagle's algorithm kept back until late acknowledgements came; none if too few.
+    pub nagle_waits: Option<NagleWaits>,
+    /// What the receiver told of marks on the data; none if they had not agreed on that.
+    pub congestion: Option<(Feedback, Echoes)>,
+    /// The sender's packets were recorded so much later than those of the other side, nanoseconds.
+    pub lag_ns: Option<i64>,
+}
+
+/// See [`DirectionDetails`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcknowledgementLoss {
+    /// Those that were lost.
+    pub lost: u64,
+    /// Those that passed.
+    pub passed: u64,
+}
+
+impl AcknowledgementLoss {
+    /// Lost share of those that were sent.
+    pub fn rate(&self) -> Option<f64> {
+        let sent = self.lost + self.passed;
+        (sent > 0).then(|| self.lost as f64 / sent as f64)
+    }
+}
+
+/// Measurements of one direction.
+#[derive(Debug, Clone)]
+pub struct DirectionSummary {
+    /// Packets but for captured copies.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub wire_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Wire segments with payload.
+    pub data_segments: u64,
+    /// Payload bytes.
+    pub payload_bytes: u64,
+    /// Payload bytes, each position once.
+    pub unique_payload_bytes: u64,
+    /// Frames of more than one wire segment.
+    pub superpackets: u32,
+    /// Largest payload of a frame.
+    pub largest_payload: u32,
+    /// Payload of a full wire segment.
+    pub segment_size: u16,
+    /// First data to last data or acknowledgement of data.
+    pub data_time_ns: Measured,
+    /// Missing IP identifications; none where they prove nothing.
+    pub lost_by_identification: Measured,
+    /// Round trips with median, 95th and 99th percentile.
+    pub round_trips: Option<Durations<3>>,
+    /// Segments without a sample, by reason.
+    pub rejected: [u32; 5],
+    /// Clean round trips that a delayed acknowledgement lengthened.
+    pub delayed_trips: u32,
+    /// Spacing.
+    pub spacing: SpacingSummary,
+    /// Counters. These and all that takes room elsewhere stand side by side: what ends a summary looks at nothing else.
+    pub loss: Seldom<LossCounters>,
+    /// What only some directions show; none if that is nothing.
+    pub details: Option<Box<DirectionDetails>>,
+    /// The most bytes in short windows; none below [`crate::tcp::kernel::FEWEST_DATA_PACKETS`].
+    pub peaks: Option<Box<Peaks>>,
+    /// A token bucket on the way, if the rates show one.
+    pub token_bucket: Option<Box<TokenBucket>>,
+    /// What TLS made of the payload; none if it was not recognised.
+    pub stream: Option<Box<StreamBytes>>,
+    /// The limit that oversize spacings exceed was the user's.
+    pub oversize_limit_is_fixed: bool,
+    /// Window.
+    pub window: WindowSummary,
+    /// Mean (over the time data was in flight) and largest flight, bytes.
+    pub flight: Option<(f64, NonZeroU64)>,
+    /// Bytes by purpose.
+    pub ledger: ByteLedger,
+    /// Acknowledged but never captured.
+    pub unseen_acknowledged_bytes: u64,
+    /// The capture stands beside the sender (by its vantage point): before all losses.
+    pub beside_sender: bool,
+    /// The capture stands beside the receiver (by its vantage point): behind all losses.
+    pub beside_receiver: bool,
+    /// Both sides use SACK, so that the receiver may report duplicates (RFC 2883).
+    pub sack: bool,
+    /// Its packets have no time: nothing that takes one was measured.
+    pub timeless: bool,
+}
+
+impl Default for DirectionSummary {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+/// What a direction may be without.
+#[derive(Clone, Copy)]
+enum Missing {
+    AnyData,
+    RoundTrip,
+    Goodput,
+    LostByIdentification,
+    Spacing,
+    StallPeriod,
+    Window,
+    Flight,
+}
+
+impl Missing {
+    /// In the order in which they are told, by number.
+    const ALL: [Self; 8] = [
+        Self::AnyData,
+        Self::RoundTrip,
+        Self::Goodput,
+        Self::LostByIdentification,
+        Self::Spacing,
+        Self::StallPeriod,
+        Self::Window,
+        Self::Flight,
+    ];
+}
+
+impl DirectionSummary {
+    /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be
+    /// read again before all is written.
+    pub const EMPTY: Self = Self {
+        packets: 0,
+        wire_bytes: 0,
+        data_packets: 0,
+        data_segments: 0,
+        payload_bytes: 0,
+        unique_payload_bytes: 0,
+        superpackets: 0,
+        largest_payload: 0,
+        segment_size: 0,
+        data_time_ns: Measured::NONE,
+        lost_by_identification: Measured::NONE,
+        round_trips: None,
+        rejected: [0; 5],
+        delayed_trips: 0,
+        spacing: SpacingSummary { durations: None, oversize_threshold_ns: 0, causes: None },
+        loss: Seldom::USUAL,
+        details: None,
+        peaks: None,
+        token_bucket: None,
+        stream: None,
+        oversize_limit_is_fixed: false,
+        window: WindowSummary {
+            scale: None,
+            extremes: None,
+            zero_windows: 0,
+            zero_time_ns: 0,
+            limited_ns: Measured::NONE,
+        },
+        flight: None,
+        ledger: ByteLedger::EMPTY,
+        unseen_acknowledged_bytes: 0,
+        beside_sender: false,
+        beside_receiver: false,
+        sack: false,
+        timeless: false,
+    };
+
+    /// Takes back what was concluded from times that the file does not give.
+    fn forget_times(&mut self) {
+        let SpacingSummary { oversize_threshold_ns, .. } = self.spacing;
+        self.timeless = true;
+        self.data_time_ns = Measured::NONE;
+        self.window.limited_ns = Measured::NONE;
+        self.spacing = SpacingSummary { oversize_threshold_ns, ..SpacingSummary::default() };
+        (self.round_trips, self.delayed_trips, self.flight) = (None, 0, None);
+        (self.peaks, self.token_bucket) = (None, None);
+        if let Some(details) = &mut self.details {
+            (details.recovery_trips, details.without_stalls) = (None, None);
+            (details.nagle_waits, details.lag_ns) = (None, None);
+        }
+    }
+
+    /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
+    pub fn lost_inferred(&self) -> u64 {
+        u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
+    }
+
+    /// Application throughput: unique payload over the data time, bits per second.
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
+        Some(self.unique_payload_bytes as f64 * 8e9 / time_ns as f64)
+    }
+
+    /// Share of the data time in which the window left no room.
+    pub fn limited_fraction(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
+        self.window.limited_ns.get().map(|limited| (limited as f64 / time_ns as f64).min(1.0))
+    }
+
+    /// Retransmitted share of data segments.
+    pub fn retransmission_rate(&self) -> Option<f64> {
+        (self.data_segments > 0).then(|| f64::from(self.loss.retransmitted) / self.data_segments as f64)
+    }
+
+    /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred. What the
+    /// capture missed is not lost: where it missed much, identifications do not tell the one from the other. Between the hosts
+    /// they tell of what was lost before the capture point, repeats of what was lost behind it, too.
+    pub fn loss_rate(&self) -> Option<f64> {
+        if self.data_segments == 0 {
+            return None;
+        }
+        let inferred = self.lost_inferred();
+        let is_all = |lost: &u64| self.loss_caveat().is_none() && (self.beside_receiver || *lost >= inferred);
+        Some(match self.lost_by_identification.get().filter(is_all) {
+            Some(lost) => lost as f64 / (lost + self.data_segments) as f64,
+            None => inferred as f64 / self.data_segments as f64,
+        })
+    }
+
+    /// See [`DirectionDetails::nagle_waits`].
+    pub fn nagle_waits(&self) -> Option<&NagleWaits> {
+        self.details.as_ref()?.nagle_waits.as_ref()
+    }
+
+    /// Reasons for what is none, field by field, as keys of [`REASONS`]. Without data `*` stands for all but the window.
+    pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        let data = self.data_packets > 0;
+        let missing = [
+            (Missing::AnyData, !data),
+            (Missing::RoundTrip, data && self.round_trips.is_none()),
+            (Missing::Goodput, data && self.goodput_bps().is_none()),
+            (Missing::LostByIdentification, data && self.lost_by_identification.get().is_none()),
+            (Missing::Spacing, data && self.spacing.durations.is_none()),
+            (Missing::StallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
+            (Missing::Window, self.window.extremes.is_none()),
+            (Missing::Flight, data && self.flight.is_none()),
+        ];
+        // Most directions miss little: only that is asked for its reason.
+        let mut left = missing.iter().fold(0u32, |bits, &(what, missing)| bits | u32::from(missing) << what as u32);
+        std::iter::from_fn(move || {
+            let what = *Missing::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(self.reason(what))
+        })
+    }
+
+    /// The field that is none, and why.
+    fn reason(&self, what: Missing) -> (&'static str, &'static str) {
+        match what {
+            Missing::AnyData => ("*", "no_data"),
+            Missing::RoundTrip if self.timeless => ("rtt", "no_time"),
+            Missing::Goodput if self.timeless => ("goodput_bps", "no_time"),
+            Missing::Spacing if self.timeless => ("spacing", "no_time"),
+            Missing::Flight if self.timeless => ("flight", "no_time"),
+            Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
+            Missing::RoundTrip => ("rtt", "no_acknowledgement"),
+            Missing::Goodput => ("goodput_bps", "one_moment"),
+            Missing::LostByIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
+            Missing::LostByIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
+            Missing::Spacing => ("spacing", "one_data_packet"),
+            Missing::StallPeriod => {
+                let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
+                ("spacing.stall_period_s", no_period.map_or("", NoPeriod::reason))
+            }
+            Missing::Window if self.window.scale.is_none() => ("window", "scale_unknown"),
+            Missing::Window => ("window", "no_advertisement"),
+            Missing::Flight => ("flight", "acknowledged_first"),
+        }
+    }
+
+    /// The stalls of the hosts; none if there were none.
+    pub fn stalls(&self) -> Option<&StallSummary> {
+        self.spacing.causes.as_ref()?.stalls.as_ref()
+    }
+
+    /// Times at which the receiver told of marks on the data, each with what was in flight then.
+    pub fn congestion_events(&self) -> u32 {
+        self.details.as_ref().and_then(|details| details.congestion).map_or(0, |(_, echoes)| echoes.events)
+    }
+
+    /// Stalls for each minute of the data time.
+    pub fn stalls_per_minute(&self) -> Option<f64> {
+        let time_ns = self.data_time_ns.get().filter(|time| *time > 0)?;
+        self.stalls().map(|stalls| stalls.count as f64 * 60e9 / time_ns as f64)
+    }
+
+    /// What would have crossed during the stalls at the rate outside them, bytes.
+    pub fn stall_lost_bytes(&self) -> Option<u64> {
+        let stalls = self.stalls()?;
+        let running_ns = self.data_time_ns.get()?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
+        Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
+    }
+
+    /// What makes the loss numbers less than sure, a key of [`REASONS`]: the capture's own losses, or needless repeats of which only
+    /// acknowledgements that say nothing new tell (docs/methods.md, section 5).
+    pub fn caveat(&self) -> Option<&'static str> {
+        let untold = !self.sack && !self.beside_receiver && self.loss.spurious > 0;
+        self.loss_caveat().or(untold.then_some("no_duplicate_reports"))
+    }
+
+    /// A warning that belongs to the loss numbers: the capture missed more than a thousandth of the bytes, or more than a tenth
+    /// of what was lost.
+    pub fn loss_caveat(&self) -> Option<&'static str> {
+        let unseen = self.unseen_acknowledged_bytes;
+        let lost_bytes = self.lost_inferred() * u64::from(self.segment_size);
+        let is_much = unseen * 1000 > self.unique_payload_bytes || lost_bytes > 0 && unseen * 10 > lost_bytes;
+        (unseen > 0 && is_much).then_some("capture_loss")
+    }
+}
+
+/// What limited a connection.
+#[derive(Debug, Clone, Default)]
+pub struct Judgement {
+    /// Client's data, server's data; none if it was too short to judge.
+    pub limits: [Option<Box<LimitsSummary>>; 2],
+}
+
+/// What is kept of a connection that is over for packets that are still to come.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// What each side sent last, if the capture shows copies: those of the last packets are still to come.
+    pub recent: Option<Box<[RecentPackets; 2]>>,
+    /// What the client offered, if a reset is all that came of it: that may have been another's, and the answer still comes.
+    pub refused: Option<Refused>,
+}
+
+/// One connection.
+#[derive(Debug, Clone)]
+pub struct ConnectionSummary {
+    /// Number from 1, in order of the first packet.
+    pub id: u32,
+    /// Number of the first packet among all packets.
+    pub order: u64,
+    /// Input of the first packet.
+    pub input: u16,
+    /// Its frame number in that input.
+    pub first_frame: u32,
+    /// 4 or 6.
+    pub ip_version: u8,
+    /// Client's address, then the server's.
+    pub addresses: [u8; 32],
+    /// Client's and server's port.
+    pub ports: [u16; 2],
+    /// Time of the first packet.
+    pub start_ns: i64,
+    /// Time of the last packet.
+    pub end_ns: i64,
+    /// A SYN of the client, a SYN-ACK of the server was seen.
+    pub openings_seen: [bool; 2],
+    /// Sequence number of that SYN.
+    pub client_isn: u32,
+    /// SYN, SYN-ACK and the client's acknowledgement were seen.
+    pub handshake_complete: bool,
+    /// Handshake round trips between the capture point and client, server.
+    pub handshake_loops_ns: [Option<i64>; 2],
+    /// How it ended.
+    pub close: Close,
+    /// Client (0) or server (1) sent the first reset.
+    pub reset_by: Option<u8>,
+    /// First FIN to the acknowledgement of the last, or to the reset.
+    pub teardown_ns: Option<i64>,
+    /// Where the capture stands.
+    pub vantage: Vantage,
+    /// Client's data, server's data.
+    pub directions: [DirectionSummary; 2],
+    /// What limited client's data and server's data, and the verdict; none if there was too little to judge.
+    pub judgement: Option<Box<Judgement>>,
+    /// TLS, if it was recognised.
+    pub tls: Option<Box<TlsFacts>>,
+    /// Names looked up over it, until they are gathered.
+    pub lookups: Option<Box<Lookups>>,
+    /// Signature of the last packet since only this summary is kept.
+    pub ended_by: u32,
+    /// Time of that packet.
+    pub ended_by_ns: i64,
+    /// What packets that are still to come are compared with.
+    pub kept: Option<Box<Kept>>,
+}
+
+impl ConnectionSummary {
+    /// What limited the data of one side; none if it was too short to judge.
+    pub fn limits(&self, side: usize) -> Option<&LimitsSummary> {
+        self.judgement.as_deref()?.limits[side].as_deref()
+    }
+
+    /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
+    pub fn forget_times(&mut self) {
+        (self.handshake_loops_ns, self.teardown_ns, self.judgement) = ([None; 2], None, None);
+        self.directions.iter_mut().for_each(DirectionSummary::forget_times);
+    }
+
+    /// Repeats of the SYN and of the SYN-ACK. None of what was opened before the capture began, or whose SYN it missed;
+    /// a SYN that nobody answered was answered without repeats.
+    pub fn opening_repeats(&self) -> [Option<u64>; 2] {
+        let [syn, syn_ack] = self.openings_seen;
+        let repeats = |side: usize, seen: bool| seen.then_some(u64::from(self.directions[side].loss.syn));
+        [repeats(0, syn), repeats(1, syn || syn_ack)]
+    }
+
+    /// Round trip of the handshake, client to server, wherever the capture stands.
+    pub fn handshake_rtt_ns(&self) -> Option<i64> {
+        let [client, server] = self.handshake_loops_ns;
+        Some(client? + server?)
+    }
+
+    /// A packet that came after the connection had been put away. True if it was captured twice.
+    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
+        let direction = &mut self.directions[side];
+        let signature = signature(packet, bytes);
+        let repeats_the_last = self.ended_by == signature
+            && packet.time_ns.saturating_sub(self.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
+        let repeats_another = self
+            .kept
+            .as_ref()
+            .and_then(|kept| kept.recent.as_ref())
+            .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
+        if repeats_the_last || repeats_another {
+            direction.loss.capture_duplicates += 1;
+            return true;
+        }
+        (self.ended_by, self.ended_by_ns) = (signature, packet.time_ns);
+        if let Some(recent) = self.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
+            recent[side].remember(packet, bytes);
+        }
+        direction.packets += 1;
+        direction.wire_bytes += u64::from(packet.wire_length);
+        if packet.has(tcp_flags::RST) {
+            self.reset_by.get_or_insert(side as u8);
+            direction.ledger.add_first_transmission(packet);
+        } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {
+            direction.loss.fin += 1;
+            direction.ledger.add_retransmission(packet, 0);
+        } else if packet.payload_length == 0 {
+            direction.ledger.add_acknowledgement(packet);
+        } else {
+            let segments = crate::tcp::events::segment::wire_segments(packet.payload_length, direction.segment_size);
+            direction.data_segments += u64::from(segments);
+            direction.loss.retransmitted = direction.loss.retransmitted.saturating_add(segments);
+            direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
+            direction.loss.by_trigger[Trigger::Unknown as usize] =
+                direction.loss.by_trigger[Trigger::Unknown as usize].saturating_add(segments);
+            direction.loss.spurious = direction.loss.spurious.saturating_add(segments);
+            direction.data_packets += 1;
+            direction.payload_bytes += u64::from(packet.payload_length);
+            direction.ledger.add_retransmission(packet, 0);
+        }
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        false
+    }
+
+    /// Reads a little of everywhere in it, so that it is on its way out of main memory when it is read soon.
+    #[inline]
+    pub fn touch(&self) {
+        let places = |direction: &DirectionSummary| {
+            let DirectionSummary { packets, spacing, ledger, unseen_acknowledged_bytes, .. } = direction;
+            [*packets, spacing.oversize_threshold_ns, ledger.payload, *unseen_acknowledged_bytes]
+        };
+        std::hint::black_box((self.order, self.directions.each_ref().map(places)));
+    }
+
+    /// Bytes on the wire, both directions.
+    pub fn wire_bytes(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.wire_bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_quantile_lies_beyond_the_samples() {
+        let (mut moments, mut sketch) = (Moments::default(), DurationSketch::default());
+        (0..200).for_each(|number| {
+            let sample_ns = 1_000_003 + u64::from(number == 7);
+            moments.add(sample_ns);
+            sketch.add(sample_ns);
+        });
+        sketch.settle();
+        let durations = Durations::of(&moments, &sketch, [0.0, 0.5, 0.99]).expect("samples");
+        assert!(durations.quantiles_ns.iter().all(|ns| (1_000_003.0..=1_000_004.0).contains(ns)), "{durations:?}");
+    }
+
+    #[test]
+    fn a_million_summaries_fit_in_memory() {
+        // Allocators round up to the next of their sizes, and the one above this is 1,280.
+        assert!(size_of::<ConnectionSummary>() <= 1024, "{} bytes", size_of::<ConnectionSummary>());
+    }
+}

@@ -1,0 +1,60 @@
+//! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then on
+//! (docs/methods.md, section 8).
+//!
+//! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the round
+//! trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost the bucket
+//! is empty, which is the test of Flach et al. (SIGCOMM 2016, with the constants of their program). What fits neither is no
+//! token bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends
+//! less makes no queue.
+//!
+//! A pure function of a series; rates count IP bytes.
+
+pub(crate) mod ahead;
+pub mod bucket;
+pub(crate) mod fit;
+pub(crate) mod level;
+pub(crate) mod policer;
+pub(crate) mod shaper;
+
+use crate::tcp::rates::series::Series;
+use crate::tcp::token_bucket::bucket::{Terms, TokenBucket};
+use crate::tcp::token_bucket::fit::{Stretch, busy_periods, episodes};
+
+/// Looks for a token bucket. `usable[i]` is the share of bin `i` in which the network set the rate (not a stall, the
+/// application or a window); bins beyond its end are usable, so that an empty slice means all.
+pub fn find(series: &Series, usable: &[f32], terms: &Terms<'_>) -> Option<TokenBucket> {
+    let whole = Stretch::of(series, usable, terms)?;
+    shaper_in(&whole, shaper::find)
+        .or_else(|| policer::find(&whole, &busy_periods(&whole)))
+        .or_else(|| shaper_in(&whole, ahead::find))
+}
+
+/// From when to when a bucket that was found was empty: up to the end, or to an idle time that filled it again.
+pub fn empty_times(series: &Series, usable: &[f32], terms: &Terms<'_>, bucket: &TokenBucket) -> Vec<[i64; 2]> {
+    let Some(whole) = Stretch::of(series, usable, terms) else { return Vec::new() };
+    let after_start_ns = bucket.switch_ns.saturating_sub(series.start_ns).max(0);
+    let switch = usize::try_from(after_start_ns / series.bin_ns.max(1)).unwrap_or(usize::MAX).min(whole.len());
+    let at_ns = |bin: usize| series.start_ns.saturating_add((bin as f64 * whole.bin_ns) as i64);
+    let bins = level::empty_bins(&whole, bucket, switch);
+    let times = bins.into_iter().map(|(from, to)| {
+        let to_ns = if to >= whole.len() { i64::MAX } else { at_ns(to) };
+        [if from == switch { bucket.switch_ns } else { at_ns(from) }, to_ns]
+    });
+    times.collect()
+}
+
+/// The first shaper between long silences, with what later ones say of it.
+fn shaper_in(whole: &Stretch, find: fn(&Stretch) -> Option<TokenBucket>) -> Option<TokenBucket> {
+    let mut found: Option<TokenBucket> = None;
+    let mut emptied_until = None;
+    for (start, end) in episodes(whole) {
+        let bucket = find(&whole.part(start, end));
+        if let (Some(first), Some(again), Some(idle_from)) = (&mut found, &bucket, emptied_until) {
+            first.learn(again, (start - idle_from) as f64 * whole.bin_ns / 1e9);
+        }
+        // What an episode without a switch took from the bucket is not known.
+        emptied_until = bucket.is_some().then_some(end);
+        found = found.or_else(|| bucket.map(|bucket| bucket.later((start as f64 * whole.bin_ns) as i64)));
+    }
+    found
+}

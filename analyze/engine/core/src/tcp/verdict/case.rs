@@ -1,0 +1,86 @@
+//! What a verdict is made from, and what it is: factor, sentence, evidence, what-if.
+
+use crate::tcp::events::place::Place;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::runs::Run;
+use crate::tcp::limits::share::{Share, Shares};
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::summary::{ConnectionSummary, DirectionSummary};
+use crate::tcp::token_bucket::bucket::Kind;
+
+/// Below this confidence nothing is decided.
+pub const LEAST_CONFIDENCE: f64 = 0.6;
+
+/// Frames that show something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What they show.
+    pub text: String,
+    /// At most ten.
+    pub frames: Vec<Place>,
+    /// A display filter of Wireshark's that shows them.
+    pub display_filter: String,
+}
+
+/// What a change would bring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhatIf {
+    /// The change.
+    pub change: &'static str,
+    /// Throughput of the transfer with it, bits/s.
+    pub goodput_bps: f64,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The direction judged: data of the client (0) or the server (1).
+    pub side: usize,
+    /// The factor.
+    pub factor: Factor,
+    /// Its share of the bytes lost; of those delivered where nothing was lost to speak of.
+    pub share: f64,
+    /// The factor after it, if there is one.
+    pub runner_up: Option<Factor>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// In one sentence.
+    pub sentence: String,
+    /// The proof.
+    pub evidence: Vec<Evidence>,
+    /// What would help.
+    pub what_if: Vec<WhatIf>,
+    /// The candidates, where nothing is decided.
+    pub undetermined_between: Vec<Factor>,
+}
+
+/// One direction with all that a verdict is drawn from.
+#[derive(Clone, Copy)]
+pub struct Case<'a> {
+    /// The connection.
+    pub connection: &'a ConnectionSummary,
+    /// Client (0) or server (1) sends the data.
+    pub side: usize,
+    /// The direction.
+    pub direction: &'a DirectionSummary,
+    /// What limited it.
+    pub limits: &'a LimitsSummary,
+}
+
+impl Case<'_> {
+    /// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
+    /// timeouts waited for what it had dropped.
+    pub(crate) fn blame(&self) -> Shares {
+        let mut shares = self.limits.shares;
+        let policer = self.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);
+        if let Some(policer) = policer {
+            let waits = |run: &&Run| run.factor == Factor::TimeoutWait && run.end_ns > policer.switch_ns;
+            for wait in self.limits.runs.iter().filter(waits) {
+                let share = Share { time_ns: wait.duration_ns(), bytes: wait.bytes };
+                let policed = shares[Factor::TimeoutWait as usize].take(share);
+                shares[Factor::TokenBucket as usize].add(policed);
+            }
+        }
+        shares
+    }
+}
