@@ -7,8 +7,8 @@ use crate::analysis::{Analysis, Failure, InputSummary, Observer, Options, Summar
 use crate::dns::Lookups;
 use crate::read::{ChunkSource, InputFacts, ReadError};
 use crate::tcp::capture::lag::Lag;
-use crate::tcp::connection::environment::{ClockStep, Environment};
-use crate::tcp::flow::table::Shard;
+use crate::tcp::connection::environment::ClockStep;
+use crate::tcp::flow::table::{Shard, Shared};
 
 /// See the module.
 pub struct Reading {
@@ -20,7 +20,7 @@ pub struct Reading {
     pub consumed_bytes: u64,
     /// About what open connections took in memory at last.
     pub open_bytes: usize,
-    environment: Environment,
+    shared: Shared,
     lookups: Lookups,
     facts: Vec<InputFacts>,
     tallies: Vec<InputTally>,
@@ -52,11 +52,11 @@ impl Reading {
         }
         let open_bytes = shards.iter().map(Shard::open_bytes).sum();
         let shards = if is_overfull { Vec::new() } else { shards };
-        let (connections, environment) = gather(shards);
+        let (connections, shared) = gather(shards);
         let consumed_bytes = intake.source.consumed_bytes();
         let Intake { interrupted, errors, .. } = intake;
         let reading =
-            Self { connections, interrupted, consumed_bytes, open_bytes, environment, lookups, facts, tallies, errors };
+            Self { connections, interrupted, consumed_bytes, open_bytes, shared, lookups, facts, tallies, errors };
         Ok((reading, is_overfull))
     }
 
@@ -73,14 +73,14 @@ impl Reading {
             return Err(Failure::Read(vec![ReadError::Io { input: u16::try_from(input).unwrap_or(u16::MAX), source }]));
         }
         self.connections.extend(part.connections);
-        self.environment = together(std::mem::take(&mut self.environment), part.environment);
+        self.shared.merge(part.shared);
         self.interrupted |= part.interrupted;
         Ok(())
     }
 
     /// The result: connections in order of their first packets, and numbered.
     pub fn conclude(self, options: &Options) -> Analysis {
-        let Self { mut connections, interrupted, environment, mut lookups, facts, tallies, errors, .. } = self;
+        let Self { mut connections, interrupted, shared, mut lookups, facts, tallies, errors, .. } = self;
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
         let mut over_tcp = Vec::new();
@@ -97,65 +97,57 @@ impl Reading {
         }
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
             let tally = tallies.get(index).cloned().unwrap_or_default();
-            input_summary(index, facts, &tally, &environment, &options.lags)
+            input_summary(index, facts, &tally, &shared, &options.lags)
         });
         Analysis {
             interrupted,
             inputs: inputs.collect(),
             connections,
-            openings: environment.openings,
+            openings: shared.environment.openings,
             lookups,
-            lags: if options.lags.is_empty() { environment.faults.lags().to_vec() } else { Vec::new() },
+            lags: if options.lags.is_empty() { shared.faults.lags().to_vec() } else { Vec::new() },
             lags_removed: options.lags.clone(),
-            rows: environment.rows.finish(),
+            rows: shared.environment.rows.finish(),
             errors,
         }
     }
 }
 
 /// The shards' connections, and what they share.
-fn gather(shards: Vec<Shard>) -> (Summaries, Environment) {
+fn gather(shards: Vec<Shard>) -> (Summaries, Shared) {
     let mut all = Summaries::new();
-    let mut shared = Environment::default();
+    let mut together = Shared::default();
     for shard in shards {
-        let (summaries, environment) = shard.finish_all();
+        let (summaries, shared) = shard.finish_all();
         if all.is_empty() {
-            (all, shared) = (summaries, environment);
+            (all, together) = (summaries, shared);
             continue;
         }
         all.extend(summaries);
-        shared = together(shared, environment);
+        together.merge(shared);
     }
-    (all, shared)
-}
-
-/// What connections of two shards, or parts, share.
-fn together(mut one: Environment, other: Environment) -> Environment {
-    one.openings.merge(other.openings);
-    one.clock_steps.extend(other.clock_steps);
-    one.faults.merge(&other.faults);
-    one
+    (all, together)
 }
 
 fn input_summary(
     index: usize,
     facts: InputFacts,
     tally: &InputTally,
-    environment: &Environment,
+    shared: &Shared,
     removed: &[Lag],
 ) -> InputSummary {
-    let faults = environment.faults.of(index);
+    let faults = shared.faults.of(index);
     let longest = |lags: &[Lag]| lags.iter().filter(|lag| usize::from(lag.input) == index).map(|lag| lag.lag_ns).max();
     let removed_ns = longest(removed);
     InputSummary {
         tcp_packets: tally.tcp_packets,
         undecoded: tally.undecoded(),
-        clock_steps: facts.clock_steps_back.max(distinct_steps(&environment.clock_steps, index)),
+        clock_steps: facts.clock_steps_back.max(distinct_steps(&shared.environment.clock_steps, index)),
         facts,
         unseen_acked_bytes: faults.unseen_acked_bytes,
         duplicates: faults.duplicates,
         reordered: faults.reordered,
-        lag_ns: removed_ns.or_else(|| longest(environment.faults.lags())),
+        lag_ns: removed_ns.or_else(|| longest(shared.faults.lags())),
         lag_removed: removed_ns.is_some(),
     }
 }

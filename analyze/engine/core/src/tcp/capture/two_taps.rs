@@ -1,6 +1,6 @@
 //! What passed at two capture points of one path: the memory from which the distance between both is found.
 //!
-//! [`crate::tcp::connection::connection::at_two_taps`] feeds it.
+//! [`crate::tcp::connection::at_two_taps`] feeds it.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -9,7 +9,9 @@ use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::two_taps::TwoPoints;
 use crate::tcp::connection::environment::{ClockStep, Environment};
 use crate::tcp::connection::handshake::Handshake;
+use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::vantage::{Clues, Side};
+use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
 use crate::tcp::direction::on_data::Surroundings;
@@ -60,6 +62,8 @@ pub struct Connection {
     pub end_ns: i64,
     /// Data of the client, data of the server.
     pub halves: [Half; 2],
+    /// What watches the client's data, the server's data.
+    pub(crate) watchers: [Watchers; 2],
     /// Opening.
     pub handshake: Handshake,
     /// First FIN.
@@ -120,6 +124,7 @@ impl Connection {
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
             halves: [Half::NEW; 2],
+            watchers: [Watchers::NONE; 2],
             handshake: Handshake::default(),
             first_fin_ns: None,
             reset: None,
@@ -272,7 +277,7 @@ impl Connection {
             self.halves[side].begin(packet.sequence);
         }
         if self.halves[side].live.is_none() {
-            self.halves[side].live = environment.spares.live();
+            self.halves[side].live = environment.live();
         }
         if self.halves[side].packets == 0 && !self.halves[side].opening_seen {
             self.begin_in_mid_stream(packet, side, acknowledged_first, environment);
@@ -315,7 +320,8 @@ impl Connection {
         self.check_round(packet, side);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
-            environment.rows.push(self, packet, side, &seen);
+            let directions = [&self.halves[side], &self.halves[1 - side]];
+            environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
         }
     }
 

@@ -1,9 +1,9 @@
 //! What connections of a shard share while their packets are taken: settings in, rows, SYN series and clock steps out.
 
+use crate::tcp::direction::direction::Live;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::rows::recorder::RowRecorder;
-use crate::tcp::stats::pool::Spares;
-use crate::tcp::summary::capture_faults::CaptureFaults;
+use crate::tcp::stats::pool::Pool;
 
 /// A step of the capture clock against the hosts' clocks.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +27,15 @@ pub struct Environment {
     pub rows: RowRecorder,
     /// Clock steps, as connections see them.
     pub clock_steps: Vec<ClockStep>,
-    /// What finished connections show of the captures.
-    pub faults: CaptureFaults,
-    /// Records of connections that are over, for others.
-    pub spares: Spares,
+    /// Conversation state of directions that are over, for others.
+    pub lives: Pool<Live>,
+}
+
+impl Environment {
+    /// A direction's conversation state as it is at first; none if none is left over.
+    pub fn live(&mut self) -> Option<Box<Live>> {
+        let mut live = self.lives.take()?;
+        live.renew();
+        Some(live)
+    }
 }

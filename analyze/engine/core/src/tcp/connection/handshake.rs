@@ -3,77 +3,8 @@
 //! A round trip counts only if it is known which SYN was answered: the only one, or the one whose timestamp comes back
 //! (RFC 7323 section 4.1); otherwise Karn's rule forbids it.
 
-use crate::packet::{Packet, option_bits};
-use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
-
-/// No stack sends a SYN again with the same TSval within most of the second that RFC 6298 section 2 has it wait, in which every clock of
-/// timestamps has a step (RFC 7323 section 5.4).
-const SOONEST_REPEAT_STAMPED_NS: i64 = 900_000_000;
-
-/// SYNs of one side: first and last, so that an answer can be matched.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct Openings {
-    /// How many, without captured copies.
-    pub count: u32,
-    /// When the first passed.
-    pub first_ns: i64,
-    /// When the last passed that is not like the one before.
-    pub last_ns: i64,
-    /// When the last of all passed.
-    pub newest_ns: i64,
-    first_tsval: Option<u32>,
-    last_tsval: Option<u32>,
-    last_identity: (u16, u16),
-    /// The first of them, which were refused: nothing that comes later answers those.
-    refused: u32,
-}
-
-impl Openings {
-    /// So many SYNs, the first of them at `first_ns`, that were refused with a reset.
-    pub fn refused(count: u32, first_ns: i64) -> Self {
-        Self { count, refused: count, first_ns, ..Self::default() }
-    }
-
-    /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again. `asked_since`: it answers a SYN that came since the
-    /// last one, which it may equal if the server's clock has not gone on.
-    pub fn add(&mut self, packet: &Packet, asked_since: bool) -> bool {
-        let tsval = packet.timestamp();
-        let identity = (packet.ip_id, packet.checksum);
-        let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
-        let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
-        if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
-            // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
-            if asked_since {
-                (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
-            }
-            return asked_since;
-        }
-        if self.count == 0 {
-            self.first_ns = packet.time_ns;
-            self.first_tsval = tsval;
-        }
-        self.count += 1;
-        (self.last_ns, self.newest_ns) = (packet.time_ns, packet.time_ns);
-        (self.last_tsval, self.last_identity) = (tsval, identity);
-        true
-    }
-
-    /// When the one passed that `answer` answers; none if that cannot be told.
-    fn answered_by(&self, answer: &Packet) -> Option<i64> {
-        if self.count == self.refused + 1 {
-            return Some(self.last_ns);
-        }
-        let echo = (answer.options & option_bits::TIMESTAMPS != 0).then_some(answer.tsecr)?;
-        if self.first_tsval == self.last_tsval {
-            return None;
-        }
-        if self.last_tsval == Some(echo) {
-            Some(self.last_ns)
-        } else {
-            (self.first_tsval == Some(echo)).then_some(self.first_ns)
-        }
-    }
-}
+use crate::packet::Packet;
+use crate::tcp::events::openings::Openings;
 
 /// The handshake of a connection.
 #[derive(Debug, Default, Clone, Copy)]

@@ -5,11 +5,37 @@ use crate::decode::options::Options;
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::packet_row::packet_row;
+use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::kernel::FARTHEST_JUMP;
+use crate::tcp::stats::sequence::unwrap;
 
 impl Connection {
+    /// The first packet of a side, of a connection whose opening was not captured. `acknowledged_first`: packets of the other side were.
+    #[cold]
+    pub(crate) fn begin_in_mid_stream(
+        &mut self,
+        packet: &Packet,
+        side: usize,
+        acknowledged_first: bool,
+        environment: &mut Environment,
+    ) {
+        let start_ns = self.start_ns;
+        let half = &mut self.halves[side];
+        let position = unwrap(half.max, packet.sequence);
+        if position.abs_diff(half.max) > FARTHEST_JUMP {
+            return;
+        }
+        half.unheard = !acknowledged_first;
+        let newer = half.begin_at(position, packet, start_ns);
+        if self.detailed {
+            environment.rows.shift_acknowledgements(self.id, side, newer);
+        }
+    }
+
     /// Shift of the windows `side` advertises; none if it is not known (RFC 7323 section 2.2: both must offer).
     pub fn advertised_shift(&self, side: usize) -> Option<u8> {
         let (own, peer) = (&self.halves[side].offer, &self.halves[1 - side].offer);
@@ -42,7 +68,7 @@ impl Connection {
             let away = !self.beside[side];
             let half = &mut self.halves[side];
             if half.live.is_none() {
-                half.live = environment.spares.live();
+                half.live = environment.live();
             }
             let live = half.live();
             if let Some(rtt_ns) = rtt_ns {
@@ -92,7 +118,8 @@ impl Connection {
             seen.arrived = self.take_fast_open_data(packet, bytes, side);
         }
         if self.detailed {
-            environment.rows.push(self, packet, side, &seen);
+            let directions = [&self.halves[side], &self.halves[1 - side]];
+            environment.rows.push(&packet_row(self.id, packet, side, directions, &seen));
         }
     }
 
@@ -143,6 +170,7 @@ impl Connection {
         let begins = !half.begun || (isn_changed && may_change);
         if begins {
             half.begin(packet.sequence.wrapping_add(1));
+            self.watchers[side] = Watchers::NONE;
         }
         // What answers it may have been recorded before it.
         if begins || (!half.offer.seen && !isn_changed) {
@@ -157,6 +185,7 @@ impl Connection {
             let client = &mut self.halves[1 - side];
             if !client.begun {
                 client.begin(packet.acknowledgement);
+                self.watchers[1 - side] = Watchers::NONE;
             }
         }
         true

@@ -7,40 +7,21 @@
 
 use std::collections::HashSet;
 
-use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::kernel::{ANSWER_NS, SILENCE_NS};
-use crate::tcp::rtt::covering::Covering;
 
-impl Connection {
-    /// Packets, by time and frame, that completed a round trip which a host's stall lengthened.
-    pub(crate) fn stalled_trips(&self) -> HashSet<(i64, u32)> {
-        let lives = self.halves.iter().filter_map(|half| half.live.as_deref());
-        let known = lives.filter_map(|live| Some((live.gaps.stall_spans()?, &live.watch.as_deref()?.covering)));
-        known
-            .flat_map(|(stalls, covering)| covering.overlapping(stalls))
-            .map(|trip| (trip.completed_ns, trip.frame))
-            .collect()
-    }
-
-    /// The packet completed a round trip of the other side's data, by the general way: the only one that a packet after a
-    /// silence goes.
-    pub(crate) fn keep_if_covering(&mut self, packet: &Packet, side: usize, rtt_ns: u64) {
-        let watch = self.halves[1 - side].live.as_deref_mut().and_then(|live| live.watch.as_deref_mut());
-        let Some(watch) = watch else { return };
-        let Some(heard) = &watch.heard else { return };
-        let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
-        let with_answer = (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
-        if with_answer && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {
-            watch.covering.keep(Covering { completed_ns: packet.time_ns, rtt_ns, frame: packet.frame });
-        }
-    }
+/// Packets, by time and frame, that completed a round trip which a host's stall lengthened.
+pub(crate) fn stalled_trips(connection: &Connection) -> HashSet<(i64, u32)> {
+    let pauses = connection.watchers.iter().filter_map(|watchers| watchers.pauses.as_deref());
+    let known = pauses.filter_map(|pauses| Some((pauses.totals.stall_spans()?, &pauses.watch.covering)));
+    known
+        .flat_map(|(stalls, covering)| covering.overlapping(stalls))
+        .map(|trip| (trip.completed_ns, trip.frame))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::tcp::rtt::covering::{CoveringTrips, WithoutStalls};
+    use crate::tcp::rtt::covering::{Covering, CoveringTrips, WithoutStalls};
     use crate::tcp::rtt::samples::RoundTrips;
     use crate::tcp::stats::buckets::Span;
 

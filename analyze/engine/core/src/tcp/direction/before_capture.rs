@@ -5,8 +5,6 @@
 //! capture did not miss; it is in flight.
 
 use crate::packet::Packet;
-use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::environment::Environment;
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::holes::{Exposure, Hole, Holes};
 use crate::tcp::direction::sent_before::Before;
@@ -16,33 +14,9 @@ use crate::tcp::stats::sequence::unwrap;
 /// What is recorded in another order is so by less.
 const LONGEST_DISORDER_NS: i64 = 1_000_000_000;
 
-impl Connection {
-    /// The first packet of a side, of a connection whose opening was not captured. `acknowledged_first`: packets of the other side were.
-    #[cold]
-    pub(crate) fn begin_in_mid_stream(
-        &mut self,
-        packet: &Packet,
-        side: usize,
-        acknowledged_first: bool,
-        environment: &mut Environment,
-    ) {
-        let start_ns = self.start_ns;
-        let half = &mut self.halves[side];
-        let position = unwrap(half.max, packet.sequence);
-        if position.abs_diff(half.max) > FARTHEST_JUMP {
-            return;
-        }
-        half.unheard = !acknowledged_first;
-        let newer = half.begin_at(position, packet, start_ns);
-        if self.detailed {
-            environment.rows.shift_acknowledgements(self.id, side, newer);
-        }
-    }
-}
-
 impl Half {
     /// Begins at `position`, or above it where acknowledgements have told of more; returns by how much later than it did.
-    fn begin_at(&mut self, position: u64, packet: &Packet, start_ns: i64) -> u64 {
+    pub(crate) fn begin_at(&mut self, position: u64, packet: &Packet, start_ns: i64) -> u64 {
         let (acknowledged, una) = (self.base, self.una);
         let told = |time_ns: i64| Exposure { time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
         let shown = Exposure {

@@ -19,9 +19,6 @@ use crate::tcp::direction::sent_before::Before;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::segment::wire_segments;
 use crate::tcp::events::sent::is_short;
-use crate::tcp::gaps::state::GapWatch;
-use crate::tcp::gaps::totals::Gaps;
-use crate::tcp::limits::judge::Limits;
 use crate::tcp::loss::awaited::Unanswered;
 use crate::tcp::loss::ip_id::IpIdentifications;
 use crate::tcp::loss::recovery::Recovery;
@@ -154,10 +151,6 @@ pub struct Live {
     pub spacing: Spacing,
     /// The last data packet, for gaps that may follow.
     pub last_data: LastData,
-    /// Gaps that are judged.
-    pub gaps: Gaps,
-    /// The gap in progress and those not judged yet.
-    pub watch: Option<Box<GapWatch>>,
     /// Flight and window as the sender saw them.
     pub view: SenderView,
     /// Identification numbers.
@@ -172,8 +165,6 @@ pub struct Live {
     pub recovering: Stopwatch,
     /// Data packets that were no full segments.
     pub short_packets: u32,
-    /// What limited it, once there is enough to judge.
-    pub limits: Option<Box<Limits>>,
     /// A tail loss probe was sent and nothing new acknowledged since.
     pub probe_outstanding: bool,
     /// Duplicate acknowledgements since the last that advanced.
@@ -257,8 +248,6 @@ impl Live {
             nagle,
             spacing,
             last_data,
-            gaps,
-            watch,
             view,
             identifications,
             recent,
@@ -266,7 +255,6 @@ impl Live {
             recovery,
             recovering,
             short_packets,
-            limits,
             probe_outstanding,
             duplicate_acknowledgements,
             last_acknowledgement_ns,
@@ -303,15 +291,12 @@ impl Live {
         *refusals = Default::default();
         *nagle = Default::default();
         *last_data = Default::default();
-        *gaps = Default::default();
-        *watch = Default::default();
         *identifications = Default::default();
         *recent = Default::default();
         *clock = Default::default();
         *recovery = Default::default();
         *recovering = Default::default();
         *short_packets = Default::default();
-        *limits = Default::default();
         *probe_outstanding = Default::default();
         *duplicate_acknowledgements = Default::default();
         *last_acknowledgement_ns = Default::default();

@@ -1,7 +1,7 @@
 //! How a connection ended, and what a refused opening leaves for the next one on the same addresses and ports.
 
-use crate::tcp::connection::handshake::Openings;
 use crate::tcp::events::offer::Offer;
+use crate::tcp::events::openings::Openings;
 
 /// Why a connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Marks of congestion of one connection: what the IP header says, what the receiver echoes (RFC 3168, RFC 9768).
 //!
-//! [`crate::tcp::connection::connection::congestion_bits`] reads them from packets.
+//! [`crate::tcp::connection::congestion_bits`] reads them from packets.
 
 use crate::packet::{Packet, tcp_flags};
 

@@ -2,10 +2,12 @@
 
 pub mod acked;
 pub mod close;
+pub mod context;
 pub mod copy;
 pub mod ecn;
 pub mod ends;
 pub mod offer;
+pub mod openings;
 pub mod place;
 pub mod retransmission;
 pub mod row;

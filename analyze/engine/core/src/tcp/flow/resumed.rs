@@ -3,10 +3,10 @@
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
-use crate::tcp::connection::handshake::Openings;
 use crate::tcp::events::close::{Close, Refused};
+use crate::tcp::events::openings::Openings;
 use crate::tcp::loss::retransmissions::LossCounters;
-use crate::tcp::stats::pool::Spares;
+use crate::tcp::stats::pool::Pool;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// Repeats of a SYN come within this time of the one before (Linux `tcp_syn_retries` at its highest wait).
@@ -126,7 +126,7 @@ impl ConnectionSummary {
         packet: &Packet,
         bytes: &[u8],
         from_client: bool,
-        spares: &mut Spares,
+        spares: &mut Pool<Connection>,
     ) -> Option<Box<Connection>> {
         let mut place = || spares.place(|| Connection::new(self.id, packet, bytes));
         if from_client && self.is_tried_again_by(packet) {

@@ -13,11 +13,14 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::capture::recent_packets::signature;
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::events::ends::Ends;
 use crate::tcp::flow::by_flow::{Lines, Link, is_reverse_v4, is_reverse_v6};
 use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::selection::Detail;
 use crate::tcp::gaps::state::shortest_gap_ns;
+use crate::tcp::stats::pool::Pool;
+use crate::tcp::summary::capture_faults::CaptureFaults;
 use crate::tcp::summary::summary::ConnectionSummary;
 
 /// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
@@ -123,7 +126,37 @@ pub struct Shard {
     detail: Detail,
     weighed: Weighed,
     /// Shared by its connections.
+    shared: Shared,
+}
+
+/// What connections of a shard share, and what those that are over have left.
+#[derive(Default)]
+pub struct Shared {
+    /// What they share while their packets are taken.
     pub environment: Environment,
+    /// What finished connections show of the captures.
+    pub faults: CaptureFaults,
+    /// Their records, for others.
+    spares: Pool<Connection>,
+}
+
+impl Shared {
+    /// Adds what connections of another shard, or part, have left.
+    pub fn merge(&mut self, other: Self) {
+        self.environment.openings.merge(other.environment.openings);
+        self.environment.clock_steps.extend(other.environment.clock_steps);
+        self.faults.merge(&other.faults);
+    }
+
+    /// Keeps the records of a connection that is over.
+    fn leave(&mut self, mut connection: Box<Connection>) {
+        for half in &mut connection.halves {
+            if self.environment.lives.has_room() {
+                half.live.take().into_iter().for_each(|live| self.environment.lives.leave(live));
+            }
+        }
+        self.spares.leave(connection);
+    }
 }
 
 /// When connections were weighed last, and whether they were too much.
@@ -146,7 +179,7 @@ impl Shard {
     /// An empty shard.
     pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Detail) -> Self {
         let environment = Environment { fixed_spacing_limit_ns, ..Environment::default() };
-        Self { detail, environment, ..Self::default() }
+        Self { detail, shared: Shared { environment, ..Shared::default() }, ..Self::default() }
     }
 
     /// Its open connections take more than there is room for. They are weighed only if they may have grown by much since
@@ -230,14 +263,16 @@ impl Shard {
                 && slot == line.slot
                 && connection.is_steady()
             {
-                let shortest_ns = shortest_gap_ns(self.environment.fixed_spacing_limit_ns);
+                let shortest_ns = shortest_gap_ns(self.shared.environment.fixed_spacing_limit_ns);
                 let telling_bits = connection.telling_bits();
                 while let Some(packet) = packets.get(link.index())
                     && packet.flags & telling_bits == 0
                 {
                     match link.is_reverse() != line.from_client {
-                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.environment),
-                        false => connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.environment),
+                        true => connection.steady_packet::<0>(packet, bytes, shortest_ns, &mut self.shared.environment),
+                        false => {
+                            connection.steady_packet::<1>(packet, bytes, shortest_ns, &mut self.shared.environment)
+                        }
                     }
                     link = lines.after(link);
                 }
@@ -258,7 +293,7 @@ impl Shard {
         match &mut slot.state {
             State::Awaited => {
                 let number = self.detail.number(order, index + 1);
-                let mut connection = self.environment.spares.place(|| Connection::new(number, packet, bytes));
+                let mut connection = self.shared.spares.place(|| Connection::new(number, packet, bytes));
                 connection.order = order;
                 connection.detailed = self.detail.wants(number);
                 slot.state = State::Live(connection);
@@ -269,13 +304,13 @@ impl Shard {
                 // Whether a SYN begins another connection is asked of the summary then.
                 let asks_summary = connection.over_but_for_rows && packet.has(tcp_flags::SYN);
                 if is_late || asks_summary || connection.is_followed_by(packet, from_client) {
-                    finish(&mut self.slots, index, &mut self.environment);
+                    finish(&mut self.slots, index, &mut self.shared);
                     return self.take(index, packet, bytes, from_client, order);
                 }
                 let complete = connection.handshake.complete;
-                connection.packet(packet, bytes, from_client, &mut self.environment);
+                connection.packet(packet, bytes, from_client, &mut self.shared.environment);
                 if connection.handshake.complete != complete {
-                    self.environment.openings.established(packet);
+                    self.shared.environment.openings.established(packet);
                 }
                 if connection.over_since.is_none() && connection.is_over() {
                     connection.over_since = Some(order);
@@ -284,15 +319,13 @@ impl Shard {
                     } else if connection.detailed {
                         connection.over_but_for_rows = true;
                     } else {
-                        finish(&mut self.slots, index, &mut self.environment);
+                        finish(&mut self.slots, index, &mut self.shared);
                         self.slots[index as usize].remember_last(packet, bytes);
                     }
                 }
             }
             State::Done(summary) => {
-                if let Some(mut connection) =
-                    summary.resumed_by(packet, bytes, from_client, &mut self.environment.spares)
-                {
+                if let Some(mut connection) = summary.resumed_by(packet, bytes, from_client, &mut self.shared.spares) {
                     connection.detailed = self.detail.wants(connection.id);
                     slot.state = State::Live(connection);
                     return self.take(index, packet, bytes, from_client, order);
@@ -301,10 +334,10 @@ impl Shard {
                     return self.replace(index, packet, bytes, order);
                 }
                 if packet.has(tcp_flags::RST) {
-                    self.environment.openings.reset(packet);
+                    self.shared.environment.openings.reset(packet);
                 }
                 if summary.add_straggler(packet, bytes, usize::from(!from_client)) {
-                    self.environment.faults.at(summary.input).duplicates += 1;
+                    self.shared.faults.at(summary.input).duplicates += 1;
                 }
             }
         }
@@ -361,34 +394,34 @@ impl Shard {
             && order.saturating_sub(since) > STRAGGLERS_WITHIN
         {
             self.ending.pop_front();
-            finish(&mut self.slots, index, &mut self.environment);
+            finish(&mut self.slots, index, &mut self.shared);
         }
     }
 
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
     #[allow(clippy::vec_box)]
-    pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Environment) {
-        (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.environment));
+    pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Shared) {
+        (0..self.slots.len() as u32).for_each(|index| finish(&mut self.slots, index, &mut self.shared));
         let summaries = self.slots.into_iter().filter_map(|slot| match slot.state {
             State::Done(summary) => Some(summary),
             State::Awaited | State::Live(_) => None,
         });
-        (summaries.collect(), self.environment)
+        (summaries.collect(), self.shared)
     }
 }
 
 /// Leaves only the summary of a connection.
-fn finish(slots: &mut [Slot], index: u32, environment: &mut Environment) {
+fn finish(slots: &mut [Slot], index: u32, shared: &mut Shared) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = ConnectionSummary::of(connection, environment.fixed_spacing_limit_ns);
-        environment.faults.count(&summary);
+        let summary = ConnectionSummary::of(connection, shared.environment.fixed_spacing_limit_ns);
+        shared.faults.count(&summary);
         if connection.detailed {
-            environment.rows.mark_stalled(connection.id, connection.stalled_trips());
+            shared.environment.rows.mark_stalled(connection.id, stalled_trips(connection));
         }
         if let State::Live(connection) = std::mem::replace(&mut slot.state, State::Done(summary)) {
-            environment.spares.leave(connection);
+            shared.leave(connection);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Half;
+use crate::tcp::events::context::Context;
 use crate::tcp::kernel::{
     BACKLOG_PACKETS, DELAYED_ACKNOWLEDGEMENT_NS, EARLIEST_TIMER, FASTEST_ANSWER, JITTER_NS, PROBE_TICKS_NS,
     SMALLEST_TIMEOUT_NS,
@@ -31,6 +32,17 @@ pub enum Place {
     /// In between, or unknown.
     #[default]
     Elsewhere,
+}
+
+impl Place {
+    /// Where the capture point is, seen from the data that pauses.
+    pub(crate) fn of(context: &Context) -> Self {
+        match (context.beside_sender, context.beside_receiver) {
+            (true, _) => Self::Sender,
+            (_, true) => Self::Receiver,
+            _ => Self::Elsewhere,
+        }
+    }
 }
 
 /// What the data packet that ended the gap was.

@@ -2,9 +2,9 @@
 //! before it, what was outstanding, the silence in it, and when the sender's timers are due.
 
 use crate::packet::{Packet, option_bits};
-use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::last_data::LastData;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::is_short;
 use crate::tcp::gaps::evidence::{Burst, Ending, GapEvidence, Place, echo_behind_ns};
 use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
@@ -75,18 +75,25 @@ impl Sizes {
     }
 }
 
-impl Connection {
-    /// What is known of the gap that `packet` ends.
-    pub(crate) fn evidence(&mut self, packet: &Packet, side: usize, before_ns: i64, gap_ns: i64) -> GapEvidence {
-        let place = self.place(side);
-        let round_trip = self.senders_round_trip(side);
-        let sack = self.sack;
-        let echo_behind_ns = self
-            .newest_of_receiver(side)
+impl GapWatch {
+    /// What is known of the gap in `half`'s data that `packet` ends; `times_ns` are that of the connection's packet before it and
+    /// the length of the gap.
+    pub(crate) fn evidence(
+        &mut self,
+        packet: &Packet,
+        half: &mut Half,
+        receiver: &Half,
+        context: &Context,
+        times_ns: [i64; 2],
+    ) -> GapEvidence {
+        let [before_ns, gap_ns] = times_ns;
+        let place = Place::of(context);
+        let round_trip = senders_round_trip(half.live.as_deref(), context);
+        let echo_behind_ns = receiver
+            .newest_tsval()
             .filter(|_| place != Place::Sender)
-            .and_then(|newest| echo_behind_ns(&self.halves[1 - side], packet, newest));
-        let receivers_data_ns = self.halves[1 - side].last_sent.0;
-        let half = &mut self.halves[side];
+            .and_then(|newest| echo_behind_ns(receiver, packet, newest));
+        let receivers_data_ns = receiver.last_sent.0;
         let (start_ns, una, max, base) = (half.last_sent.0, half.una, half.max, half.base);
         let outstanding_now = max.saturating_sub(una);
         let is_asked = outstanding_now == 0 && (start_ns..=packet.time_ns).contains(&receivers_data_ns);
@@ -94,7 +101,7 @@ impl Connection {
         let sizes = Sizes::of(half, packet);
         let usual = (max - base) as f64 * TOGETHER_NS as f64
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
-        let Some(live) = half.live.as_deref_mut() else { return GapEvidence { gap_ns, place, ..Default::default() } };
+        let Some(live) = half.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
         let repairing = live.recovery.is_some_and(|recovery| una < recovery.point);
         let recovering = repairing || !live.scoreboard.is_empty();
         let unaware = !repairing && place != Place::Sender && has_not_heard_of_disorder(live, packet);
@@ -112,8 +119,7 @@ impl Connection {
         };
         let limited_until_ns = live.view.limited_until_ns(packet.time_ns);
         let limited_now = live.view.is_limited_now();
-        let watch = live.watch.get_or_insert_default();
-        let inside = Some(watch.inside).filter(|inside| inside.since_ns == start_ns);
+        let inside = Some(self.inside).filter(|inside| inside.since_ns == start_ns);
         let silence = Silence::longest(before_end, inside);
         let window_full_ns = match inside {
             Some(inside) => limited_until_ns - inside.limited_base_ns,
@@ -121,11 +127,11 @@ impl Connection {
             None => 0,
         };
         // The answers that came before the end of the gap have changed what the sender knows.
-        let heard = watch.heard.filter(|heard| heard.time_ns > start_ns);
+        let heard = self.heard.filter(|heard| heard.time_ns > start_ns);
         let (round_trip_ns, deviation_ns) = heard.map_or(round_trip, |heard| heard.round_trip);
         let start = unwrap(max, packet.sequence);
-        watch.count_gap([start_ns, packet.time_ns], gap_ns, place);
-        let bytes_since_gap = watch.bytes_since_gap(base, max);
+        self.count_gap([start_ns, packet.time_ns], gap_ns, place);
+        let bytes_since_gap = self.bytes_since_gap(base, max);
         GapEvidence {
             gap_ns,
             place,
@@ -147,8 +153,8 @@ impl Connection {
             round_trip_ns,
             deviation_ns,
             queue_before_ns: queue_before_ns.min(LONGEST_ROUND_TRIP_NS),
-            sack,
-            timers_before: heard.filter(|_| place == Place::Sender).map_or(watch.timers, |heard| heard.timers),
+            sack: context.sack,
+            timers_before: heard.filter(|_| place == Place::Sender).map_or(self.timers, |heard| heard.timers),
             sender_clock_ns,
             answer: heard.map(|heard| heard.answer),
             data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
@@ -157,7 +163,7 @@ impl Connection {
                 || una > last.max + 1
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
-            similar_before: watch.similar,
+            similar_before: self.similar,
             outstanding_to_sender_bytes,
             echo_behind_ns,
             data_beyond_path: false,
@@ -165,22 +171,6 @@ impl Connection {
         }
     }
 
-    /// Round trip and deviation as the sender of a side's data measures them, as well as they are known here.
-    pub(crate) fn senders_round_trip(&self, side: usize) -> (Option<i64>, i64) {
-        let live = self.halves[side].live.as_deref();
-        let trips = live.map(|live| &live.round_trips);
-        let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
-        let deviation = trips.map_or(0, |trips| trips.deviation_ns() as i64);
-        if self.beside[side] {
-            return bounded(smoothed.or(self.handshake_rtt_ns), deviation);
-        }
-        let loop_ns = live.map_or(0, |live| live.view.recent_loop_ns()).max(self.loops_ns[side].unwrap_or(0));
-        let both = (loop_ns > 0).then(|| loop_ns.saturating_add(smoothed.or(self.loops_ns[1 - side]).unwrap_or(0)));
-        bounded(both.max(self.handshake_rtt_ns), deviation)
-    }
-}
-
-impl GapWatch {
     /// Counts the gap from the first to the second time: how many before it were as long, and away from the sender how many
     /// of its timers they may have been.
     fn count_gap(&mut self, [start_ns, end_ns]: [i64; 2], gap_ns: i64, place: Place) {
@@ -201,6 +191,20 @@ impl GapWatch {
     fn bytes_since_gap(&mut self, base: u64, max: u64) -> u64 {
         max.saturating_sub(std::mem::replace(&mut self.last_gap_max, max).max(base))
     }
+}
+
+/// Round trip and deviation as the sender of `live`'s data measures them, as well as they are known here.
+pub(crate) fn senders_round_trip(live: Option<&Live>, context: &Context) -> (Option<i64>, i64) {
+    let trips = live.map(|live| &live.round_trips);
+    let smoothed = trips.and_then(|trips| trips.srtt_ns()).map(|srtt| srtt as i64);
+    let deviation = trips.map_or(0, |trips| trips.deviation_ns() as i64);
+    if context.beside_sender {
+        return bounded(smoothed.or(context.handshake_rtt_ns), deviation);
+    }
+    let [sender_loop_ns, receiver_loop_ns] = context.loops_ns;
+    let loop_ns = live.map_or(0, |live| live.view.recent_loop_ns()).max(sender_loop_ns.unwrap_or(0));
+    let both = (loop_ns > 0).then(|| loop_ns.saturating_add(smoothed.or(receiver_loop_ns).unwrap_or(0)));
+    bounded(both.max(context.handshake_rtt_ns), deviation)
 }
 
 /// What the sender echoes is older than the first report of what is missing.

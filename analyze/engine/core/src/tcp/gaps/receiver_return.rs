@@ -1,11 +1,12 @@
 //! What the receiver says after a silence: its first packet, and what comes together with it. A gap that waits for an answer
-//! ([`crate::tcp::gaps::pending_rules`]) gets it from here.
+//! ([`crate::tcp::gaps::pending`]) gets it from here.
 
 use crate::decode::options::Options;
 use crate::packet::{Packet, option_bits};
-use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::{Live, half_and_peer};
+use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::events::context::Context;
 use crate::tcp::gaps::evidence::{Burst, Place, Return};
+use crate::tcp::gaps::gather::senders_round_trip;
 use crate::tcp::gaps::heard::Heard;
 use crate::tcp::gaps::path_rate::{LEAST_BYTES, Path};
 use crate::tcp::gaps::rate_of::{rate_at_sender, rate_in_between};
@@ -41,29 +42,32 @@ impl Inside {
     }
 }
 
-impl Connection {
-    /// The packet is one of the receiver's for the data of the other side.
-    pub(crate) fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
-        let round_trip = self.senders_round_trip(1 - side);
-        let rate_here = if self.place(1 - side) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
-        let [own, half] = half_and_peer(&mut self.halves, side);
+impl GapWatch {
+    /// The packet is one of the receiver's for the data of `half`; `receiver` is what the receiver sends, and `before_ns` the time of
+    /// the connection's packet before it.
+    pub(crate) fn hear(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        [half, receiver]: [&Half; 2],
+        context: &Context,
+        before_ns: i64,
+    ) {
+        let round_trip = senders_round_trip(half.live.as_deref(), context);
+        let rate_here = if Place::of(context) == Place::Elsewhere { rate_in_between } else { rate_at_sender };
         let (una, max, last_ns) = (half.una, half.max, half.last_sent.0);
         let acknowledged_before = half.acknowledged_bytes();
         let outstanding_bytes = half.stream_offset(max).saturating_sub(acknowledged_before);
-        let Some(live) = half.live.as_deref_mut() else { return };
-        let clock = own.live.as_ref().map(|live| &live.clock);
+        let Some(live) = half.live.as_deref() else { return };
+        let clock = receiver.live.as_ref().map(|live| &live.clock);
         let pause_ns = packet.time_ns.saturating_sub(last_ns);
-        if pause_ns < 0 {
-            return;
-        }
-        let mut watch = live.watch.take().unwrap_or_default();
         if pause_ns > SILENCE_NS && una < max {
-            watch.inside.hear(packet, [last_ns, before_ns], [una, max], live);
+            self.inside.hear(packet, [last_ns, before_ns], [una, max], live);
         }
         let tsval = packet.timestamp();
-        let awaited = watch.pending.iter().any(|pending| pending.evidence.answer.is_none());
+        let awaited = self.pending.iter().any(|pending| pending.evidence.answer.is_none());
         let silent = packet.time_ns.saturating_sub(before_ns) >= SILENCE_NS;
-        match &mut watch.heard {
+        match &mut self.heard {
             Some(heard) if packet.time_ns.saturating_sub(heard.time_ns) <= ANSWER_NS => {
                 let made = tsval.zip(clock).and_then(|(tsval, clock)| clock.between_ns(heard.first_tsval, tsval));
                 heard.add(packet.time_ns, made);
@@ -73,16 +77,16 @@ impl Connection {
                     (Some(time_ns), Some(_)) => Some(time_ns),
                     _ => live.last_acknowledgement_ns,
                 };
-                let probed = watch.probed_since(last_heard_ns);
+                let probed = self.probed_since(last_heard_ns);
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
                 let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
                 let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
                 let path = Path::asked(path_matters, || rate_here(live));
                 let full = u64::from(live.segment_size);
-                let after_delayed = watch.heard.is_some_and(|before| {
+                let after_delayed = self.heard.is_some_and(|before| {
                     before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
                 });
-                watch.heard = Some(Heard {
+                self.heard = Some(Heard {
                     time_ns: packet.time_ns,
                     first_tsval: packet.tsval,
                     alone: true,
@@ -91,7 +95,7 @@ impl Connection {
                     burst_start_ns: packet.time_ns,
                     acknowledged_before_burst: acknowledged_before,
                     round_trip,
-                    timers: if probed { watch.timers } else { 0 },
+                    timers: if probed { self.timers } else { 0 },
                     path,
                     answer: Return {
                         silence_ns,
@@ -101,42 +105,36 @@ impl Connection {
                         after_delayed,
                         echoes_unseen: tsval.is_some()
                             && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
-                        older_than_probe: watch
+                        older_than_probe: self
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())
                             .map(|probe| serial_difference(packet.tsecr, probe) < 0),
                         reports_disorder: probed
-                            && reports_disorder(packet, bytes, watch.timer_sequence, tsval.map(|_| una as u32)),
-                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(watch.timer_ns)),
+                            && reports_disorder(packet, bytes, self.timer_sequence, tsval.map(|_| una as u32)),
+                        after_probe_ns: probed.then(|| packet.time_ns.saturating_sub(self.timer_ns)),
                         ..Return::default()
                     },
                 });
             }
             _ => {}
         }
-        watch.share_answer();
-        live.watch = Some(watch);
+        self.share_answer();
     }
 
     /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
     #[inline]
-    pub(crate) fn count_answer(&mut self, packet: &Packet, side: usize) {
-        let half = &mut self.halves[1 - side];
-        let Some(watch) = half.live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else { return };
+    pub(crate) fn count_answer(&mut self, packet: &Packet, half: &Half) {
         let is_answer = |heard: &Heard| (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
-        if !watch.heard.as_ref().is_some_and(is_answer) {
+        if !self.heard.as_ref().is_some_and(is_answer) {
             return;
         }
         let acknowledged = half.acknowledged_bytes();
-        let Some(watch) = half.live.as_deref_mut().and_then(|live| live.watch.as_deref_mut()) else { return };
-        if let Some(heard) = &mut watch.heard {
+        if let Some(heard) = &mut self.heard {
             heard.count(packet.time_ns, acknowledged);
         }
-        watch.share_answer();
+        self.share_answer();
     }
-}
 
-impl GapWatch {
     /// A timer of the sender fired since the receiver was last heard.
     fn probed_since(&self, last_heard_ns: Option<i64>) -> bool {
         let fired = self.timers > 0 || self.timer_passed;

@@ -37,8 +37,6 @@ impl Gap {
 /// A gap with its cause, handed out once, as soon as that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassifiedGap {
-    /// Client's (0) or server's (1) data paused.
-    pub side: u8,
     /// Time of the data packet before it.
     pub start_ns: i64,
     /// Time of the data packet after it.

@@ -10,10 +10,10 @@
 //! Until then such a gap counts with what can be said so far ([`crate::tcp::limits`] sees rounds as they end); at the end of the
 //! connection its time is moved.
 
-use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::Live;
 use crate::tcp::gaps::causes::{Cause, Host, suspicion};
 use crate::tcp::gaps::evidence::Place;
+use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::totals::Gap;
 use crate::tcp::gaps::undecided_gap::{By, Unsettled, silences};
@@ -21,7 +21,7 @@ use crate::tcp::gaps::undecided_gap::{By, Unsettled, silences};
 /// Gaps of one direction that are kept so; those after them stay as they are.
 const MOST_UNSETTLED: usize = 256;
 
-impl Live {
+impl Pauses {
     /// Counts a gap as what it is, or keeps it until more is known of the path and the hosts.
     #[cold]
     pub(crate) fn take_gap(&mut self, pending: &Pending, gap: Gap, limit_ns: Option<u64>) {
@@ -29,28 +29,25 @@ impl Live {
         let suspicion = Some(evidence).filter(|_| gap.cause == Cause::HostOrPath).and_then(suspicion);
         let unsettled = Unsettled::of(pending, &gap, suspicion);
         if unsettled.is_none() && suspicion.is_none() && gap.cause != Cause::PathHold && !gap.cause.is_host_stall() {
-            if let Some(watch) = self.watch.as_deref_mut() {
-                watch.covering.forget(gap.span());
-            }
-            return self.gaps.add(gap, limit_ns);
+            self.watch.covering.forget(gap.span());
+            return self.totals.add(gap, limit_ns);
         }
-        let watch = self.watch.get_or_insert_default();
+        let watch = &mut self.watch;
         if unsettled.is_none_or(|unsettled| unsettled.by != By::Rate) {
             watch.told.add(evidence.place, &gap, suspicion);
         }
         match unsettled {
             Some(unsettled) if watch.unsettled.len() < MOST_UNSETTLED => watch.unsettled.push(unsettled),
-            _ => self.gaps.add(gap, limit_ns),
+            _ => self.totals.add(gap, limit_ns),
         }
     }
-}
 
-impl Connection {
-    /// The connection is over: what is known of the path now is all that ever will be.
-    pub(crate) fn settle_gaps(&mut self, side: usize, limit_ns: Option<u64>) {
-        let place = self.place(side);
-        let Some(live) = self.halves[side].live.as_deref_mut() else { return };
-        let Some(watch) = live.watch.as_deref_mut().filter(|watch| !watch.unsettled.is_empty()) else { return };
+    /// The connection is over: what is known of the path now is all that ever will be. `live` is of the direction that paused.
+    pub(crate) fn settle(&mut self, live: &Live, place: Place, limit_ns: Option<u64>) {
+        let watch = &mut self.watch;
+        if watch.unsettled.is_empty() {
+            return;
+        }
         let (answers, arrivals) = (live.answers.bytes_per_ns(), live.arrivals.bytes_per_ns());
         let path = match place {
             Place::Sender => answers,
@@ -69,7 +66,7 @@ impl Connection {
                 By::Others(Host::Receiver) => receiver_stood,
                 by => receiver_stood && (by_rate(by) || unsettled.gap.cause == Cause::HostOrPath),
             };
-            live.gaps.add(if is_stall { unsettled.stall } else { unsettled.gap }, limit_ns);
+            self.totals.add(if is_stall { unsettled.stall } else { unsettled.gap }, limit_ns);
             watch.settled.extend(unsettled.settled(is_stall));
         }
     }

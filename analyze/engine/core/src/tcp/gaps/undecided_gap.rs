@@ -4,7 +4,6 @@ use crate::tcp::gaps::causes::{Cause, Host, Suspicion, cause};
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
 use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::totals::Gap;
-use crate::tcp::limits::factor::{Factor, factor_of};
 
 /// One hold of the path that is seen explains so many stalls that only their rate tells.
 const STALLS_FOR_A_HOLD: usize = 4;
@@ -48,17 +47,24 @@ pub struct Told {
     suspicions_of_sender: usize,
 }
 
-/// Time that another factor limited than was thought at first.
+/// A gap that proved at the end to be something else than was thought at first.
 #[derive(Debug, Clone, Copy)]
 pub struct Settled {
     /// When it began.
     pub start_ns: i64,
     /// When it was over.
     pub end_ns: i64,
-    /// Whose time it was taken for; none for any.
-    pub from: Option<Factor>,
-    /// Whose it was.
-    pub to: Factor,
+    /// What it proved to be.
+    pub proved: Proved,
+}
+
+/// See [`Settled`].
+#[derive(Debug, Clone, Copy)]
+pub enum Proved {
+    /// A host's stall, which it was not taken for.
+    Stall,
+    /// No stall, for which it was taken, but a gap of this cause, ended by a timer or not.
+    NoStall(Cause, bool),
 }
 
 impl Unsettled {
@@ -94,12 +100,10 @@ impl Unsettled {
         let [start_ns, end_ns] = self.gap.span();
         match (self.by, is_stall) {
             (By::Rate, false) => {
-                let to = factor_of(self.gap.cause, self.ended_by_timer, false).unwrap_or(Factor::Unknown);
-                Some(Settled { start_ns, end_ns, from: Some(Factor::HostStall), to })
+                let proved = Proved::NoStall(self.gap.cause, self.ended_by_timer);
+                Some(Settled { start_ns, end_ns, proved })
             }
-            (By::RateAbove(_) | By::Others(_), true) => {
-                Some(Settled { start_ns, end_ns, from: None, to: Factor::HostStall })
-            }
+            (By::RateAbove(_) | By::Others(_), true) => Some(Settled { start_ns, end_ns, proved: Proved::Stall }),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
 //! A gap that was found to be a stall, or none, only when its rounds had been judged ([`crate::tcp::gaps::undecided`]): its time is
 //! moved.
 
-use crate::tcp::gaps::undecided_gap::Settled;
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::gaps::undecided_gap::{Proved, Settled};
+use crate::tcp::limits::factor::{Factor, factor_of};
 use crate::tcp::limits::marks;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -10,7 +10,13 @@ use crate::tcp::limits::summary::LimitsSummary;
 impl LimitsSummary {
     /// Moves the time between two moments to the factor that it belongs to.
     pub fn settle(&mut self, settled: &Settled) {
-        let &Settled { start_ns, end_ns, from, to } = settled;
+        let &Settled { start_ns, end_ns, proved } = settled;
+        let (from, to) = match proved {
+            Proved::Stall => (None, Factor::HostStall),
+            Proved::NoStall(cause, ended_by_timer) => {
+                (Some(Factor::HostStall), factor_of(cause, ended_by_timer, false).unwrap_or(Factor::Unknown))
+            }
+        };
         let mut runs = Runs::from(std::mem::take(&mut self.runs));
         let taken = runs.move_to(to, |factor| from.is_none_or(|from| from == factor), [start_ns, end_ns]);
         self.runs = runs.into_list();
@@ -27,6 +33,7 @@ impl LimitsSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::gaps::causes::Cause;
     use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
 
@@ -42,7 +49,7 @@ mod tests {
             ..LimitsSummary::default()
         };
         summary.shares[stall as usize] = Share { time_ns: 150, bytes: 200 };
-        summary.settle(&Settled { start_ns: 90, end_ns: 160, from: Some(stall), to: unknown });
+        summary.settle(&Settled { start_ns: 90, end_ns: 160, proved: Proved::NoStall(Cause::PathHold, false) });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let parts =
             [(0, 90, stall), (90, 100, unknown), (100, 150, application), (150, 160, unknown), (160, 200, stall)];
@@ -60,7 +67,7 @@ mod tests {
             shares[Factor::CongestionWindow as usize] = Share { time_ns: 100, bytes: 100 };
             shares[Factor::TimeoutWait as usize] = Share { time_ns: 100, bytes: 0 };
         }
-        summary.settle(&Settled { start_ns: 50, end_ns: 180, from: None, to: Factor::HostStall });
+        summary.settle(&Settled { start_ns: 50, end_ns: 180, proved: Proved::Stall });
         let runs: Vec<_> = summary.runs.iter().map(|run| (run.start_ns, run.end_ns, run.factor)).collect();
         let (window, stall, timeout) = (Factor::CongestionWindow, Factor::HostStall, Factor::TimeoutWait);
         assert_eq!(runs, [(0, 50, window), (50, 180, stall), (180, 200, timeout)]);

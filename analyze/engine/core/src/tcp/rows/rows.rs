@@ -71,6 +71,23 @@ pub enum Field {
 /// How many there are.
 pub(crate) const FIELDS: usize = Field::Identification as usize + 1;
 
+/// One packet's values, by field.
+#[derive(Debug, Default)]
+pub struct Row([Option<i64>; FIELDS]);
+
+impl Row {
+    /// Sets the value of a field.
+    #[inline]
+    pub fn set(&mut self, field: Field, value: Option<i64>) {
+        self.0[field as usize] = value;
+    }
+
+    /// All values, in the order of the fields.
+    pub fn values(&self) -> &[Option<i64>] {
+        &self.0
+    }
+}
+
 /// Rows packed together, a column for each field.
 #[derive(Debug)]
 pub(crate) struct RowChunk {

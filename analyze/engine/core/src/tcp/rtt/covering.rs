@@ -1,6 +1,6 @@
 //! Round trips that cover a pause: kept until it is known what the pause was, then counted as lengthened or clean.
 //!
-//! [`crate::tcp::connection::connection::rtt_lengthened`] decides which of them a pause has lengthened.
+//! [`crate::tcp::connection::rtt_lengthened`] decides which of them a pause has lengthened.
 
 use crate::tcp::kernel::SILENCE_NS;
 use crate::tcp::rtt::samples::RoundTrips;

@@ -1,6 +1,6 @@
 //! Round trips between the capture point and each host, by timestamps that a host echoes (RFC 7323 section 4).
 //!
-//! [`crate::tcp::connection::connection::rtt_by_echo`] feeds it while a connection without handshake is young.
+//! [`crate::tcp::connection::rtt_by_echo`] feeds it while a connection without handshake is young.
 
 use crate::tcp::sender::loop_delay::BREAK_DIVISOR;
 use crate::tcp::stats::sequence::serial_difference;

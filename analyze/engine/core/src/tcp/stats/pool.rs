@@ -1,27 +1,28 @@
-//! What connections that are over leave to those that begin: their records, with the room that lists have made in them.
+//! Boxes that what is over leaves to what begins, with the room that lists have made in them.
 //!
 //! A short connection costs a dozen allocations that the next one needs again, of the same sizes. Only so many are kept that
-//! they make no difference to the memory of a shard, and none with lists that have grown large.
+//! they make no difference to the memory of a shard.
 
-use crate::tcp::connection::connection::Connection;
-use crate::tcp::direction::direction::Live;
-
-/// Records kept of each kind.
+/// Boxes kept.
 const MOST: usize = 64;
 
 /// See the module. The boxes are what is spared: they go as they came, and nothing in them is moved.
-#[derive(Default)]
 #[allow(clippy::vec_box)]
-pub struct Spares {
-    connections: Vec<Box<Connection>>,
-    lives: Vec<Box<Live>>,
+pub struct Pool<T> {
+    spare: Vec<Box<T>>,
 }
 
-impl Spares {
-    /// Gives a new connection its place.
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { spare: Vec::new() }
+    }
+}
+
+impl<T> Pool<T> {
+    /// Gives something new its place.
     #[inline(always)]
-    pub fn place(&mut self, begin: impl FnOnce() -> Connection) -> Box<Connection> {
-        match self.connections.pop() {
+    pub fn place(&mut self, begin: impl FnOnce() -> T) -> Box<T> {
+        match self.spare.pop() {
             Some(mut place) => {
                 *place = begin();
                 place
@@ -30,22 +31,39 @@ impl Spares {
         }
     }
 
-    /// A conversation's records as they are at first; none if there are none to spare.
-    pub fn live(&mut self) -> Option<Box<Live>> {
-        let mut live = self.lives.pop()?;
-        live.renew();
-        Some(live)
+    /// One that was left, as it was left; none if there are none to spare.
+    pub fn take(&mut self) -> Option<Box<T>> {
+        self.spare.pop()
     }
 
-    /// Takes what a connection leaves that is over.
-    pub fn leave(&mut self, mut connection: Box<Connection>) {
-        for half in &mut connection.halves {
-            if self.lives.len() < MOST {
-                self.lives.extend(half.live.take());
-            }
+    /// True if another one would be kept.
+    pub fn has_room(&self) -> bool {
+        self.spare.len() < MOST
+    }
+
+    /// Keeps one for others, if there is room.
+    pub fn leave(&mut self, spare: Box<T>) {
+        if self.has_room() {
+            self.spare.push(spare);
         }
-        if self.connections.len() < MOST {
-            self.connections.push(connection);
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_are_kept() {
+        let mut pool = Pool::default();
+        (0..2 * MOST).for_each(|value| pool.leave(Box::new(value)));
+        assert_eq!(std::iter::from_fn(|| pool.take()).count(), MOST);
+    }
+
+    #[test]
+    fn what_is_placed_is_new() {
+        let mut pool = Pool::default();
+        pool.leave(Box::new(7));
+        assert_eq!((*pool.place(|| 8), *pool.place(|| 9)), (8, 9));
     }
 }

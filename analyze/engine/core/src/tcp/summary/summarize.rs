@@ -6,6 +6,8 @@ use crate::tcp::connection::vantage::{Clues, Side, Vantage};
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::offer::Offer;
+use crate::tcp::gaps::pauses::Pauses;
+use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -72,11 +74,15 @@ impl ConnectionSummary {
         );
         let congestion = [0, 1].map(|side| connection.ecn.as_deref().map(|ecn| (ecn.feedback, ecn.sides[side])));
         for (side, (direction, context)) in summary.directions.iter_mut().zip(&contexts).enumerate() {
+            let pauses = connection.watchers[side].pauses.as_deref();
             let [half, peer] = half_and_peer(&mut connection.halves, side);
             let judgement = summary.judgement.as_deref_mut();
             let limits = judgement.and_then(|judgement| judgement.limits[side].as_deref_mut());
             summarise(half, &peer.offer, context, limits, direction);
-            direction.details = details(half, peer, context, congestion[side]);
+            if let Some(pauses) = pauses.filter(|pauses| !pauses.totals.is_empty()) {
+                summarise_pauses(&pauses.totals, context.fixed_limit_ns, &mut direction.spacing);
+            }
+            direction.details = details(half, peer, context, pauses, congestion[side]);
         }
         if let Some(tracker) = tls.filter(|_| summary.tls.is_some()) {
             for (side, direction) in [Direction::ClientToServer, Direction::ServerToClient].into_iter().enumerate() {
@@ -163,6 +169,7 @@ fn details(
     half: &mut Half,
     peer: &Half,
     context: &Context,
+    pauses: Option<&Pauses>,
     congestion: Option<(Feedback, Echoes)>,
 ) -> Option<Box<DirectionDetails>> {
     let acknowledged_bytes = half.una.saturating_sub(half.base);
@@ -172,7 +179,7 @@ fn details(
     let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
     let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
     let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
-    let without_stalls = without_stalls(live);
+    let without_stalls = pauses.and_then(|pauses| without_stalls(live, pauses));
     let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
     let congestion = congestion.filter(|_| half.data_packets > 0);
@@ -191,8 +198,8 @@ fn details(
 }
 
 /// The clean round trips without those that a host's stall lengthened.
-fn without_stalls(live: &Live) -> Option<WithoutStalls> {
-    WithoutStalls::of(&live.round_trips, &live.watch.as_deref()?.covering, live.gaps.stall_spans()?)
+fn without_stalls(live: &Live, pauses: &Pauses) -> Option<WithoutStalls> {
+    WithoutStalls::of(&live.round_trips, &pauses.watch.covering, pauses.totals.stall_spans()?)
 }
 
 /// A side that does little else than to acknowledge sends so many packets for each with data.
@@ -332,16 +339,17 @@ fn summarise_spacing(
     };
     summary.durations = Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]);
     summary.oversize_threshold_ns = threshold_ns;
-    if live.gaps.is_empty() {
-        return;
-    }
+}
+
+/// Fills in the pauses of which there are some; the limit above which spacing is oversize is in `summary`.
+fn summarise_pauses(pauses: &Gaps, fixed_limit_ns: Option<u64>, summary: &mut SpacingSummary) {
     let oversize = match fixed_limit_ns {
-        Some(limit_ns) => live.gaps.above_fixed(limit_ns),
-        None => live.gaps.from_border(threshold_ns),
+        Some(limit_ns) => pauses.above_fixed(limit_ns),
+        None => pauses.from_border(summary.oversize_threshold_ns),
     };
     let total = oversize.total();
     let (gaps, oversize) = (oversize.gaps.into(), oversize.by_cause);
-    summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: live.gaps.stalls() }));
+    summary.causes = Some(Box::new(GapCauses { gaps, total, oversize, stalls: pauses.stalls() }));
 }
 
 /// Looks for a token bucket in what the direction delivered, and when it was empty.

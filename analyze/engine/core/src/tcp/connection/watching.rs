@@ -1,0 +1,269 @@
+//! When the watchers of a direction ([`crate::tcp::connection::watchers`]) are asked: pauses before and after a packet changes
+//! anything, rounds when what was in flight is acknowledged.
+//!
+//! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares.
+
+use crate::packet::{Packet, option_bits};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::direction::direction::half_and_peer;
+use crate::tcp::events::context::Context;
+use crate::tcp::events::sent::Arrived;
+use crate::tcp::gaps::evidence::{GapEvidence, Place};
+use crate::tcp::gaps::pending::Pending;
+use crate::tcp::gaps::state::shortest_gap_ns;
+use crate::tcp::gaps::totals::ClassifiedGap;
+use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
+use crate::tcp::limits::setup::Opening;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::limits::watch::{Around, FEWEST_DATA_PACKETS, close_round, cut_gap, finish, heard_of_all_ns};
+use crate::tcp::rtt::covering::Covering;
+
+impl Connection {
+    /// What the rules for the data of `side` may know of the connection.
+    pub(crate) fn context(&self, side: usize) -> Context {
+        Context {
+            sack: self.sack,
+            beside_sender: self.beside[side],
+            beside_receiver: self.beside[1 - side],
+            loops_ns: [self.loops_ns[side], self.loops_ns[1 - side]],
+            handshake_rtt_ns: self.handshake_rtt_ns,
+        }
+    }
+
+    /// The packet may belong to a gap in the data of either side. `before_ns` is the time of the connection's packet before
+    /// it, `shortest_ns` that of the shortest gap.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self, packet: &Packet, side: usize, before_ns: i64, shortest_ns: i64) -> bool {
+        let own = &self.halves[side];
+        let pause_ns = packet.time_ns - own.last_sent.0;
+        self.is_watched_answer(packet, side)
+            || (packet.payload_length > 0
+                && (pause_ns > shortest_ns || (pause_ns > PAUSE_NS && before_ns <= own.last_sent.0)))
+    }
+
+    /// As [`Self::is_watched`] for a packet without data.
+    #[inline(always)]
+    pub(crate) fn is_watched_answer(&self, packet: &Packet, side: usize) -> bool {
+        let peer = &self.halves[1 - side];
+        self.looking || (packet.time_ns - peer.last_sent.0 > SILENCE_NS && peer.una < peer.max)
+    }
+
+    /// Looks at a packet before it changes anything. `before_ns` is the time of the connection's packet before it. Returns what
+    /// is known of the gap that the packet ends, if it ends one.
+    pub(crate) fn watch(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        side: usize,
+        before_ns: i64,
+        limit_ns: Option<u64>,
+    ) -> Option<GapEvidence> {
+        let shortest_ns = shortest_gap_ns(limit_ns);
+        if !self.is_watched(packet, side, before_ns, shortest_ns) {
+            return None;
+        }
+        if self.looking {
+            self.judge_what_is_due(packet.time_ns, limit_ns);
+        }
+        self.hear(packet, bytes, side, before_ns);
+        if packet.payload_length == 0 {
+            return None;
+        }
+        let context = self.context(side);
+        let [half, receiver] = half_and_peer(&mut self.halves, side);
+        let pauses = &mut self.watchers[side].pauses;
+        if let Some(pauses) = pauses {
+            pauses.watch.see_data(packet, half, receiver, Place::of(&context), before_ns);
+        }
+        let gap_ns = packet.time_ns.saturating_sub(half.last_sent.0);
+        (gap_ns > shortest_ns).then(|| {
+            let watch = &mut pauses.get_or_insert_default().watch;
+            watch.evidence(packet, half, receiver, &context, [before_ns, gap_ns])
+        })
+    }
+
+    /// The packet of `side` is one of the receiver's for the data of the other side.
+    fn hear(&mut self, packet: &Packet, bytes: &[u8], side: usize, before_ns: i64) {
+        let sender = 1 - side;
+        let half = &self.halves[sender];
+        if half.live.is_none() || packet.time_ns.saturating_sub(half.last_sent.0) < 0 {
+            return;
+        }
+        let context = self.context(sender);
+        let watch = &mut self.watchers[sender].pauses.get_or_insert_default().watch;
+        watch.hear(packet, bytes, [&self.halves[sender], &self.halves[side]], &context, before_ns);
+    }
+
+    /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
+    #[inline]
+    pub(crate) fn count_answer(&mut self, packet: &Packet, side: usize) {
+        if let Some(pauses) = &mut self.watchers[1 - side].pauses {
+            pauses.watch.count_answer(packet, &self.halves[1 - side]);
+        }
+    }
+
+    /// The packet completed a round trip of the other side's data, by the general way: the only one that a packet after a
+    /// silence goes.
+    pub(crate) fn keep_if_covering(&mut self, packet: &Packet, side: usize, rtt_ns: u64) {
+        let Some(pauses) = &mut self.watchers[1 - side].pauses else { return };
+        let Some(heard) = &pauses.watch.heard else { return };
+        let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
+        let with_answer = (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
+        if with_answer && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {
+            pauses.watch.covering.keep(Covering { completed_ns: packet.time_ns, rtt_ns, frame: packet.frame });
+        }
+    }
+
+    /// The data packet of which [`Self::watch`] gave the evidence has been taken: the gap is over.
+    pub(crate) fn end_gap(
+        &mut self,
+        evidence: GapEvidence,
+        packet: &Packet,
+        side: usize,
+        before: (i64, u32),
+        arrived: &Arrived,
+        limit_ns: Option<u64>,
+    ) {
+        let heard_tsval = self.halves[1 - side].newest_tsval();
+        let watch = &mut self.watchers[side].pauses.get_or_insert_default().watch;
+        let due = watch.end(evidence, packet, &self.halves[side], heard_tsval, before, arrived);
+        self.looking |= !watch.pending.is_empty();
+        if let Some(due) = due {
+            self.judge(side, &due, limit_ns);
+        }
+    }
+
+    /// Judges the gaps whose look-ahead is over.
+    fn judge_what_is_due(&mut self, time_ns: i64, limit_ns: Option<u64>) {
+        self.looking = false;
+        for side in 0..2 {
+            let Some(pauses) = &mut self.watchers[side].pauses else { continue };
+            let due = pauses.watch.due(time_ns);
+            self.looking |= !pauses.watch.pending.is_empty();
+            due.iter().for_each(|pending| self.judge(side, pending, limit_ns));
+        }
+    }
+
+    /// The connection is over: what waits is judged as it stands.
+    pub(crate) fn judge_all(&mut self, limit_ns: Option<u64>) {
+        self.looking = false;
+        for side in 0..2 {
+            let waiting = self.watchers[side].pauses.as_mut().map(|pauses| std::mem::take(&mut pauses.watch.pending));
+            waiting.unwrap_or_default().iter().for_each(|pending| self.judge(side, pending, limit_ns));
+            let place = Place::of(&self.context(side));
+            if let (Some(pauses), Some(live)) = (&mut self.watchers[side].pauses, self.halves[side].live.as_deref()) {
+                pauses.settle(live, place, limit_ns);
+            }
+        }
+    }
+
+    fn judge(&mut self, side: usize, pending: &Pending, limit_ns: Option<u64>) {
+        let Some(pauses) = &mut self.watchers[side].pauses else { return };
+        let gap = pauses.judge(pending, &self.halves[side], limit_ns);
+        self.gap_classified(side, &gap);
+    }
+
+    /// Every gap longer than 10 ms (or the user's limit, if that is shorter) comes here once its cause is known, soon after
+    /// its end; one that a timer ended only when the receiver is heard again. What no round can explain is taken out of the
+    /// rounds.
+    fn gap_classified(&mut self, side: usize, gap: &ClassifiedGap) {
+        let around = self.around(side);
+        cut_gap(&mut self.watchers[side].limits, &mut self.halves[side], &around, gap);
+    }
+
+    fn around(&self, side: usize) -> Around {
+        let peer = &self.halves[1 - side];
+        Around {
+            peer_bytes: peer.stream_offset(peer.max),
+            handshake_rtt_ns: self.handshake_rtt_ns.and_then(|rtt| u64::try_from(rtt).ok()),
+            beside_sender: self.beside[side],
+            sack: self.sack,
+            congestion_echoes: self.congestion_echoes(side),
+        }
+    }
+
+    /// What was in flight when the round of `side`'s data began is acknowledged; by a packet of that side, or of the other.
+    #[cold]
+    pub(crate) fn close_round(&mut self, packet: &Packet, side: usize, from_side: bool) {
+        let half = &mut self.halves[side];
+        if half.data_packets_so_far() < FEWEST_DATA_PACKETS
+            && let Some(live) = half.live.as_deref_mut()
+        {
+            return live.view.begin_round(false);
+        }
+        if half.takes_fewer() {
+            // The next packet is counted by what that tells.
+            half.settle_counters();
+        }
+        if self.beside[side] && !from_side {
+            self.look_for_queue(packet, side);
+        }
+        let around = self.around(side);
+        let spoke_ns = self.halves[1 - side].spoke_ns();
+        let half = &mut self.halves[side];
+        let limits = &mut self.watchers[side].limits;
+        // Away from the sender that may have heard of it all long before the packet that shows it. What follows is a round of its own,
+        // and none if neither side says anything more.
+        if let Some(heard_ns) = heard_of_all_ns(limits.as_deref(), half).filter(|_| !from_side) {
+            let spoke_since = spoke_ns.is_some_and(|spoke_ns| spoke_ns > heard_ns);
+            // The last that the other side has said belongs to what follows.
+            let peer_bytes = around.peer_bytes.saturating_sub(u64::from(spoke_since));
+            let place = (heard_ns.min(packet.time_ns), packet.frame);
+            close_round(limits, half, place, &Around { peer_bytes, ..around });
+            if !spoke_since {
+                return;
+            }
+        }
+        close_round(limits, half, (packet.time_ns, packet.frame), &around);
+    }
+
+    /// An acknowledgement of the data of `side` passes beside it: whether a queue stands in between, so that the capture is not
+    /// beside it at all. Behind a hole the timestamp of what arrives is not echoed (RFC 7323 section 4.3).
+    fn look_for_queue(&mut self, packet: &Packet, side: usize) {
+        let [near_ns, far_ns] = [side, 1 - side].map(|side| self.loops_ns[side]);
+        let (Some(near_ns), Some(far_ns)) = (near_ns, far_ns) else { return };
+        let peer = &self.halves[1 - side];
+        let in_order = packet.sequence.wrapping_add(packet.payload_length) == peer.max as u32
+            && !peer.live.as_deref().is_some_and(|live| live.holes.reach_beyond(peer.una));
+        if packet.options & option_bits::TIMESTAMPS == 0 || !in_order {
+            return;
+        }
+        let Some(live) = self.halves[side].live.as_deref_mut() else { return };
+        if live.view.look_for_queue(packet.time_ns, packet.tsval, far_ns) {
+            self.behind_queue[side] = true;
+            self.set_loop(side, near_ns);
+        }
+    }
+
+    /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge, or none of it was
+    /// acknowledged within the capture: then no round is ever over, and what the sender waited for cannot be known.
+    pub(crate) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
+        let half = &self.halves[side];
+        let first_data_ns = half.first_data_ns.filter(|_| half.data_packets >= FEWEST_DATA_PACKETS)?;
+        if half.acknowledged_bytes() == 0 {
+            return None;
+        }
+        let peer = &self.halves[1 - side];
+        let opening = Opening {
+            start_ns: self.start_ns,
+            first_data_ns,
+            end_ns: self.handshake.completed_ns.max(tls_end_ns).unwrap_or(self.start_ns),
+            asked_ns: peer.first_data_ns.filter(|&peer_ns| peer_ns < first_data_ns).map(|_| {
+                half.live.as_deref().and_then(|live| live.view.turns().first_asked_ns()).unwrap_or(first_data_ns)
+            }),
+            handshake: self.handshake.steps(self.first_frame),
+            frame: self.first_frame,
+            waited_for_timer: half.live.as_deref().is_some_and(|live| {
+                live.waited_for_timer(
+                    first_data_ns.saturating_sub(self.handshake.completed_ns.unwrap_or(first_data_ns)),
+                )
+            }),
+        };
+        let around = self.around(side);
+        let watchers = &mut self.watchers[side];
+        let mut summary = finish(&mut watchers.limits, &mut self.halves[side], &around, opening)?;
+        let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
+        settled.iter().for_each(|settled| summary.settle(settled));
+        Some(summary)
+    }
+}
