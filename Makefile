@@ -33,7 +33,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
+.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions accuracy docs \
     providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -103,6 +103,11 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+
+instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by callgrind
+	@tools/system-packages bench
+	@cargo build --release --locked --examples --package vmtrace-core
+	@$(BIN)/python -m tools.engine_instructions
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy
