@@ -60,7 +60,9 @@ def main() -> int:
         prog="python -m tools.engine_instructions", description="Instructions per packet of the engine, by callgrind."
     )
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    parser.add_argument("--binaries", type=Path, default=target / "release/examples", help="folder of the built examples")
+    parser.add_argument(
+        "--binaries", type=Path, default=target / "release/examples", help="folder of the built examples"
+    )
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     arguments = parser.parse_args()
     missing = what_is_missing(arguments.binaries)
@@ -132,7 +134,10 @@ def table(counted: list[Counted]) -> str:
         f"| {one.per_packet:,.1f} | {one.per_packet / BASELINE[one.name]:.4f} |"
         for one in counted
     ]
-    head = ["| capture | packets | instructions | instructions of a packet | 3c11e10 = 1 |", "|---|---:|---:|---:|---:|"]
+    head = [
+        "| capture | packets | instructions | instructions of a packet | 3c11e10 = 1 |",
+        "|---|---:|---:|---:|---:|",
+    ]
     return "\n".join([*head, *rows])
 
 

@@ -1,5 +1,6 @@
 """Instructions per packet: what callgrind prints becomes a table, and what is missing is named."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,10 @@ def test_the_program_is_run_by_callgrind_on_one_thread(tmp_path: Path, monkeypat
 
 
 def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_instructions.shutil, "which", lambda _name: "/usr/bin/valgrind")
+    monkeypatch.setattr(shutil, "which", lambda _name: "/usr/bin/valgrind")
     assert "cargo build --release" in str(what_is_missing(tmp_path))
     for name in ("analyze", "bench_generate"):
         (tmp_path / name).touch()
     assert what_is_missing(tmp_path) is None
-    monkeypatch.setattr(engine_instructions.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     assert "apt-get install valgrind" in str(what_is_missing(tmp_path))
