@@ -410,9 +410,16 @@ impl Talk {
         self.record(side, kitchen, segment);
     }
 
+    /// A window that closes may be probed at once.
     fn change_window(&mut self, side: usize, dice: &mut Dice, kitchen: &mut Kitchen) {
-        self.lanes[side].window = [0, 1, 20, 500, 2_000, u16::MAX][usize::from(dice.below(6))];
+        let byte = dice.byte();
+        self.lanes[side].window = [500, 0, 0, 1, 20, 2_000, u16::MAX][usize::from(byte % 7)];
         self.acknowledge(side, kitchen, true);
+        if self.lanes[side].window == 0 && byte / 8 % 4 > 0 {
+            kitchen.now_ns += i64::from(byte) * 100 * US;
+            let flags = if byte / 32 % 2 == 0 { PSH } else { 0 };
+            self.data(1 - side, 1, flags, true, kitchen);
+        }
     }
 
     /// One new byte, as into a closed window.
