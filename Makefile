@@ -24,6 +24,8 @@ REPEAT_FAILED ?= 0
 PROVIDERS_DEMO ?=
 # The stand-in for Azure Blob storage; newer ones may do as well.
 AZURITE ?= azurite@3.35.0
+# What net is given, e.g. NET="--keep build/net".
+NET ?=
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -33,7 +35,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
+.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze accuracy docs \
     providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -103,6 +105,19 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+
+net: $(STAMPS)/install-dev ## the engine's output against the frozen hashes (NET="--keep DIR")
+	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core
+	@$(BIN)/python -m tools.engine_net $(NET)
+
+net-freeze: $(STAMPS)/install-dev ## freeze the engine's output as it is now: tools/engine_net.txt
+	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core
+	@$(BIN)/python -m tools.engine_net --freeze
+
+instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by callgrind
+	@tools/system-packages bench
+	@cargo build --release --locked --examples --package vmtrace-core
+	@$(BIN)/python -m tools.engine_instructions
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -308,6 +308,42 @@ def _handshake_without_certificate() -> tuple[bytes, bytes]:
     return sent[True], sent[False]
 
 
+def fast_path() -> Seeds:
+    """Openings and steps of packet soup: `core/tests/soup/talk.rs` says what the bytes decide."""
+    runs = bytes([0, 0, 11, 0, 0, 16, 0, 0, 0, 12, 9])
+    # Setting, then two bytes of the connection and two of its opening.
+    for name, opening in (
+        ("timestamps", bytes(5)),
+        ("no_timestamps_and_no_sack", b"\0\x60\0\0\0"),
+        ("wraps", b"\0\x02\0\0\0"),
+        ("ipv6", b"\0\x04\0\0\0"),
+        ("tls", b"\0\0\x02\0\0"),
+        ("dns", b"\0\0\x03\0\0"),
+        ("marks_of_congestion", b"\0\0\x0c\0\0"),
+        ("from_mid_stream", b"\0\0\0\x05"),
+        ("user_limit", b"\x07\0\0\0\0"),
+    ):
+        yield name, opening + runs * 12
+    losses = bytes([0, 0, 11, 0, 0x80 + 27, 0, 19, 0, 22, 0])
+    yield "lost_and_repaired", bytes(5) + losses * 12
+    for step, name in (
+        (26, "sent_again"),
+        (27, "overtaken"),
+        (29, "captured_twice"),
+        (31, "keep_alive"),
+        (32, "closed_window"),
+        (34, "lost_before_the_capture"),
+        (35, "closed"),
+        (38, "clock_set"),
+        (41, "reset"),
+        (42, "ports_used_again"),
+        (43, "odd"),
+    ):
+        yield name, bytes(5) + (runs * 2 + bytes([0, step, 2])) * 8
+    yield "offload", bytes(5) + bytes([0, 0, 11, 0x7F, 0]) * 12
+    yield "two_connections", bytes([0x60]) + bytes(8) + bytes([0, 0, 0, 11, 0, 0, 1, 0, 0, 11, 0, 0]) * 12
+
+
 def whole_analysis() -> Seeds:
     """Whole files, the samples among them."""
     yield "pcap", pcap()
@@ -328,6 +364,7 @@ TARGETS: dict[str, Callable[[], Seeds]] = {
         tls_stream,
         certificate_names,
         dns_messages,
+        fast_path,
         whole_analysis,
     )
 }

@@ -98,7 +98,7 @@ impl Kept {
 }
 
 /// The search in one direction.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Search {
     kept: Kept,
     binary: bool,

@@ -58,6 +58,7 @@ pub(super) struct Messages {
 impl Messages {}
 
 /// Cuts the handshake stream into messages.
+#[derive(Debug)]
 pub(super) struct Assembler {
     header: [u8; 4],
     position: Position,

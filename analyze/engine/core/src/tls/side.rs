@@ -51,6 +51,7 @@ pub(super) struct ClientOutcome {
 }
 
 /// State of one direction.
+#[derive(Debug)]
 pub(super) struct Side {
     header: [u8; 5],
     header_have: u8,

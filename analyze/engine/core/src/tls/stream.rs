@@ -35,6 +35,7 @@ impl Piece<'_> {
     }
 }
 
+#[derive(Debug)]
 struct Held {
     bytes: Box<[u8]>,
     blind_bytes: u64,
@@ -43,6 +44,7 @@ struct Held {
 }
 
 /// Puts the segments of one direction in order.
+#[derive(Debug)]
 pub(crate) struct InOrder {
     next_offset: u64,
     clock_ns: i64,

@@ -14,10 +14,12 @@ use super::tally::StreamBytes;
 /// A connection without TLS costs a comparison for each segment after its first 64 KiB in either direction, and holds no
 /// memory beyond this value; one with TLS holds a few hundred bytes more, while its handshake lasts some kilobytes, and up
 /// to 512 KiB a direction of captured bytes that wait for a hole to be filled.
+#[derive(Debug)]
 pub struct TlsTracker {
     lanes: [Lane; 2],
 }
 
+#[derive(Debug)]
 struct Lane {
     order: InOrder,
     state: State,
@@ -26,6 +28,7 @@ struct Lane {
     passed_any: bool,
 }
 
+#[derive(Debug)]
 enum State {
     Searching(Search),
     Tls(Box<Side>),

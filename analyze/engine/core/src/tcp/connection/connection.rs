@@ -41,6 +41,7 @@ const STEPS_DIFFER_DIVISOR: i64 = 5;
 const STEPS_APART_NS: i64 = 1_000_000_000;
 
 /// A connection in progress.
+#[derive(Debug)]
 pub struct Connection {
     /// Number from 1 in order of the first packet (final in a single shard only).
     pub id: u32,

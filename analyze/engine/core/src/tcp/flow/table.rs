@@ -398,6 +398,24 @@ impl Shard {
         }
     }
 
+    /// The connections in progress, for tests that compare two ways to one state.
+    #[doc(hidden)]
+    pub fn in_progress(&mut self) -> impl Iterator<Item = &mut Connection> {
+        self.slots.iter_mut().filter_map(|slot| match &mut slot.state {
+            State::Live(connection) => Some(&mut **connection),
+            State::Awaited | State::Done(_) => None,
+        })
+    }
+
+    /// What is left of those that are over, for the same tests.
+    #[doc(hidden)]
+    pub fn finished(&self) -> impl Iterator<Item = &ConnectionSummary> {
+        self.slots.iter().filter_map(|slot| match &slot.state {
+            State::Done(summary) => Some(&**summary),
+            State::Awaited | State::Live(_) => None,
+        })
+    }
+
     /// Ends all connections and gives their summaries, in order of their first packet within the shard.
     #[allow(clippy::vec_box)]
     pub fn finish_all(mut self) -> (Vec<Box<ConnectionSummary>>, Shared) {

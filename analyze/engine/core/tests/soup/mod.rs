@@ -1,0 +1,16 @@
+//! Packet soup: bytes to a sequence of packets of one or two connections, and the sequence through the engine's two ways.
+//!
+//! ```text
+//! dice ── bytes to decisions ──> talk ── what both ends do ──> packets ──> ways ── fast and general, compared (state)
+//! ```
+//!
+//! Shared by `core/tests/fast_path.rs` and the fuzz target `fast_path`: what one finds, the other repeats.
+#![allow(dead_code, reason = "each program uses some of it")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+pub mod dice;
+pub mod packets;
+pub mod state;
+pub mod stream;
+pub mod talk;
+pub mod ways;
