@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree;
 use soup::talk::soup as soup_of;
 use soup::ways::compare;
 use vmtrace_core::packet::tcp_flags::{FIN, RST, SYN};
-use vmtrace_core::tcp::shard::Shard;
+use vmtrace_core::tcp::flow::table::Shard;
 
 fn nothing_planted(_: u64, _: &mut Shard) {}
 
@@ -48,7 +48,7 @@ fn each_step_between_steady_runs_leaves_the_same_state() {
 fn a_planted_difference_is_found_and_named() {
     let soup = soup_of(&STEADY);
     assert_eq!(compare(&soup, nothing_planted), Ok(()));
-    let plant = |change: fn(&mut vmtrace_core::tcp::half::Half)| {
+    let plant = |change: fn(&mut vmtrace_core::tcp::direction::direction::Half)| {
         let planted = |number: u64, shard: &mut Shard| {
             if number == 12 {
                 shard.in_progress().for_each(|connection| change(&mut connection.halves[1]));

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use vmtrace_core::tcp::connection::Connection;
-use vmtrace_core::tcp::half::Half;
-use vmtrace_core::tcp::ledger::Together;
-use vmtrace_core::tcp::shard::Shard;
+use vmtrace_core::tcp::connection::connection::Connection;
+use vmtrace_core::tcp::direction::byte_ledger::Together;
+use vmtrace_core::tcp::direction::direction::Half;
+use vmtrace_core::tcp::flow::table::Shard;
 
 /// Everything that connections and what they share hold, in the order of the table.
 ///
@@ -18,10 +18,10 @@ pub fn write_state(shard: &mut Shard, out: &mut String) {
     for summary in shard.finished() {
         write_value(summary, out);
     }
-    let environment = &shard.environment;
+    let environment = &shard.shared.environment;
     write_value(&environment.openings, out);
     write_value(&environment.clock_steps, out);
-    write_value(&environment.faults, out);
+    write_value(&shard.shared.faults, out);
 }
 
 fn write_value(value: &impl std::fmt::Debug, out: &mut String) {
@@ -49,7 +49,7 @@ struct Counters {
     data_segments: u64,
     payload_bytes: u64,
     unique_payload_bytes: u64,
-    ledger: vmtrace_core::tcp::ledger::ByteLedger,
+    ledger: vmtrace_core::tcp::direction::byte_ledger::ByteLedger,
 }
 
 impl Counters {

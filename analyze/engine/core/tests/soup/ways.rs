@@ -2,9 +2,9 @@
 //! that asks the general rules for every packet.
 
 use vmtrace_core::packet::Packet;
-use vmtrace_core::tcp::detail::Detail;
-use vmtrace_core::tcp::lines::Lines;
-use vmtrace_core::tcp::shard::Shard;
+use vmtrace_core::tcp::flow::by_flow::Lines;
+use vmtrace_core::tcp::flow::selection::Detail;
+use vmtrace_core::tcp::flow::table::Shard;
 
 use super::packets::{Capture, in_words};
 use super::state::{difference, write_state};

@@ -126,7 +126,7 @@ pub struct Shard {
     detail: Detail,
     weighed: Weighed,
     /// Shared by its connections.
-    shared: Shared,
+    pub shared: Shared,
 }
 
 /// What connections of a shard share, and what those that are over have left.
