@@ -356,7 +356,7 @@ impl Talk {
             self.lanes[side].receive(start, start + u64::from(length));
         }
         self.record(side, kitchen, segment);
-        if byte / 64 % 2 == 0 {
+        if (byte / 64).is_multiple_of(2) {
             kitchen.now_ns += 150 * US;
             self.acknowledge(1 - side, kitchen, true);
         }
@@ -415,9 +415,9 @@ impl Talk {
         let byte = dice.byte();
         self.lanes[side].window = [500, 0, 0, 1, 20, 2_000, u16::MAX][usize::from(byte % 7)];
         self.acknowledge(side, kitchen, true);
-        if self.lanes[side].window == 0 && byte / 8 % 4 > 0 {
+        if self.lanes[side].window == 0 && !(byte / 8).is_multiple_of(4) {
             kitchen.now_ns += i64::from(byte) * 100 * US;
-            let flags = if byte / 32 % 2 == 0 { PSH } else { 0 };
+            let flags = if (byte / 32).is_multiple_of(2) { PSH } else { 0 };
             self.data(1 - side, 1, flags, true, kitchen);
         }
     }
@@ -487,7 +487,7 @@ impl Talk {
         let (start, end) = (self.lanes[side].next, self.lanes[side].next + u64::from(byte) * 50);
         let mut segment = self.segment(1 - side, self.lanes[1 - side].next, 0, ACK);
         let lane = &self.lanes[side];
-        if byte % 2 == 0 {
+        if byte.is_multiple_of(2) {
             segment.acknowledgement = lane.sequence(end);
         } else {
             segment.sack = vec![(lane.sequence(start), lane.sequence(end))];
@@ -504,7 +504,7 @@ impl Talk {
     /// Another SYN: sent again, or of another connection with the same addresses and ports.
     fn again_from_the_start(&mut self, dice: &mut Dice, kitchen: &mut Kitchen) {
         let byte = dice.byte();
-        if byte % 4 > 0 {
+        if !byte.is_multiple_of(4) {
             for lane in &mut self.lanes {
                 let &mut Lane { isn, id, id_step, ticks, ttl, .. } = lane;
                 let isn = isn.wrapping_add(500_000 + u32::from(byte));
