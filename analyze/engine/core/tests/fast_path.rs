@@ -57,8 +57,8 @@ fn a_planted_difference_is_found_and_named() {
         compare(&soup, planted).unwrap_err()
     };
     assert!(plant(|half| half.packets += 1).contains("packets: "));
-    assert!(plant(|half| half.live().short_packets += 1).contains("short_packets: "));
-    assert!(plant(|half| half.live().last_advance_ns = None).contains("last_advance_ns: "));
+    assert!(plant(|half| half.live().size.short_packets += 1).contains("short_packets: "));
+    assert!(plant(|half| half.live().acks.last_advance_ns = None).contains("last_advance_ns: "));
     assert!(plant(|half| half.last_data_ns -= 1).contains("last_data_ns: "));
 }
 

@@ -74,10 +74,11 @@ impl Connection {
             return true;
         }
         let Some(live) = self.halves[side].live.as_deref() else { return false };
-        let others_stamped = || live.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
-        let would_stamp = || live.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);
+        let others_stamped =
+            || live.capture.clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
+        let would_stamp = || live.capture.clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < age_ns as f64);
         if packet.options & option_bits::TIMESTAMPS != 0 && (others_stamped() || would_stamp())
-            || packet.ip_id != 0 && live.identifications.looks_rising()
+            || packet.ip_id != 0 && live.loss.identifications.looks_rising()
         {
             return true;
         }

@@ -297,12 +297,12 @@ impl Connection {
         }
         let limit_ns = environment.fixed_spacing_limit_ns;
         let gap = self.watch(packet, bytes, side, before_ns, limit_ns);
-        let last = self.halves[side].live().spacing.last();
+        let last = self.halves[side].live().rates.spacing.last();
         if packet.payload_length > 0 {
             self.halves[side].keep_arrivals(packet);
         }
         if packet.options & option_bits::TIMESTAMPS != 0
-            && let Some(ahead_ns) = self.halves[side].live().clock.add(packet.time_ns, packet.tsval)
+            && let Some(ahead_ns) = self.halves[side].live().capture.clock.add(packet.time_ns, packet.tsval)
         {
             self.suspect_step(packet, side, ahead_ns, environment);
         }
@@ -403,7 +403,7 @@ impl Connection {
         if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
             let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
             let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
-            live.identifications.add(packet.ip_id, 1, false, around);
+            live.loss.identifications.add(packet.ip_id, 1, false, around);
         }
         if packet.has(tcp_flags::FIN) {
             match half.fin {
@@ -422,7 +422,7 @@ impl Connection {
         let half = &mut self.halves[side];
         let live = Live::of(&mut half.live);
         let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
-        let kind = match (behind && half.una > half.base, live.window_closed) {
+        let kind = match (behind && half.una > half.base, live.acks.window_closed) {
             (true, true) => Kind::WindowProbe,
             (true, false) if half.all_acknowledged() => Kind::KeepAlive,
             _ => Kind::PureAck,

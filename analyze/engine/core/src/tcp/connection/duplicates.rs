@@ -34,7 +34,7 @@ impl Connection {
         };
         let copied = if nothing_new { self.seen_before(packet, bytes, side) } else { Copied::Nothing };
         if !matches!(copied, Copied::All) {
-            self.halves[side].live().recent.remember(packet, bytes);
+            self.halves[side].live().capture.recent.remember(packet, bytes);
         }
         copied
     }
@@ -58,7 +58,7 @@ impl Connection {
     fn copy(&self, packet: &Packet, bytes: &[u8], side: usize) -> Option<Seen> {
         let half = &self.halves[side];
         let live = half.live.as_deref()?;
-        let numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || live.identifications.looks_rising());
+        let numbered = packet.ip_id != 0 && (packet.ttl != half.ttl || live.loss.identifications.looks_rising());
         let longest_ns = if numbered { LONGEST_NUMBERED_NS } else { LONGEST_DISTANCE_NS };
         let start = unwrap(half.max, packet.sequence);
         let again = Again {
@@ -70,7 +70,8 @@ impl Connection {
             sack: self.sack || !self.offers_are_known(),
             two_points: self.has_two_points(),
         };
-        let same = live.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
+        let same =
+            live.capture.recent.age_ns(packet, bytes, longest_ns).filter(|age_ns| again.is_copy_of_same(*age_ns));
         if let Some(age_ns) = same {
             return Some(Seen::after(age_ns));
         }
@@ -80,7 +81,7 @@ impl Connection {
         if start == end || end > half.max || live.missing(start, end).0 > 0 {
             return None;
         }
-        let parts = live.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
+        let parts = live.capture.recent.age_of_whole_or_parts_ns(packet, bytes, longest_ns, half.full_segments(packet));
         if let Some(age_ns) = parts.filter(|age_ns| again.is_copy_of_parts(*age_ns)) {
             return Some(Seen::after(age_ns));
         }
@@ -100,11 +101,11 @@ impl Connection {
     fn count_copy(&mut self, packet: &Packet, side: usize, copy: Seen) {
         let half = &mut self.halves[side];
         half.loss.capture_duplicates += 1;
-        half.live().late_copies += u32::from(copy == Seen::Late);
+        half.live().capture.late_copies += u32::from(copy == Seen::Late);
         if packet.payload_length > 0 {
             let start = unwrap(half.max, packet.sequence);
             let (segments, _) = half.wire_segments_of(packet);
-            half.live().retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
+            half.live().loss.retransmissions.push_duplicate(start, start + u64::from(packet.payload_length), segments);
         }
     }
 }
@@ -127,7 +128,7 @@ impl Half {
     /// The packet without its `head`. Its first segment has the number that its sender counted for it.
     fn behind(&self, packet: &Packet, head: &Packet) -> Packet {
         let captured = packet.payload_captured.min(head.payload_length);
-        let counts = self.live.as_ref().is_some_and(|live| live.identifications.looks_rising());
+        let counts = self.live.as_ref().is_some_and(|live| live.loss.identifications.looks_rising());
         let (segments, _) = self.wire_segments_of(head);
         Packet {
             sequence: packet.sequence.wrapping_add(head.payload_length),
@@ -205,7 +206,7 @@ impl Again<'_> {
             return false;
         }
         // A sender that counts its packets gives each a new number, whatever is lost.
-        let numbers = &self.live.identifications;
+        let numbers = &self.live.loss.identifications;
         let is_number_known =
             self.packet.ip_id != 0 && numbers.looks_consecutive() && numbers.is_known(self.packet.ip_id);
         // What loss explains may have been sent again by a sender that stamps as it likes.
@@ -221,7 +222,7 @@ impl Again<'_> {
         if packet.options & option_bits::TIMESTAMPS == 0 {
             return is_number_known || comes_of_nothing();
         }
-        let clock = &self.live.clock;
+        let clock = &self.live.capture.clock;
         let others_stamped = clock.newest().is_some_and(|newest| serial_difference(packet.tsval, newest) < 0);
         // No answer comes within a step of the sender's clock.
         let would_stamp = || in_order() && clock.tick_ns().is_some_and(|tick_ns| 2.0 * tick_ns < self.round_trip_ns());
@@ -233,7 +234,7 @@ impl Again<'_> {
 
     /// Without identifications, a repeat that loss explains is a retransmission.
     fn no_loss_shown_since(&self, age_ns: i64) -> bool {
-        self.live.last_loss_sign_ns.is_none_or(|sign_ns| sign_ns < self.packet.time_ns - age_ns)
+        self.live.acks.last_loss_sign_ns.is_none_or(|sign_ns| sign_ns < self.packet.time_ns - age_ns)
     }
 
     /// No answer to what was sent then can have come that would have it sent again.
@@ -256,6 +257,6 @@ impl Again<'_> {
     fn is_like_last_repeat(&self) -> bool {
         let &Packet { tsval, tsecr, options, .. } = self.packet;
         options & option_bits::TIMESTAMPS != 0
-            && self.live.retransmissions.has_timestamps_of_last(self.start, tsval, tsecr)
+            && self.live.loss.retransmissions.has_timestamps_of_last(self.start, tsval, tsecr)
     }
 }

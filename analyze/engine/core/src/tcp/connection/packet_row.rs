@@ -43,7 +43,7 @@ pub(crate) fn packet_row(id: u32, packet: &Packet, side: usize, [own, peer]: [&H
     put(Field::RecoveryRttFrame, in_recovery.map(|trip| i64::from(trip.frame)));
     put(Field::RecoveryRttMethod, in_recovery.map(|trip| trip.answered as i64));
     put(Field::SpacingNs, seen.arrived.spacing_ns.map(|spacing_ns| spacing_ns as i64));
-    put(Field::SackedBytes, Some(peer.live.as_ref().map_or(0, |live| live.scoreboard.total() as i64)));
+    put(Field::SackedBytes, Some(peer.live.as_ref().map_or(0, |live| live.acks.scoreboard.total() as i64)));
     put(Field::RawSequence, Some(i64::from(packet.sequence)));
     put(Field::TsVal, stamped.then(|| i64::from(packet.tsval)));
     put(Field::TsEcr, (stamped && packet.has(tcp_flags::ACK)).then(|| i64::from(packet.tsecr)));

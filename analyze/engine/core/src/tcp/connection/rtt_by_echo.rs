@@ -36,7 +36,7 @@ impl Connection {
                 }
             }
         }
-        let newest = self.halves[side].live.as_deref().and_then(|live| live.clock.newest());
+        let newest = self.halves[side].live.as_deref().and_then(|live| live.capture.clock.newest());
         if packet.has(tcp_flags::ACK) && newest.is_some_and(|newest| serial_difference(packet.tsval, newest) > 0) {
             loops.sides[1 - side].acknowledged(packet.tsval, packet.time_ns);
         }

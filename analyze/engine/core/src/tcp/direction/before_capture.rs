@@ -31,7 +31,7 @@ impl Half {
         let end = self.base;
         let lowest = end.saturating_sub(FARTHEST_JUMP);
         let live = self.live();
-        let last_ns = live.last_acknowledgement_ns.filter(|_| una >= end).unwrap_or(packet.time_ns);
+        let last_ns = live.acks.last_acknowledgement_ns.filter(|_| una >= end).unwrap_or(packet.time_ns);
         // What was acknowledged until now was sent before.
         live.holes = Holes::default();
         let mut before =

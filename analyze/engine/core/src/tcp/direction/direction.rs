@@ -6,35 +6,26 @@
 //! something was sent again.
 
 use crate::packet::{Packet, tcp_flags};
-use crate::tcp::capture::frame_sizes::UnevenFrames;
-use crate::tcp::capture::lag::RecordedBehind;
-use crate::tcp::capture::recent_packets::RecentPackets;
-use crate::tcp::capture::timestamp_clock::TimestampClock;
+use crate::tcp::capture::capture::Capture;
+use crate::tcp::direction::ack_signs::AckSigns;
 use crate::tcp::direction::advertised_window::AdvertisedWindow;
 use crate::tcp::direction::byte_ledger::{ByteLedger, Together};
 use crate::tcp::direction::holes::Holes;
 use crate::tcp::direction::last_data::LastData;
+use crate::tcp::direction::segment_size_state::SegmentSize;
 use crate::tcp::direction::send_queue::SegmentQueue;
 use crate::tcp::direction::sent_before::Before;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::segment::wire_segments;
 use crate::tcp::events::sent::is_short;
-use crate::tcp::loss::awaited::Unanswered;
-use crate::tcp::loss::ip_id::IpIdentifications;
-use crate::tcp::loss::recovery::Recovery;
-use crate::tcp::loss::refusals::Refusals;
-use crate::tcp::loss::retransmissions::{LossCounters, RecentRetransmissions};
-use crate::tcp::rates::packet_trains::{Arrivals, Trains};
-use crate::tcp::rates::peaks::PeakRates;
-use crate::tcp::rates::series::RateSeries;
-use crate::tcp::rates::spacing::Spacing;
+use crate::tcp::loss::loss::Loss;
+use crate::tcp::loss::retransmissions::LossCounters;
+use crate::tcp::rates::rates::Rates;
 use crate::tcp::rtt::samples::RoundTrips;
 use crate::tcp::sender::nagle::NagleWatch;
 use crate::tcp::sender::view::SenderView;
 use crate::tcp::stats::compact::Usual;
-use crate::tcp::stats::range_set::RangeSet;
 use crate::tcp::stats::sequence::first_position;
-use crate::tcp::stats::stopwatch::Stopwatch;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
@@ -125,84 +116,28 @@ pub struct Live {
     pub segments: SegmentQueue,
     /// Data passed over.
     pub holes: Holes,
-    /// Frames that held less than both sides take, though more was to come.
-    pub uneven: UnevenFrames,
     /// What was sent before a capture that begins in mid-stream.
     pub before: Option<Box<Before>>,
-    /// What the peer reported by SACK, above `una`.
-    pub scoreboard: RangeSet,
-    /// The snap length has cut off blocks of reports on it.
-    pub reports_are_cut: bool,
-    /// Timestamp of the packet that reported the first of it; none if it had none.
-    pub disorder_tsval: Option<u32>,
-    /// What the last packet that reported of it echoed, likewise.
-    pub disorder_tsecr: Option<u32>,
-    /// Retransmissions that may prove unnecessary.
-    pub retransmissions: RecentRetransmissions,
-    /// Of them those that may still be answered.
-    pub(crate) unanswered: Option<Box<Unanswered>>,
     /// Round trips.
     pub round_trips: RoundTrips,
     /// Acknowledgements that were delayed, and what waited for them.
     pub(crate) nagle: Option<Box<NagleWatch>>,
-    /// Acknowledgements that tell of data which its receiver refused.
-    pub(crate) refusals: Refusals,
-    /// Packet spacing.
-    pub spacing: Spacing,
     /// The last data packet, for gaps that may follow.
     pub last_data: LastData,
     /// Flight and window as the sender saw them.
     pub view: SenderView,
-    /// Identification numbers.
-    pub identifications: IpIdentifications,
-    /// Packets to compare copies with.
-    pub recent: RecentPackets,
-    /// Timestamp clock of the side that sends this direction.
-    pub clock: TimestampClock,
-    /// Loss recovery in progress.
-    pub recovery: Option<Recovery>,
-    /// For how long losses have been repaired.
-    pub recovering: Stopwatch,
-    /// Data packets that were no full segments.
-    pub short_packets: u32,
-    /// A tail loss probe was sent and nothing new acknowledged since.
-    pub probe_outstanding: bool,
-    /// Duplicate acknowledgements since the last that advanced.
-    pub duplicate_acknowledgements: u32,
-    /// Time of the last acknowledgement.
-    pub last_acknowledgement_ns: Option<i64>,
-    /// Time of the last one that advanced.
-    pub last_advance_ns: Option<i64>,
-    /// Time of the last acknowledgement that was a duplicate or brought SACK news.
-    pub last_loss_sign_ns: Option<i64>,
-    /// Of the copies those that came later than most that captures make.
-    pub late_copies: u32,
-    /// Data that was recorded behind its acknowledgement.
-    pub recorded_behind: RecordedBehind,
-    /// Last advertised window in bytes was zero.
-    pub window_closed: bool,
-    /// Other traffic of the side takes identifications between those of this connection.
-    pub shares_numbers: bool,
-    /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
-    pub begins_with_repeat: bool,
-    /// Position of a new byte that was sent to probe a closed window.
-    pub probed_at: Option<u64>,
-    /// Payload of a full segment with the header of the last data packet.
-    pub segment_size: u16,
-    /// Identification after that of the packet that set `Half::max` (unwrapped).
-    pub highest_identification: u64,
     /// Position after the highest byte that the peer had sent by then.
     pub peer_max_then: u64,
-    /// Most bytes in short windows.
-    pub peaks: PeakRates,
-    /// What was delivered when.
-    pub rates: RateSeries,
-    /// What the path carries where no queue stands, by the data.
-    pub(crate) arrivals: Arrivals,
-    /// The same by its acknowledgements.
-    pub(crate) answers: Trains,
-    /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
-    pub sent_unseen: u64,
+    /// How large its segments are.
+    pub size: SegmentSize,
+    /// What acknowledgements of it showed.
+    pub acks: AckSigns,
+    /// Its losses and retransmissions.
+    pub loss: Loss,
+    /// What passed in which time.
+    pub rates: Rates,
+    /// What the capture did to it.
+    pub capture: Capture,
 }
 
 /// The half of a side (0 is the client's) and that of its peer.
@@ -229,93 +164,15 @@ impl Live {
         Box::default()
     }
 
-    /// Makes it as new, for another connection. Only the room of its lists stays.
+    /// Makes it as new, for another connection: only the room of its lists stays. A test compares it with a new one.
     pub fn renew(&mut self) {
-        // Each field at its place: made elsewhere first, all of it would have to be copied. And each by name, so that none is forgotten.
-        let Self {
-            segments,
-            holes,
-            uneven,
-            before,
-            scoreboard,
-            reports_are_cut,
-            disorder_tsval,
-            disorder_tsecr,
-            retransmissions,
-            unanswered,
-            round_trips,
-            refusals,
-            nagle,
-            spacing,
-            last_data,
-            view,
-            identifications,
-            recent,
-            clock,
-            recovery,
-            recovering,
-            short_packets,
-            probe_outstanding,
-            duplicate_acknowledgements,
-            last_acknowledgement_ns,
-            last_advance_ns,
-            last_loss_sign_ns,
-            late_copies,
-            recorded_behind,
-            window_closed,
-            shares_numbers,
-            begins_with_repeat,
-            probed_at,
-            segment_size,
-            highest_identification,
-            peer_max_then,
-            peaks,
-            rates,
-            arrivals,
-            answers,
-            sent_unseen,
-        } = self;
-        *segments = segments.renewed();
-        *round_trips = round_trips.renewed();
-        *spacing = spacing.renewed();
-        *view = view.renewed();
-        *holes = Default::default();
-        *uneven = Default::default();
-        *before = Default::default();
-        *scoreboard = Default::default();
-        *reports_are_cut = false;
-        *disorder_tsval = Default::default();
-        *disorder_tsecr = Default::default();
-        *retransmissions = Default::default();
-        *unanswered = Default::default();
-        *refusals = Default::default();
-        *nagle = Default::default();
-        *last_data = Default::default();
-        *identifications = Default::default();
-        *recent = Default::default();
-        *clock = Default::default();
-        *recovery = Default::default();
-        *recovering = Default::default();
-        *short_packets = Default::default();
-        *probe_outstanding = Default::default();
-        *duplicate_acknowledgements = Default::default();
-        *last_acknowledgement_ns = Default::default();
-        *last_advance_ns = Default::default();
-        *last_loss_sign_ns = Default::default();
-        *late_copies = Default::default();
-        *recorded_behind = Default::default();
-        *window_closed = Default::default();
-        *shares_numbers = Default::default();
-        *begins_with_repeat = false;
-        *probed_at = Default::default();
-        *segment_size = Default::default();
-        *highest_identification = Default::default();
-        *peer_max_then = Default::default();
-        *peaks = Default::default();
-        *rates = Default::default();
-        *arrivals = Default::default();
-        *answers = Default::default();
-        *sent_unseen = Default::default();
+        *self = Self {
+            segments: self.segments.renewed(),
+            round_trips: self.round_trips.renewed(),
+            view: self.view.renewed(),
+            rates: self.rates.renewed(),
+            ..Self::default()
+        };
     }
 }
 
@@ -405,7 +262,7 @@ impl Half {
             }
         }
         if !is_short {
-            self.live().uneven.compare(packet.payload_length);
+            self.live().size.uneven.compare(packet.payload_length);
         }
         self.together.segment_size = segment_size;
         self.together.segments = segments;
@@ -435,17 +292,17 @@ impl Half {
 
     /// Positions acknowledged, cumulatively or selectively.
     pub fn acknowledged_bytes(&self) -> u64 {
-        self.stream_offset(self.una) + self.live.as_ref().map_or(0, |live| live.scoreboard.total())
+        self.stream_offset(self.una) + self.live.as_ref().map_or(0, |live| live.acks.scoreboard.total())
     }
 
     /// The newest timestamp of its packets.
     pub(crate) fn newest_tsval(&self) -> Option<u32> {
-        self.live.as_deref().and_then(|live| live.clock.newest())
+        self.live.as_deref().and_then(|live| live.capture.clock.newest())
     }
 
     /// When the last packet with data or FIN passed.
     pub fn spoke_ns(&self) -> Option<i64> {
-        self.live.as_ref().and_then(|live| live.spacing.last_time_ns()).max(self.fin_ns)
+        self.live.as_ref().and_then(|live| live.rates.spacing.last_time_ns()).max(self.fin_ns)
     }
 
     /// Payload position counted from the first byte of the direction.

@@ -29,7 +29,7 @@ impl Half {
         let end = start + u64::from(packet.payload_length);
         let live = self.live.as_deref()?;
         if packet.sequence != start as u32
-            || live.window_closed
+            || live.acks.window_closed
             || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
             || !(self.together.goes_on(packet) || self.begin_together(packet))
         {
@@ -45,7 +45,7 @@ impl Half {
         }
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         self.max = end;
-        live.recent.remember(packet, bytes);
+        live.capture.recent.remember(packet, bytes);
         live.segments.push(Segment {
             start,
             time_ns: packet.time_ns,
@@ -55,21 +55,21 @@ impl Half {
             segment_size,
             state: 0,
         });
-        live.segment_size = segment_size;
-        live.short_packets += u32::from(is_short);
+        live.size.segment_size = segment_size;
+        live.size.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             // What goes on leaves nothing out.
             let around = || Around { payload_bytes: packet.payload_length, ..Around::default() };
-            live.identifications.add(packet.ip_id, segments, true, around);
-            live.highest_identification = live.identifications.next_position();
+            live.loss.identifications.add(packet.ip_id, segments, true, around);
+            live.loss.highest_identification = live.loss.identifications.next_position();
         }
         let is_asked = peer.max > live.peer_max_then;
         live.peer_max_then = peer.max;
-        live.spacing.add(packet.time_ns, packet.frame);
+        live.rates.spacing.add(packet.time_ns, packet.frame);
         self.last_sent.0 = packet.time_ns;
         let mut ahead_ns = None;
         if packet.options & option_bits::TIMESTAMPS != 0 {
-            ahead_ns = live.clock.add(packet.time_ns, packet.tsval);
+            ahead_ns = live.capture.clock.add(packet.time_ns, packet.tsval);
             live.hear(packet);
         }
         if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
@@ -93,8 +93,8 @@ impl Half {
         }
         // What acknowledges more has not been seen before.
         if position > peer.una {
-            live.recent.remember(packet, bytes);
-        } else if !live.recent.remember_another(packet, bytes) {
+            live.capture.recent.remember(packet, bytes);
+        } else if !live.capture.recent.remember_another(packet, bytes) {
             return None;
         }
         self.packets += 1;
@@ -104,10 +104,10 @@ impl Half {
             let (holes, una) = (&live.holes, self.una);
             let acknowledges = position.saturating_sub(peer.una);
             let around = || Around { whole: !holes.reach_beyond(una), acknowledges, ..Around::default() };
-            live.identifications.add(packet.ip_id, 1, false, around);
+            live.loss.identifications.add(packet.ip_id, 1, false, around);
         }
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        let ahead_ns = timestamps.then(|| live.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);
+        let ahead_ns = timestamps.then(|| live.capture.clock.add(packet.time_ns, packet.tsval)).flatten().unwrap_or(0);
         Some((ahead_ns, position))
     }
 }
@@ -116,6 +116,6 @@ impl Live {
     /// The packet's identification leaves none out, and no packet up to `end` is known to be missing.
     #[inline]
     fn numbers_go_on(&self, packet: &Packet, end: u64) -> bool {
-        end > self.sent_unseen && !matches!(self.identifications.missing_before(packet.ip_id), Some(1..))
+        end > self.loss.sent_unseen && !matches!(self.loss.identifications.missing_before(packet.ip_id), Some(1..))
     }
 }

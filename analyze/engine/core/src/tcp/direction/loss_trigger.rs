@@ -27,7 +27,7 @@ const BESIDE_SENDER_NS: i64 = 2_000_000;
 impl Live {
     /// Tells why the range was sent again, and keeps track of recovery.
     pub fn trigger(&mut self, evidence: &Evidence) -> Trigger {
-        if self.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
+        if self.loss.recovery.is_some_and(|recovery| evidence.una >= recovery.point) {
             self.end_recovery(evidence.time_ns);
         }
         self.end_undone_timeout(evidence);
@@ -35,22 +35,22 @@ impl Live {
         let trigger =
             if beside_sender { self.trigger_beside_sender(evidence) } else { self.trigger_elsewhere(evidence) };
         match trigger {
-            Trigger::Tlp => self.probe_outstanding = true,
+            Trigger::Tlp => self.loss.probe_outstanding = true,
             // All has arrived: there is nothing to recover, and no acknowledgement that would end it.
             _ if evidence.una >= evidence.max => {}
-            Trigger::Rto if self.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
-                self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery::begin(trigger, evidence));
+            Trigger::Rto if self.loss.recovery.is_none_or(|recovery| recovery.trigger != Trigger::Rto) => {
+                self.loss.recovering.start(evidence.time_ns);
+                self.loss.recovery = Some(Recovery::begin(trigger, evidence));
                 self.segments.mark_all_lost();
             }
-            Trigger::Fast | Trigger::Rack if self.recovery.is_none() => {
-                self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery::begin(Trigger::Fast, evidence));
+            Trigger::Fast | Trigger::Rack if self.loss.recovery.is_none() => {
+                self.loss.recovering.start(evidence.time_ns);
+                self.loss.recovery = Some(Recovery::begin(Trigger::Fast, evidence));
             }
             // It repairs what was reported missing, whatever made it do so now.
-            Trigger::Unknown if beside_sender && self.recovery.is_none() && self.sees_loss() => {
-                self.recovering.start(evidence.time_ns);
-                self.recovery = Some(Recovery::begin(trigger, evidence));
+            Trigger::Unknown if beside_sender && self.loss.recovery.is_none() && self.sees_loss() => {
+                self.loss.recovering.start(evidence.time_ns);
+                self.loss.recovery = Some(Recovery::begin(trigger, evidence));
             }
             _ => {}
         }
@@ -58,29 +58,31 @@ impl Live {
     }
 
     fn sees_loss(&self) -> bool {
-        !self.scoreboard.is_empty() || self.duplicate_acknowledgements > 0
+        !self.acks.scoreboard.is_empty() || self.acks.duplicate_acknowledgements > 0
     }
 
     pub(crate) fn end_recovery(&mut self, time_ns: i64) {
-        self.recovery = None;
-        self.recovering.stop(time_ns);
+        self.loss.recovery = None;
+        self.loss.recovering.stop(time_ns);
     }
 
     /// Everything below `una` is acknowledged: is recovery over, and are the holes filled that showed a loss?
     #[cold]
     pub fn check_recovery(&mut self, una: u64, max: u64, time_ns: i64) {
-        if self.recovery.is_some_and(|recovery| una >= recovery.point) {
-            self.recovery = None;
+        if self.loss.recovery.is_some_and(|recovery| una >= recovery.point) {
+            self.loss.recovery = None;
         }
-        if self.recovery.is_none() && self.holes.missing(una, max).0 == 0 {
-            self.recovering.stop(time_ns);
+        if self.loss.recovery.is_none() && self.holes.missing(una, max).0 == 0 {
+            self.loss.recovering.stop(time_ns);
         }
     }
 
     /// A sender that finds its timeout spurious (F-RTO, RFC 5682; Eifel, RFC 4015) goes on with new data, more than the
     /// two segments with which F-RTO tests: what it sends again later has another cause.
     fn end_undone_timeout(&mut self, evidence: &Evidence) {
-        let Some(recovery) = self.recovery.as_mut().filter(|recovery| recovery.trigger == Trigger::Rto) else { return };
+        let Some(recovery) = self.loss.recovery.as_mut().filter(|recovery| recovery.trigger == Trigger::Rto) else {
+            return;
+        };
         if recovery.went_on || evidence.start == recovery.start {
             return;
         }
@@ -93,23 +95,25 @@ impl Live {
 
     fn trigger_beside_sender(&self, evidence: &Evidence) -> Trigger {
         let since = |then: Option<i64>| then.map_or(i64::MAX, |then| evidence.time_ns.saturating_sub(then));
-        let answers_acknowledgement = since(self.last_acknowledgement_ns) <= SAME_INSTANT_NS;
+        let answers_acknowledgement = since(self.acks.last_acknowledgement_ns) <= SAME_INSTANT_NS;
         let loss_seen = self.sees_loss();
-        let silence = since(self.last_acknowledgement_ns).min(since(evidence.last_data_ns));
+        let silence = since(self.acks.last_acknowledgement_ns).min(since(evidence.last_data_ns));
         if !loss_seen && self.is_tail_probe(evidence, silence) {
             return Trigger::Tlp;
         }
-        let waited = since(evidence.previous_ns).min(since(self.last_advance_ns));
+        let waited = since(evidence.previous_ns).min(since(self.acks.last_advance_ns));
         let timeout =
             self.round_trips.rto_ns().min(self.round_trips.srtt_ns().unwrap_or(1e9) + SMALLEST_TIMEOUT_NS as f64);
         let timed_out =
             evidence.start <= evidence.una && waited as f64 >= TIMER_SLACK * timeout.max(SMALLEST_TIMEOUT_NS as f64);
-        match self.recovery.map(|recovery| recovery.trigger) {
+        match self.loss.recovery.map(|recovery| recovery.trigger) {
             Some(Trigger::Rto) => Trigger::Rto,
             _ if timed_out && !(answers_acknowledgement && loss_seen) => Trigger::Rto,
             Some(Trigger::Unknown) => Trigger::Unknown,
             Some(_) => Trigger::Fast,
-            None if loss_seen => self.fast_or_rack(evidence, answers_acknowledgement, since(self.last_loss_sign_ns)),
+            None if loss_seen => {
+                self.fast_or_rack(evidence, answers_acknowledgement, since(self.acks.last_loss_sign_ns))
+            }
             None if evidence.start <= evidence.una && self.is_short_timeout(silence) => Trigger::Rto,
             None => Trigger::Unknown,
         }
@@ -120,8 +124,9 @@ impl Live {
     fn fast_or_rack(&self, evidence: &Evidence, answers_acknowledgement: bool, since_sign_ns: i64) -> Trigger {
         // Three separate reports count as much as the bytes of more than two segments (RFC 6675 `IsLost`): segments may be short.
         let threshold = 2 * u64::from(evidence.segment_size);
-        let enough =
-            self.scoreboard.total() > threshold || self.scoreboard.count() >= 3 || self.duplicate_acknowledgements >= 3;
+        let enough = self.acks.scoreboard.total() > threshold
+            || self.acks.scoreboard.count() >= 3
+            || self.acks.duplicate_acknowledgements >= 3;
         let quarter = self.round_trips.moments.min().unwrap_or(0) as i64 / 4;
         let on_timer =
             !answers_acknowledgement && since_sign_ns >= quarter / 2 && since_sign_ns <= quarter + RACK_TICKS_NS;
@@ -143,8 +148,8 @@ impl Live {
             && !is_timeout
             && evidence.is_one_segment()
             && evidence.end >= evidence.max
-            && !self.probe_outstanding
-            && self.recovery.is_none()
+            && !self.loss.probe_outstanding
+            && self.loss.recovery.is_none()
             && silence_ns as f64 >= TIMER_SLACK * earliest
     }
 
@@ -159,13 +164,13 @@ impl Live {
         let gap = evidence.last_data_ns.map_or(0, |last| evidence.time_ns.saturating_sub(last));
         let round_trip = evidence.sender_loop_ns as f64;
         let oldest = evidence.start <= evidence.una;
-        let in_timeout = self.recovery.is_some_and(|recovery| recovery.trigger == Trigger::Rto);
+        let in_timeout = self.loss.recovery.is_some_and(|recovery| recovery.trigger == Trigger::Rto);
         if evidence.sack
             && !(oldest && is_long_timeout(gap as f64, round_trip))
             && evidence.is_one_segment()
             && evidence.exposed_ns.is_none()
-            && !self.probe_outstanding
-            && self.recovery.is_none()
+            && !self.loss.probe_outstanding
+            && self.loss.recovery.is_none()
             && evidence.end >= evidence.max
             && gap as f64 >= TIMER_SLACK * (2.0 * round_trip).min(round_trip + SMALLEST_TIMEOUT_NS as f64)
         {
@@ -177,7 +182,7 @@ impl Live {
         let suspected = evidence
             .exposed_ns
             .is_some_and(|exposed| (evidence.time_ns - exposed) as f64 >= LEAST_HOLE_AGE * round_trip);
-        if suspected || self.recovery.is_some() { Trigger::Fast } else { Trigger::Unknown }
+        if suspected || self.loss.recovery.is_some() { Trigger::Fast } else { Trigger::Unknown }
     }
 }
 
@@ -190,7 +195,7 @@ mod tests {
     fn live() -> Live {
         let mut live = Live::default();
         (0..20).for_each(|_| live.round_trips.add(40_000_000));
-        (live.last_acknowledgement_ns, live.last_advance_ns) = (Some(0), Some(0));
+        (live.acks.last_acknowledgement_ns, live.acks.last_advance_ns) = (Some(0), Some(0));
         live
     }
 
@@ -213,8 +218,8 @@ mod tests {
     #[test]
     fn an_answer_to_sack_is_fast() {
         let mut live = live();
-        live.scoreboard.insert(1000, 5000, |_, _| ());
-        live.last_acknowledgement_ns = Some(9 * MILLISECOND);
+        live.acks.scoreboard.insert(1000, 5000, |_, _| ());
+        live.acks.last_acknowledgement_ns = Some(9 * MILLISECOND);
         assert_eq!(live.trigger(&evidence(10 * MILLISECOND)), Trigger::Fast);
         let later = Evidence { start: 6000, end: 7000, ..evidence(30 * MILLISECOND) };
         assert_eq!(live.trigger(&later), Trigger::Fast, "within the recovery it began");
@@ -223,8 +228,8 @@ mod tests {
     #[test]
     fn one_sack_and_a_quarter_round_trip_is_rack() {
         let mut live = live();
-        live.scoreboard.insert(1000, 2000, |_, _| ());
-        (live.last_acknowledgement_ns, live.last_loss_sign_ns) = (Some(0), Some(0));
+        live.acks.scoreboard.insert(1000, 2000, |_, _| ());
+        (live.acks.last_acknowledgement_ns, live.acks.last_loss_sign_ns) = (Some(0), Some(0));
         assert_eq!(live.trigger(&evidence(11 * MILLISECOND)), Trigger::Rack);
     }
 
@@ -240,8 +245,8 @@ mod tests {
     fn new_data_after_a_timeout_says_that_it_was_undone() {
         let mut live = live();
         assert_eq!(live.trigger(&evidence(245 * MILLISECOND)), Trigger::Rto);
-        live.scoreboard.insert(12_000, 20_000, |_, _| ());
-        live.last_acknowledgement_ns = Some(300 * MILLISECOND);
+        live.acks.scoreboard.insert(12_000, 20_000, |_, _| ());
+        live.acks.last_acknowledgement_ns = Some(300 * MILLISECOND);
         let next = Evidence { start: 1000, end: 2000, una: 1000, max: 20_000, ..evidence(300 * MILLISECOND) };
         assert_eq!(live.trigger(&next), Trigger::Fast);
     }

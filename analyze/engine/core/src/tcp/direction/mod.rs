@@ -1,5 +1,6 @@
 //! One direction of a connection: its data, and what the peer acknowledges of it.
 
+pub mod ack_signs;
 pub mod advertised_window;
 pub mod before_capture;
 pub mod byte_ledger;
@@ -17,6 +18,7 @@ pub mod paws_refused;
 pub mod retransmitted_unseen;
 pub mod sampling;
 pub mod segment_size;
+pub mod segment_size_state;
 pub mod send_queue;
 pub mod sent_before;
 pub mod spurious_by_acks;

@@ -20,7 +20,7 @@ impl Live {
         self.settle_nagle();
         // With data of its own, the other side asks the application for more.
         let is_alone = packet.payload_length == 0 && packet.sequence == self.peer_max_then as u32;
-        let last = self.segments.last().filter(|_| is_alone && !self.window_closed).copied();
+        let last = self.segments.last().filter(|_| is_alone && !self.acks.window_closed).copied();
         if let Some(sent) = last {
             let took_ns = u64::try_from(packet.time_ns.saturating_sub(sent.time_ns)).unwrap_or(0);
             let came = Place { frame: packet.frame, time_ns: packet.time_ns };

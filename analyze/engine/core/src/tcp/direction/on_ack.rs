@@ -49,7 +49,7 @@ impl Half {
         if position > self.una && packet.options & option_bits::OTHERS != 0 {
             self.check_echo(packet, position, terms);
         }
-        let reported_before = self.live.as_ref().and_then(|live| live.scoreboard.highest()).unwrap_or(0);
+        let reported_before = self.live.as_ref().and_then(|live| live.acks.scoreboard.highest()).unwrap_or(0);
         if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
             self.selective(packet, bytes, position, terms);
         }
@@ -131,20 +131,20 @@ impl Half {
         let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
         self.una = position;
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
-        live.duplicate_acknowledgements = 0;
-        live.probe_outstanding = false;
-        live.last_advance_ns = Some(packet.time_ns);
+        live.acks.duplicate_acknowledgements = 0;
+        live.loss.probe_outstanding = false;
+        live.acks.last_advance_ns = Some(packet.time_ns);
         let mut sample = None;
         if newest.time_ns < latest_time_ns {
             live.round_trips.refuse(packet, Rejected::LaterCovered, wire_segments);
-            live.answers.interrupt();
+            live.rates.answers.interrupt();
         } else if packet.time_ns < newest.time_ns {
             live.round_trips.refuse(packet, Rejected::BeforeData, wire_segments);
-            live.answers.interrupt();
+            live.rates.answers.interrupt();
         } else {
             sample = Some(live.clean_sample(packet, newest, wire_segments, terms));
         }
-        live.last_acknowledgement_ns = Some(packet.time_ns);
+        live.acks.last_acknowledgement_ns = Some(packet.time_ns);
         Some(sample)
     }
 
@@ -170,31 +170,31 @@ impl Half {
         if let Some(fin_ns) = later_fin_ns {
             acknowledged.latest_time_ns = acknowledged.latest_time_ns.max(fin_ns);
         }
-        self.loss.reordered += if live.reports_are_cut { 0 } else { acknowledged.late_originals };
+        self.loss.reordered += if live.acks.reports_are_cut { 0 } else { acknowledged.late_originals };
         let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
             let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
             original_ns = answers_original.then_some(record.time_ns);
         }
-        if live.unanswered.is_some() {
+        if live.loss.unanswered.is_some() {
             live.answered_by_more(packet, [before, position], original_ns, terms, &mut self.loss);
         }
-        if live.recovery.is_some() {
+        if live.loss.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);
         }
         let all_seen = live.holes.is_empty() && before >= self.base;
         let not_all_seen = unseen || (!all_seen && live.missing(before, position).0 > 0);
         let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
-        if !live.scoreboard.is_empty() {
-            live.scoreboard.remove_below(position);
+        if !live.acks.scoreboard.is_empty() {
+            live.acks.scoreboard.remove_below(position);
         }
-        live.duplicate_acknowledgements = 0;
-        live.probe_outstanding = false;
-        if live.recovering.is_running() {
+        live.acks.duplicate_acknowledgements = 0;
+        live.loss.probe_outstanding = false;
+        if live.loss.recovering.is_running() {
             live.check_recovery(position, self.max, packet.time_ns);
         }
-        live.last_advance_ns = Some(packet.time_ns);
-        live.last_acknowledgement_ns = Some(packet.time_ns);
+        live.acks.last_advance_ns = Some(packet.time_ns);
+        live.acks.last_acknowledgement_ns = Some(packet.time_ns);
         if acknowledged.wire_segments > 0 {
             self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         }
@@ -211,11 +211,11 @@ impl Half {
             self.answers_repeat(packet, terms);
         }
         let Some(live) = self.live.as_deref_mut() else { return };
-        live.last_acknowledgement_ns = Some(packet.time_ns);
+        live.acks.last_acknowledgement_ns = Some(packet.time_ns);
         // Where the snap length cut what SACK reports, only that it repeats the last one is left.
         if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
-            live.duplicate_acknowledgements += 1;
-            live.last_loss_sign_ns = Some(packet.time_ns);
+            live.acks.duplicate_acknowledgements += 1;
+            live.acks.last_loss_sign_ns = Some(packet.time_ns);
         }
     }
 
@@ -232,7 +232,7 @@ impl Half {
     /// An acknowledgement of nothing more may answer a repeat of old data.
     fn answers_repeat(&mut self, packet: &Packet, terms: Terms) {
         if let Some(live) = self.live.as_deref_mut()
-            && live.unanswered.is_some()
+            && live.loss.unanswered.is_some()
             && packet.payload_length == 0
             && !packet.has(tcp_flags::FIN)
             && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
@@ -260,22 +260,23 @@ impl Half {
         let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
         let live = Live::of(&mut self.live);
-        let segment_size = live.segment_size.max(1);
-        let highest_before = live.scoreboard.highest().unwrap_or(0);
+        let segment_size = live.size.segment_size.max(1);
+        let highest_before = live.acks.scoreboard.highest().unwrap_or(0);
         // Of what was sent before the capture began nothing is on record.
         let lowest = if una < base { base } else { 0 };
         let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
         let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
         let soonest_ns = live.soonest_answer_ns();
-        let mut unanswered = live.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
-        let retransmissions = &mut live.retransmissions;
+        let mut unanswered = live.loss.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
+        let retransmissions = &mut live.loss.retransmissions;
         // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
         // reports that were lost, and not of what came late.
         let mut comes_first = true;
-        let in_order_before = live.scoreboard.is_empty();
-        live.reports_are_cut = (live.reports_are_cut && !in_order_before) || packet.options & option_bits::CUT != 0;
+        let in_order_before = live.acks.scoreboard.is_empty();
+        live.acks.reports_are_cut =
+            (live.acks.reports_are_cut && !in_order_before) || packet.options & option_bits::CUT != 0;
         // What seems to come late may have been told of where the snap length cut the blocks off.
-        let tells_order = !live.reports_are_cut;
+        let tells_order = !live.acks.reports_are_cut;
         let mut duplicates_are_reported = false;
         for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
             if start >= end || end > max || start < base.saturating_sub(1) {
@@ -285,7 +286,7 @@ impl Half {
             // before it forgets what it held (Linux, `tcp_fin`). Nothing came twice.
             let was_held = || {
                 let with_fin = una < start && end == position && fin.is_some_and(|fin| fin < end);
-                with_fin && live.scoreboard.contains(start, start + 1)
+                with_fin && live.acks.scoreboard.contains(start, start + 1)
             };
             if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) && !was_held() {
                 // A FIN takes a position and is no data.
@@ -298,7 +299,7 @@ impl Half {
             } else if end > position {
                 let segments = &mut live.segments;
                 let mut brings_news = false;
-                live.scoreboard.insert(start.max(position), end, |from, to| {
+                live.acks.scoreboard.insert(start.max(position), end, |from, to| {
                     brings_news = true;
                     newest = to.max(newest);
                     let known = segments.sack(from, to, highest_before);
@@ -314,7 +315,7 @@ impl Half {
                 comes_first &= brings_news;
             }
         }
-        if let Some(unanswered) = live.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
+        if let Some(unanswered) = live.loss.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
             unanswered.duplicates_are_reported();
         }
         if in_order_before {
@@ -322,25 +323,26 @@ impl Half {
         }
         live.note_blocks(packet, blocks, says_nothing_else && !news && !duplicates_are_reported);
         let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        live.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
+        live.acks.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
         if news {
             if in_order_before {
-                live.disorder_tsval = has_timestamps.then_some(packet.tsval);
+                live.acks.disorder_tsval = has_timestamps.then_some(packet.tsval);
             }
             // What comes behind a hole is reported at once: the only round trips there are while data is lost.
             if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {
-                if live.rates.wants_receiver_loop() {
+                if live.rates.series.wants_receiver_loop() {
                     live.rates
+                        .series
                         .receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sampled.time_ns)).unwrap_or(0));
                 }
                 if position == una {
                     live.round_trips.reported(packet, sampled, latest_time_ns);
                 }
             }
-            live.answers.interrupt();
-            live.last_loss_sign_ns = Some(packet.time_ns);
-            live.last_acknowledgement_ns = Some(packet.time_ns);
-            let highest = live.scoreboard.highest().unwrap_or(0);
+            live.rates.answers.interrupt();
+            live.acks.last_loss_sign_ns = Some(packet.time_ns);
+            live.acks.last_acknowledgement_ns = Some(packet.time_ns);
+            let highest = live.acks.scoreboard.highest().unwrap_or(0);
             live.segments.mark_lost_below(highest.saturating_sub(DUPLICATE_THRESHOLD * u64::from(segment_size)));
         }
     }
@@ -351,10 +353,10 @@ impl Half {
         let Some(left) = SackBlocks::left_edge_of_cut(packet, bytes) else { return };
         let start = unwrap(position, left);
         let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
-        let segment_size = live.segment_size.max(1);
+        let segment_size = live.size.segment_size.max(1);
         let end = position.min(start + u64::from(segment_size));
         if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
-            live.retransmissions.duplicate_reported(start, end, segment_size, terms, &mut self.loss);
+            live.loss.retransmissions.duplicate_reported(start, end, segment_size, terms, &mut self.loss);
         }
     }
 
@@ -379,10 +381,10 @@ impl Live {
     /// Everything up to `position` is acknowledged, and so many bytes more are allowed.
     #[inline(always)]
     fn take_window(&mut self, packet: &Packet, position: u64, window_bytes: Option<u64>) {
-        self.window_closed = packet.window == 0;
+        self.acks.window_closed = packet.window == 0;
         // After a timeout everything is lost that was not sent again, with or without a report of what arrived.
         let (lost, resent) = self.segments.lost_and_resent();
-        let relief = (self.scoreboard.total() + lost).saturating_sub(resent);
+        let relief = (self.acks.scoreboard.total() + lost).saturating_sub(resent);
         let tsval = packet.timestamp();
         let edge = window_bytes.map(|bytes| position + bytes);
         self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
@@ -399,7 +401,7 @@ impl Live {
     ) -> Option<(u64, u32)> {
         let segments = acknowledged.wire_segments;
         let newest = acknowledged.newest?;
-        let held_back = acknowledged.any_sacked || self.duplicate_acknowledgements > 0;
+        let held_back = acknowledged.any_sacked || self.acks.duplicate_acknowledgements > 0;
         let rejected = if not_all_seen || acknowledged.partial {
             Some(Rejected::NotAllSeen)
         } else if acknowledged.any_retransmitted {
@@ -415,7 +417,7 @@ impl Live {
         };
         if let Some(reason) = rejected {
             self.round_trips.refuse(packet, reason, segments);
-            self.answers.interrupt();
+            self.rates.answers.interrupt();
             if reason == Rejected::Retransmitted {
                 self.round_trips.repaired(packet, acknowledged);
             }
@@ -432,8 +434,12 @@ impl Live {
             self.check_delayed(packet);
         }
         self.round_trips.add(rtt_ns);
-        self.rates.receiver_loop(rtt_ns);
-        self.answers.add(Passed { time_ns: packet.time_ns, bytes: packet.acknowledgement, sent_ns: newest.time_ns });
+        self.rates.series.receiver_loop(rtt_ns);
+        self.rates.answers.add(Passed {
+            time_ns: packet.time_ns,
+            bytes: packet.acknowledgement,
+            sent_ns: newest.time_ns,
+        });
         if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
             self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
         }
@@ -449,7 +455,7 @@ impl Live {
     fn check_delayed(&mut self, packet: &Packet) {
         let heard_lately = |heard_ns: i64| packet.time_ns.saturating_sub(heard_ns).unsigned_abs() < LEAST_DELAY_NS;
         let is_first = self.round_trips.moments.count == 0;
-        if !is_first && self.segments.is_empty() && !self.last_acknowledgement_ns.is_some_and(heard_lately) {
+        if !is_first && self.segments.is_empty() && !self.acks.last_acknowledgement_ns.is_some_and(heard_lately) {
             self.round_trips.delayed_by(packet);
             self.note_delayed(packet);
         }
@@ -459,9 +465,9 @@ impl Live {
     #[inline(always)]
     fn is_in_order(&self, terms: Terms) -> bool {
         self.holes.is_empty()
-            && self.scoreboard.is_empty()
-            && !self.recovering.is_running()
-            && (terms.sack || self.duplicate_acknowledgements == 0)
+            && self.acks.scoreboard.is_empty()
+            && !self.loss.recovering.is_running()
+            && (terms.sack || self.acks.duplicate_acknowledgements == 0)
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
@@ -474,16 +480,16 @@ impl Live {
             let echoes_older = repeat.tsval != 0
                 && packet.tsecr != 0
                 && serial_difference(packet.tsecr, repeat.tsval) < 0
-                && self.clock.may_have_sent(packet.tsecr);
+                && self.capture.clock.may_have_sent(packet.tsecr);
             if echoes_older {
-                counters.spurious += self.retransmissions.mark_stamped_after(start, end, packet.tsecr);
+                counters.spurious += self.loss.retransmissions.mark_stamped_after(start, end, packet.tsecr);
             }
             return echoes_older;
         }
         let answers_original =
             terms.beside_sender && packet.time_ns.saturating_sub(repeat.time_ns) < self.soonest_answer_ns();
         if answers_original
-            && let Some(known) = self.retransmissions.newest_over(start, end)
+            && let Some(known) = self.loss.retransmissions.newest_over(start, end)
             && !known.spurious
         {
             known.spurious = true;

@@ -100,8 +100,9 @@ impl Half {
         }
         self.count_data(packet, segments);
         let live = Live::of(&mut self.live);
-        let placed = Placed { packet, start, end, segment_size, last_data_ns: live.spacing.last_time_ns(), around };
-        let recovering = live.recovery.is_some_and(|recovery| self.una < recovery.point);
+        let placed =
+            Placed { packet, start, end, segment_size, last_data_ns: live.rates.spacing.last_time_ns(), around };
+        let recovering = live.loss.recovery.is_some_and(|recovery| self.una < recovery.point);
         let mut arrived = if start.abs_diff(self.max) > FARTHEST_JUMP {
             return Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() };
         } else if start < self.max {
@@ -113,10 +114,10 @@ impl Half {
             Arrived { first_transmission_bytes: packet.payload_length, ..Arrived::default() }
         };
         let live = Live::of(&mut self.live);
-        live.segment_size = segment_size;
+        live.size.segment_size = segment_size;
         let is_asked = around.peer_max > live.peer_max_then;
         let is_short = is_short(packet.payload_length, segment_size);
-        live.short_packets += u32::from(is_short);
+        live.size.short_packets += u32::from(is_short);
         if packet.ip_version == 4 {
             if end < self.max && !recovering {
                 live.note_unseen_tail(&placed, self.una, self.max);
@@ -125,19 +126,19 @@ impl Half {
             let before = live.last_data.length;
             // What was acknowledged before it came took its numbers, too: the capture has missed that.
             let in_order = in_order && live.last_data.is_followed_by(start);
-            let whole = in_order && (!live.holes.reach_beyond(self.una) || live.uneven.may_hold_more(before));
+            let whole = in_order && (!live.holes.reach_beyond(self.una) || live.size.uneven.may_hold_more(before));
             let most_bytes = u32::from(most_payload(self.accepted_segment_size, packet));
-            live.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
+            live.loss.identifications.most_bytes = most_bytes.min(ETHERNET_PAYLOAD);
             let numbered = Around { whole, acknowledges: 0, payload_bytes: packet.payload_length };
-            live.identifications.add(packet.ip_id, segments, contiguous, || numbered);
+            live.loss.identifications.add(packet.ip_id, segments, contiguous, || numbered);
             if end == self.max {
-                live.highest_identification = live.identifications.next_position();
+                live.loss.highest_identification = live.loss.identifications.next_position();
             }
         }
         if end == self.max {
             live.peer_max_then = around.peer_max;
         }
-        arrived.spacing_ns = live.spacing.add(packet.time_ns, packet.frame);
+        arrived.spacing_ns = live.rates.spacing.add(packet.time_ns, packet.frame);
         self.last_sent.0 = packet.time_ns;
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);
@@ -179,8 +180,8 @@ impl Half {
         }
         let live = Live::of(&mut self.live);
         live.segments.push(placed.record(start, end, 0));
-        if packet.payload_length == 1 && live.window_closed {
-            live.probed_at = Some(start);
+        if packet.payload_length == 1 && live.acks.window_closed {
+            live.loss.probed_at = Some(start);
             self.loss.probes += 1;
         }
         self.unique_payload_bytes += end - start;
@@ -202,8 +203,8 @@ impl Half {
         }
         live.holes.push(hole);
         if !beside_sender {
-            live.recovering.start(packet.time_ns);
-            live.rates.lost(packet.time_ns, end - self.max);
+            live.loss.recovering.start(packet.time_ns);
+            live.rates.series.lost(packet.time_ns, end - self.max);
         }
     }
 

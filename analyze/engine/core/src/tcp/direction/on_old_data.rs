@@ -30,16 +30,16 @@ impl Half {
         }
         let late_end = end.min(self.max);
         let live = Live::of(&mut self.live);
-        if live.probed_at == Some(start) && late_end == start + 1 && end > late_end {
+        if live.loss.probed_at == Some(start) && late_end == start + 1 && end > late_end {
             // The byte before was a probe of the closed window; now it goes with the data behind it.
-            live.probed_at = None;
+            live.loss.probed_at = None;
             self.take_late_bytes(placed, true, delivered);
             return Arrived { first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
         }
         let (missing, exposure) = live.missing(start, late_end);
         let fills_only = missing == late_end - start;
         if let Some(known) = exposure.filter(|known| fills_only && known.by_acknowledgement) {
-            live.recorded_behind.add(packet.time_ns.saturating_sub(known.time_ns));
+            live.capture.recorded_behind.add(packet.time_ns.saturating_sub(known.time_ns));
         }
         let original = match exposure.filter(|_| fills_only) {
             Some(exposure) => !is_retransmission(placed, &exposure, live),
@@ -50,7 +50,7 @@ impl Half {
             Arrived { kind: Kind::Reordered, first_transmission_bytes: (end - late_end) as u32, ..Arrived::default() };
         if original {
             if let Some(exposure) = exposure.filter(|known| fills_only && !known.by_acknowledgement) {
-                live.rates.found(exposure.time_ns, missing);
+                live.rates.series.found(exposure.time_ns, missing);
             }
             self.count_late_original(placed, exposure.filter(|_| fills_only), segments);
             arrived.first_transmission_bytes += missing as u32;
@@ -68,7 +68,7 @@ impl Half {
         if packet.payload_length != 1 || packet.has(tcp_flags::FIN) {
             return None;
         }
-        let closed = self.live.as_ref().is_some_and(|live| live.window_closed);
+        let closed = self.live.as_ref().is_some_and(|live| live.acks.window_closed);
         if closed && start >= self.una.saturating_sub(1) {
             return Some(Kind::WindowProbe);
         }
@@ -104,11 +104,12 @@ impl Half {
             && exposure.is_some()
             && end <= self.una
             && live
+                .acks
                 .last_advance_ns
                 .is_some_and(|time_ns| packet.time_ns.saturating_sub(time_ns) <= RECORDING_DISORDER_NS);
         self.loss.capture_reordered += u32::from(recorded_late);
         let acknowledged = end <= self.una && !recorded_late && !self.unheard;
-        let reported_received = seen_here || acknowledged || live.scoreboard.contains(start, end);
+        let reported_received = seen_here || acknowledged || live.acks.scoreboard.contains(start, end);
         let refused = if reported_received { 0 } else { live.take_refused(start, segments) };
         let known = live.segments.retransmit(start, end, packet.time_ns, packet.frame, tsval);
         if !reported_received
@@ -117,7 +118,7 @@ impl Half {
         {
             // It was seen here and lost behind: it counts where its acknowledgement would have come.
             let rtt_ns = live.round_trips.srtt_ns().unwrap_or(0.0) as i64;
-            live.rates.lost(sent_ns.saturating_add(rtt_ns), end - start);
+            live.rates.series.lost(sent_ns.saturating_add(rtt_ns), end - start);
         }
         let trigger = live.trigger(&Evidence {
             time_ns: packet.time_ns,
@@ -125,7 +126,7 @@ impl Half {
             // The FIN that goes with the last bytes has a position of its own, behind them.
             end: end + u64::from(packet.has(tcp_flags::FIN) && end + 1 == self.max),
             una: self.una,
-            max: self.max.max(live.sent_unseen),
+            max: self.max.max(live.loss.sent_unseen),
             previous_ns: known.previous_time_ns,
             last_data_ns,
             exposed_ns: exposure.map(|exposure| exposure.time_ns),
@@ -151,8 +152,8 @@ impl Half {
         };
         let answers_tell = (!around.beside_receiver).then_some(exposure.is_some());
         live.remember_retransmission(&whole, segment_size, refused, answers_tell);
-        if live.uneven.may_hold_more((end - start) as u32) {
-            live.uneven.remember((end - start) as u32, Some(trigger));
+        if live.size.uneven.may_hold_more((end - start) as u32) {
+            live.size.uneven.remember((end - start) as u32, Some(trigger));
         }
         let needless = if reported_received { segments } else { refused };
         self.loss.count_retransmission(segments, end - start, trigger, needless);
@@ -191,7 +192,7 @@ impl Half {
         }
         self.unique_payload_bytes += unique;
         let (lost, resent) = live.segments.lost_and_resent();
-        live.view.set_relief(packet.time_ns, (live.scoreboard.total() + lost).saturating_sub(resent));
+        live.view.set_relief(packet.time_ns, (live.acks.scoreboard.total() + lost).saturating_sub(resent));
     }
 }
 
@@ -202,10 +203,10 @@ impl Live {
     fn reports_missing(&self, una: u64, start: u64, end: u64) -> bool {
         una <= start
             && self.segments.recent(start).is_some_and(|record| {
-                self.disorder_tsecr.is_none_or(|echoed| serial_difference(echoed, record.tsval) <= 0)
+                self.acks.disorder_tsecr.is_none_or(|echoed| serial_difference(echoed, record.tsval) <= 0)
             })
-            && self.scoreboard.highest().is_some_and(|highest| highest > end)
-            && self.scoreboard.total_within(start, end) == 0
+            && self.acks.scoreboard.highest().is_some_and(|highest| highest > end)
+            && self.acks.scoreboard.total_within(start, end) == 0
     }
 }
 
@@ -228,14 +229,14 @@ impl Live {
             let mut repeat = Retransmission { start, end: whole.end.min(start + size), ..*whole };
             start = repeat.end;
             if let Some(fills_hole) = answers_tell {
-                self.unanswered.get_or_insert_default().push(Repeat::of(&repeat, fills_hole));
+                self.loss.unanswered.get_or_insert_default().push(Repeat::of(&repeat, fills_hole));
             }
             if refused > 0 {
                 // Nobody reports what was refused, and its repeat is answered as one that was needed.
                 (repeat.spurious, repeat.reported) = (true, true);
                 refused -= 1;
             }
-            self.retransmissions.push(repeat);
+            self.loss.retransmissions.push(repeat);
         }
     }
 }
@@ -255,7 +256,7 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
     if packet.ip_version == 4 {
         let is_later = distance(packet.ip_id, exposure.ip_id) > 0;
         // Numbers shared with much else may have gone all the way round since: only that one is later is sure.
-        if live.identifications.looks_consecutive() || (is_later && live.identifications.looks_rising()) {
+        if live.loss.identifications.looks_consecutive() || (is_later && live.loss.identifications.looks_rising()) {
             return is_later;
         }
     }
@@ -271,8 +272,8 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
 /// was not needed.
 fn is_late_original(placed: &Placed<'_>, end: u64, live: &mut Live, spurious: &mut u32) -> bool {
     let packet = placed.packet;
-    let by_identification = packet.ip_version == 4 && live.identifications.looks_consecutive();
-    let Some(known) = live.retransmissions.newest_over(placed.start, end) else { return false };
+    let by_identification = packet.ip_version == 4 && live.loss.identifications.looks_consecutive();
+    let Some(known) = live.loss.retransmissions.newest_over(placed.start, end) else { return false };
     let older = match placed.tsval() {
         Some(tsval) if tsval != known.tsval => serial_difference(tsval, known.tsval) < 0,
         _ => by_identification && distance(packet.ip_id, known.ip_id) < 0,

@@ -20,7 +20,7 @@ impl Live {
     pub(crate) fn note_blocks(&mut self, packet: &Packet, reported: &[(u32, u32)], says_nothing_else: bool) {
         let mut blocks = Blocks::default();
         blocks.iter_mut().zip(reported).for_each(|(block, reported)| *block = *reported);
-        let refusals = &mut self.refusals;
+        let refusals = &mut self.loss.refusals;
         let is_like_last = std::mem::replace(&mut refusals.blocks, blocks) == blocks;
         let is_stamped = packet.options & option_bits::TIMESTAMPS != 0 && packet.options & option_bits::CUT == 0;
         if is_like_last && says_nothing_else && is_stamped && packet.payload_length == 0 {
@@ -30,28 +30,29 @@ impl Live {
     }
 
     fn count_refusal(&mut self) {
-        let highest = self.scoreboard.highest().unwrap_or(0);
+        let highest = self.acks.scoreboard.highest().unwrap_or(0);
         let soonest_ns = self.soonest_answer_ns();
         let holes = self.segments.unacknowledged_below(highest).take(MOST_HOLES);
-        let refusable = holes.filter(|segment| self.refusals.may_be_of(segment, soonest_ns));
+        let refusable = holes.filter(|segment| self.loss.refusals.may_be_of(segment, soonest_ns));
         let segments = refusable.map(Segment::wire_segments).sum::<u32>();
-        self.refusals.count += u32::from(segments > self.refusals.count);
+        self.loss.refusals.count += u32::from(segments > self.loss.refusals.count);
     }
 
     /// Nothing is missing any more.
     pub(crate) fn end_refusals(&mut self) {
-        self.refusals.count = 0;
+        self.loss.refusals.count = 0;
     }
 
     /// How many of the segments that are sent again from `start` on were refused; each is accounted for once.
     pub(crate) fn take_refused(&mut self, start: u64, segments: u32) -> u32 {
-        if self.refusals.count == 0 {
+        if self.loss.refusals.count == 0 {
             return 0;
         }
         let soonest_ns = self.soonest_answer_ns();
-        let refused = self.segments.recent(start).is_some_and(|segment| self.refusals.may_be_of(segment, soonest_ns));
-        let taken = if refused { segments.min(self.refusals.count) } else { 0 };
-        self.refusals.count -= taken;
+        let refused =
+            self.segments.recent(start).is_some_and(|segment| self.loss.refusals.may_be_of(segment, soonest_ns));
+        let taken = if refused { segments.min(self.loss.refusals.count) } else { 0 };
+        self.loss.refusals.count -= taken;
         taken
     }
 }

@@ -32,16 +32,16 @@ impl Half {
         let &Placed { packet, start, end, segment_size, around, .. } = placed;
         let Some(live) = self.live.as_deref_mut() else { return false };
         // A number that was passed over before is the original's own, overtaken by what was sent after it.
-        let Some(missing) = live.identifications.missing_before(packet.ip_id) else { return false };
+        let Some(missing) = live.loss.identifications.missing_before(packet.ip_id) else { return false };
         if missing == 0 {
             // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once.
-            let heard_ns = live.last_advance_ns.filter(|_| self.una >= self.max);
+            let heard_ns = live.acks.last_advance_ns.filter(|_| self.una >= self.max);
             let longest_ns = loop_or_longest(around) + SMALLEST_TIMEOUT_NS;
             if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
-                live.sent_unseen = 0;
+                live.loss.sent_unseen = 0;
             }
         }
-        if end <= live.sent_unseen {
+        if end <= live.loss.sent_unseen {
             return true;
         }
         let leaves_hole = start > self.max;
@@ -60,10 +60,10 @@ impl Half {
         }
         let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
         if placed.silence_ns() < shortest_silence_ns(leaves_hole, round_trip_ns) {
-            live.shares_numbers = true;
+            live.loss.shares_numbers = true;
             return false;
         }
-        !live.shares_numbers && live.identifications.missing().is_some()
+        !live.loss.shares_numbers && live.loss.identifications.missing().is_some()
     }
 
     #[cold]
@@ -72,8 +72,8 @@ impl Half {
         let before = self.max;
         let live = Live::of(&mut self.live);
         let copies = lost_copies(placed.silence_ns(), around);
-        let missing = live.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
-        live.sent_unseen = live.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
+        let missing = live.loss.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
+        live.loss.sent_unseen = live.loss.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
         if start > before {
             let exposure =
                 Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: true };
@@ -102,8 +102,8 @@ impl Half {
             return;
         }
         let Some(live) = self.live.as_deref_mut() else { return };
-        let missing = live.identifications.missing_before(packet.ip_id);
-        live.begins_with_repeat = missing.is_some_and(|missing| missing >= FEWEST_OF_A_FLIGHT);
+        let missing = live.loss.identifications.missing_before(packet.ip_id);
+        live.loss.begins_with_repeat = missing.is_some_and(|missing| missing >= FEWEST_OF_A_FLIGHT);
     }
 }
 
@@ -111,7 +111,10 @@ impl Live {
     /// For what the time before the first data went, if that began so long before it: to a timer, if the sender counts its packets.
     pub(crate) fn waited_for_timer(&self, waited_ns: i64) -> bool {
         let is_long = || waited_ns >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS;
-        self.begins_with_repeat && !self.shares_numbers && is_long() && self.identifications.missing().is_some()
+        self.loss.begins_with_repeat
+            && !self.loss.shares_numbers
+            && is_long()
+            && self.loss.identifications.missing().is_some()
     }
 }
 
@@ -126,10 +129,10 @@ impl Half {
         }
         let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen) else { return };
         let missing = (start - self.max).div_ceil(u64::from(segment_size.max(1)));
-        if self.data_packets == 1 && live.identifications.next_position() == 0 {
-            live.identifications.sent_before(missing);
+        if self.data_packets == 1 && live.loss.identifications.next_position() == 0 {
+            live.loss.identifications.sent_before(missing);
         }
-        if self.data_packets != 2 || live.identifications.missing_before(packet.ip_id) != Some(0) {
+        if self.data_packets != 2 || live.loss.identifications.missing_before(packet.ip_id) != Some(0) {
             return;
         }
         // A timeout ran before it, from when the other side had last said something.
@@ -142,8 +145,8 @@ impl Half {
         }
         let Some(first) = live.segments.repeat_only(self.base, self.max) else { return };
         let segments = first.wire_segments();
-        live.identifications.sent_before(missing + u64::from(segments));
-        live.retransmissions.push(Retransmission {
+        live.loss.identifications.sent_before(missing + u64::from(segments));
+        live.loss.retransmissions.push(Retransmission {
             start: first.start,
             end: first.end(),
             time_ns: first.time_ns,
@@ -164,7 +167,7 @@ impl Live {
     fn highest_is_newest(&self, placed: &Placed<'_>) -> bool {
         let around = placed.around;
         let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_or_longest(around)));
-        self.highest_identification == self.identifications.next_position()
+        self.loss.highest_identification == self.loss.identifications.next_position()
             && self.peer_max_then == around.peer_max
             && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
     }
@@ -177,14 +180,14 @@ impl Live {
         if !around.beside_sender
             && numbers_connections_apart(packet.ttl)
             && self.highest_is_newest(placed)
-            && self.identifications.missing().is_some()
-            && let Some(missing @ 1..) = self.identifications.missing_before(packet.ip_id)
+            && self.loss.identifications.missing().is_some()
+            && let Some(missing @ 1..) = self.loss.identifications.missing_before(packet.ip_id)
         {
             let from = una.min(placed.start);
-            let below = placed.start - from - self.scoreboard.total_within(from, placed.start);
+            let below = placed.start - from - self.acks.scoreboard.total_within(from, placed.start);
             let below = below.div_ceil(u64::from(segment_size.max(1)));
             let above = missing.saturating_sub(lost_copies(placed.silence_ns(), around) + below);
-            self.sent_unseen = self.sent_unseen.max(max + above * u64::from(segment_size));
+            self.loss.sent_unseen = self.loss.sent_unseen.max(max + above * u64::from(segment_size));
         }
     }
 }

@@ -24,14 +24,14 @@ impl Half {
         if is_short(packet.payload_length, segment_size) {
             self.tells_of_size(packet) && self.take_uneven(packet, segment_size, peer_max)
         } else {
-            Live::of(&mut self.live).uneven.compare(packet.payload_length);
+            Live::of(&mut self.live).size.uneven.compare(packet.payload_length);
             false
         }
     }
 
     /// A packet with less than a full segment at its end tells more than that its application has paused.
     pub(crate) fn tells_of_size(&mut self, packet: &Packet) -> bool {
-        !ends_a_write(packet) || Live::of(&mut self.live).uneven.may_hold_more(packet.payload_length)
+        !ends_a_write(packet) || Live::of(&mut self.live).size.uneven.may_hold_more(packet.payload_length)
     }
 
     #[cold]
@@ -41,7 +41,7 @@ impl Half {
         // A side may send more than it takes itself.
         let most = most_payload(self.accepted_segment_size, packet).max(self.offered_size(packet));
         let known = self.sent_segment_size.saturating_sub(option_bytes(packet));
-        let uneven = &mut Live::of(&mut self.live).uneven;
+        let uneven = &mut Live::of(&mut self.live).size.uneven;
         let learned = if ends_a_write(packet) {
             None
         } else {
@@ -59,7 +59,7 @@ impl Half {
     /// Some frames stand for fewer segments than they were taken for, by the numbers of what followed them.
     #[inline(always)]
     pub(crate) fn takes_fewer(&self) -> bool {
-        self.live.as_deref().is_some_and(|live| live.identifications.are_fewer)
+        self.live.as_deref().is_some_and(|live| live.loss.identifications.are_fewer)
     }
 
     /// Counts those anew; and learns from two in a row that the segments have become larger, as those of a sender do that probes
@@ -75,7 +75,7 @@ impl Half {
     fn learn_from_fewer(&mut self, packet: &Packet) {
         if let Some(size) = self.settle_fewer().filter(|size| *size > self.segment_size(packet)) {
             self.settle_counters();
-            Live::of(&mut self.live).uneven = UnevenFrames::default();
+            Live::of(&mut self.live).size.uneven = UnevenFrames::default();
             self.send_size(packet, size);
         }
     }
@@ -84,8 +84,8 @@ impl Half {
     #[cold]
     pub(crate) fn settle_fewer(&mut self) -> Option<u16> {
         let live = self.live.as_deref_mut()?;
-        let Fewer { segments, frames, full, full_bytes, .. } = live.identifications.take_fewer();
-        live.short_packets = live.short_packets.saturating_sub(full);
+        let Fewer { segments, frames, full, full_bytes, .. } = live.loss.identifications.take_fewer();
+        live.size.short_packets = live.size.short_packets.saturating_sub(full);
         self.data_segments = self.data_segments.saturating_sub(u64::from(segments));
         self.superpackets = self.superpackets.saturating_sub(u64::from(frames));
         full_bytes.and_then(|bytes| u16::try_from(bytes).ok())
@@ -99,7 +99,7 @@ impl Half {
         if !may_be_full || full.is_proven || size == u32::from(full.bytes) {
             return;
         }
-        if Live::of(&mut self.live).recent.is_head_of_frame(packet) {
+        if Live::of(&mut self.live).capture.recent.is_head_of_frame(packet) {
             self.settle_counters();
             self.set_segment_size(packet, size as u16);
         }
@@ -117,15 +117,15 @@ impl Half {
     /// Counts by segments of `size` what was counted by segments of another size, unless numbers show that it was as many.
     fn count_anew(&mut self, other_size: u16, size: u16) {
         let live = Live::of(&mut self.live);
-        let uneven = std::mem::take(&mut live.uneven);
-        if live.identifications.looks_consecutive() {
+        let uneven = std::mem::take(&mut live.size.uneven);
+        if live.loss.identifications.looks_consecutive() {
             return;
         }
         for EarlyFrame { payload, repeated } in uneven.early {
             let [was, is] = [other_size, size].map(|size| wire_segments(payload, size));
             self.data_segments = (self.data_segments + u64::from(is)).saturating_sub(u64::from(was));
             self.superpackets = (self.superpackets + u64::from(is > 1)).saturating_sub(u64::from(was > 1));
-            live.short_packets = live.short_packets.saturating_sub(u32::from(!is_short(payload, size)));
+            live.size.short_packets = live.size.short_packets.saturating_sub(u32::from(!is_short(payload, size)));
             if let Some(trigger) = repeated {
                 for count in [&mut self.loss.retransmitted, &mut self.loss.by_trigger[trigger as usize]] {
                     *count = count.saturating_add(is).saturating_sub(was);
@@ -146,7 +146,7 @@ impl Half {
 
     /// Payload of a full segment, and whether one was sent.
     pub(crate) fn full_segments(&self, packet: &Packet) -> FullSegments {
-        let is_proven = self.live.as_ref().is_some_and(|live| live.uneven.proven);
+        let is_proven = self.live.as_ref().is_some_and(|live| live.size.uneven.proven);
         FullSegments { bytes: self.segment_size(packet), is_proven }
     }
 

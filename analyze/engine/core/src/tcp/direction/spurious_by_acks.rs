@@ -34,14 +34,14 @@ impl Live {
             position,
             soonest_ns: self.soonest_answer_ns(),
             original_ns,
-            echoed: (has_echo && self.clock.may_have_sent(packet.tsecr)).then_some(packet.tsecr),
+            echoed: (has_echo && self.capture.clock.may_have_sent(packet.tsecr)).then_some(packet.tsecr),
             // With reports some answers are of another form.
             in_turn: !terms.sack,
-            was_reported: self.scoreboard.contains(before, before + 1),
+            was_reported: self.acks.scoreboard.contains(before, before + 1),
         };
         let last_sent_once_ns = self.sent_once_before(position);
-        let retransmissions = &mut self.retransmissions;
-        let Some(unanswered) = self.unanswered.as_deref_mut() else { return };
+        let retransmissions = &mut self.loss.retransmissions;
+        let Some(unanswered) = self.loss.unanswered.as_deref_mut() else { return };
         unanswered.more(&answer, |repeat| retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters));
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
@@ -59,12 +59,12 @@ impl Live {
     ) {
         let soonest_ns = self.soonest_answer_ns();
         let last_sent_once_ns = self.sent_once_before(position);
-        let Some(unanswered) = self.unanswered.as_deref_mut() else { return };
+        let Some(unanswered) = self.loss.unanswered.as_deref_mut() else { return };
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
         }
         if let Some(repeat) = unanswered.nothing_more(time_ns, position, soonest_ns) {
-            self.retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
+            self.loss.retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
         }
     }
 

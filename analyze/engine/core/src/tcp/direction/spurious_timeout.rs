@@ -18,8 +18,8 @@ impl Live {
     /// Everything up to `position` is acknowledged, more than before, while a loss is repaired.
     #[cold]
     pub(crate) fn check_timeout(&mut self, packet: &Packet, position: u64, counters: &mut LossCounters) {
-        let something_is_missing = self.duplicate_acknowledgements > 0 || !self.scoreboard.is_empty();
-        let Some(recovery) = self.recovery.as_mut() else { return };
+        let something_is_missing = self.acks.duplicate_acknowledgements > 0 || !self.acks.scoreboard.is_empty();
+        let Some(recovery) = self.loss.recovery.as_mut() else { return };
         if recovery.trigger != Trigger::Rto || recovery.went_on || packet.options & option_bits::TIMESTAMPS != 0 {
             return;
         }
@@ -31,7 +31,7 @@ impl Live {
             // Beyond the point lies what was sent after the timeout.
             Some(answered) if answered < recovery.point => {
                 let start = recovery.start;
-                counters.spurious += self.retransmissions.mark_timed_out(start, answered);
+                counters.spurious += self.loss.retransmissions.mark_timed_out(start, answered);
                 self.end_recovery(packet.time_ns);
             }
             Some(_) => {}

@@ -60,7 +60,7 @@ impl Connection {
     /// What was sent again may prove needless by what its receiver still says.
     pub fn awaits_answers(&self) -> bool {
         let lives = self.halves.iter().filter_map(|half| half.live.as_deref());
-        lives.filter_map(|live| live.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
+        lives.filter_map(|live| live.loss.unanswered.as_deref()).any(|unanswered| unanswered.is_waited_for())
     }
 
     /// Does this SYN open another connection with the same addresses and ports?

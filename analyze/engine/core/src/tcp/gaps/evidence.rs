@@ -16,7 +16,7 @@ use crate::tcp::kernel::{
 /// By how much older than the timestamp `heard` of the receiver the one is that this packet of the sender echoes. None without,
 /// and while the sender misses data of the receiver's: then it echoes what came before that (RFC 7323 section 4.3).
 pub(crate) fn echo_behind_ns(receiver: &Half, packet: &Packet, heard: u32) -> Option<i64> {
-    let clock = &receiver.live.as_deref()?.clock;
+    let clock = &receiver.live.as_deref()?.capture.clock;
     let echoes = packet.options & option_bits::TIMESTAMPS != 0 && clock.may_have_sent(packet.tsecr);
     let misses_nothing = receiver.una >= receiver.max;
     if echoes && misses_nothing { clock.between_ns(packet.tsecr, heard) } else { None }

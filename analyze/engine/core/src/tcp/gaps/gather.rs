@@ -56,7 +56,7 @@ struct Sizes {
 impl Sizes {
     fn of(half: &mut Half, packet: &Packet) -> Self {
         let segment = half.segment_size(packet);
-        let short_packets = half.live.as_deref().map_or(0, |live| live.short_packets);
+        let short_packets = half.live.as_deref().map_or(0, |live| live.size.short_packets);
         Self {
             segment,
             full: u64::from(half.largest_payload.min(u32::from(segment))),
@@ -102,8 +102,8 @@ impl GapWatch {
         let usual = (max - base) as f64 * TOGETHER_NS as f64
             / (start_ns.saturating_sub(half.first_data_ns.unwrap_or(start_ns))).max(TOGETHER_NS) as f64;
         let Some(live) = half.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
-        let repairing = live.recovery.is_some_and(|recovery| una < recovery.point);
-        let recovering = repairing || !live.scoreboard.is_empty();
+        let repairing = live.loss.recovery.is_some_and(|recovery| una < recovery.point);
+        let recovering = repairing || !live.acks.scoreboard.is_empty();
         let unaware = !repairing && place != Place::Sender && has_not_heard_of_disorder(live, packet);
         let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
         let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
@@ -209,7 +209,7 @@ pub(crate) fn senders_round_trip(live: Option<&Live>, context: &Context) -> (Opt
 
 /// What the sender echoes is older than the first report of what is missing.
 fn has_not_heard_of_disorder(live: &Live, packet: &Packet) -> bool {
-    let told = live.disorder_tsval.filter(|_| packet.options & option_bits::TIMESTAMPS != 0);
+    let told = live.acks.disorder_tsval.filter(|_| packet.options & option_bits::TIMESTAMPS != 0);
     told.is_some_and(|tsval| serial_difference(packet.tsecr, tsval) < 0)
 }
 
@@ -223,6 +223,6 @@ fn sender_clock_ns(live: &Live, packet: &Packet, gap_ns: i64) -> Option<i64> {
     if packet.options & option_bits::TIMESTAMPS == 0 {
         return None;
     }
-    let elapsed = packet.time_ns.saturating_sub(live.clock.newest_ns()?);
-    Some(gap_ns - (elapsed - live.clock.since_newest_ns(packet.tsval)?))
+    let elapsed = packet.time_ns.saturating_sub(live.capture.clock.newest_ns()?);
+    Some(gap_ns - (elapsed - live.capture.clock.since_newest_ns(packet.tsval)?))
 }

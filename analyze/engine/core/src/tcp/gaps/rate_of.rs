@@ -15,25 +15,25 @@ use crate::tcp::rates::series::Bin;
 
 /// What the path carried so far of a direction's data, seen beside its sender: by what was acknowledged.
 pub(crate) fn rate_at_sender(live: &Live) -> Option<PathRate> {
-    let (bins, bin_ns) = live.rates.so_far()?;
+    let (bins, bin_ns) = live.rates.series.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, |bin| bin.receiver_loop_us)
-        .or_else(|| live.answers.bytes_per_ns().map(PathRate::of_trains))
+        .or_else(|| live.rates.answers.bytes_per_ns().map(PathRate::of_trains))
 }
 
 /// The same between the hosts, where the queue may stand on either side of the capture.
 pub(crate) fn rate_in_between(live: &Live) -> Option<PathRate> {
-    let (bins, bin_ns) = live.rates.so_far()?;
+    let (bins, bin_ns) = live.rates.series.so_far()?;
     let by = |loop_us: fn(&Bin) -> u32| PathRate::of(bins, bin_ns, |bin| bin.acknowledged_bytes, loop_us);
-    by(|bin| bin.sender_loop_us)
-        .or_else(|| by(|bin| bin.receiver_loop_us))
-        .or_else(|| live.answers.bytes_per_ns().or_else(|| live.arrivals.bytes_per_ns()).map(PathRate::of_trains))
+    by(|bin| bin.sender_loop_us).or_else(|| by(|bin| bin.receiver_loop_us)).or_else(|| {
+        live.rates.answers.bytes_per_ns().or_else(|| live.rates.arrivals.bytes_per_ns()).map(PathRate::of_trains)
+    })
 }
 
 /// The same beside its receiver: by what arrived.
 pub(crate) fn rate_at_receiver(live: &Live) -> Option<PathRate> {
-    let (bins, bin_ns) = live.rates.so_far()?;
+    let (bins, bin_ns) = live.rates.series.so_far()?;
     PathRate::of(bins, bin_ns, |bin| bin.arrived_bytes, |bin| bin.sender_loop_us)
-        .or_else(|| live.arrivals.bytes_per_ns().map(PathRate::of_trains))
+        .or_else(|| live.rates.arrivals.bytes_per_ns().map(PathRate::of_trains))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl GapWatch {
         let acknowledged_before = half.acknowledged_bytes();
         let outstanding_bytes = half.stream_offset(max).saturating_sub(acknowledged_before);
         let Some(live) = half.live.as_deref() else { return };
-        let clock = receiver.live.as_ref().map(|live| &live.clock);
+        let clock = receiver.live.as_ref().map(|live| &live.capture.clock);
         let pause_ns = packet.time_ns.saturating_sub(last_ns);
         if pause_ns > SILENCE_NS && una < max {
             self.inside.hear(packet, [last_ns, before_ns], [una, max], live);
@@ -75,14 +75,14 @@ impl GapWatch {
             _ if awaited || silent => {
                 let last_heard_ns = match (clock.and_then(|clock| clock.newest_ns()), tsval) {
                     (Some(time_ns), Some(_)) => Some(time_ns),
-                    _ => live.last_acknowledgement_ns,
+                    _ => live.acks.last_acknowledgement_ns,
                 };
                 let probed = self.probed_since(last_heard_ns);
                 let silence_ns = last_heard_ns.map_or(pause_ns, |last| packet.time_ns.saturating_sub(last));
                 let long_ns = round_trip.0.unwrap_or(0).max(LONG_SILENCE_NS);
                 let path_matters = silence_ns > long_ns && max - una >= LEAST_BYTES;
                 let path = Path::asked(path_matters, || rate_here(live));
-                let full = u64::from(live.segment_size);
+                let full = u64::from(live.size.segment_size);
                 let after_delayed = self.heard.is_some_and(|before| {
                     before.is_delayed(full) && last_heard_ns.is_some_and(|heard_ns| heard_ns <= before.last_ns)
                 });
@@ -104,7 +104,11 @@ impl GapWatch {
                         outstanding_bytes,
                         after_delayed,
                         echoes_unseen: tsval.is_some()
-                            && live.clock.newest().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
+                            && live
+                                .capture
+                                .clock
+                                .newest()
+                                .is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0),
                         older_than_probe: self
                             .timer_tsval
                             .filter(|_| probed && tsval.is_some())

@@ -48,7 +48,7 @@ impl Pauses {
         if watch.unsettled.is_empty() {
             return;
         }
-        let (answers, arrivals) = (live.answers.bytes_per_ns(), live.arrivals.bytes_per_ns());
+        let (answers, arrivals) = (live.rates.answers.bytes_per_ns(), live.rates.arrivals.bytes_per_ns());
         let path = match place {
             Place::Sender => answers,
             Place::Receiver => arrivals,

@@ -43,13 +43,13 @@ impl GapWatch {
         let last_ns = half.last_sent.0;
         let Some(live) = half.live.as_deref() else { return };
         for pending in &mut self.pending {
-            let belongs = pending.see_data(packet, receiver, &live.clock, &live.view);
+            let belongs = pending.see_data(packet, receiver, &live.capture.clock, &live.view);
             // Several at once are no probe.
             if belongs && pending.evidence.ending == Ending::NewData {
                 (self.timers, self.timer_passed) = (0, false);
             }
         }
-        if place == Place::Sender && live.last_acknowledgement_ns.is_some_and(|heard| heard >= self.timer_ns) {
+        if place == Place::Sender && live.acks.last_acknowledgement_ns.is_some_and(|heard| heard >= self.timer_ns) {
             self.timers = 0;
         }
         // A probe sooner after the data than any gap is long.

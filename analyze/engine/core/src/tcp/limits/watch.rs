@@ -50,7 +50,7 @@ pub(crate) fn finish(
     opening: Opening,
 ) -> Option<LimitsSummary> {
     let last_ns = half.last_data_ns;
-    let frame = half.live.as_ref().map_or(0, |live| live.spacing.last().map_or(0, |(_, frame)| frame));
+    let frame = half.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
     half.live.as_deref_mut()?.view.begin_round(false);
     close_round(limits, half, (last_ns, frame), around);
     Some(limits.take()?.finish(opening))
@@ -104,15 +104,15 @@ pub(crate) fn close_round(
         blocked_ns: live.view.blocked_ns(),
         thought_ns: live.view.turns().thought_ns(),
         turns: live.view.turns().taken_turns(),
-        recovering_ns: live.recovering.total_ns(time_ns),
+        recovering_ns: live.loss.recovering.total_ns(time_ns),
         flight_area,
         rtt_sum_ns: moments.sum_ns,
         rtt_samples: moments.count,
         data_packets,
-        short_packets: live.short_packets,
+        short_packets: live.size.short_packets,
         retransmitted: loss.retransmitted,
         timeouts: loss.by_trigger[Trigger::Rto as usize],
-        segment_size: live.segment_size,
+        segment_size: live.size.segment_size,
         largest_frame: live.view.largest_send(),
         peer_bytes: around.peer_bytes,
         congestion_echoes: around.congestion_echoes,
@@ -120,7 +120,7 @@ pub(crate) fn close_round(
     };
     let near_loop_ns = if around.beside_sender { Some(0) } else { live.view.round_loop_ns() };
     let least_sample_ns = live.round_trips.take_least();
-    let longest_gap_ns = Some(live.spacing.take_longest()).filter(|_| !around.beside_sender);
+    let longest_gap_ns = Some(live.rates.spacing.take_longest()).filter(|_| !around.beside_sender);
     let max_flight = live.view.round_max_flight();
     limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns });
     live.view.begin_round(true);

@@ -108,7 +108,7 @@ fn vantage(connection: &Connection) -> Vantage {
 /// What is needed of the connection if packets still come that belong to it.
 fn kept(connection: &mut Connection) -> Option<Box<Kept>> {
     let recent = connection.halves.iter().any(|half| half.loss.capture_duplicates > 0).then(|| {
-        let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.recent));
+        let packets = |half: &mut Half| half.live.as_mut().map(|live| std::mem::take(&mut live.capture.recent));
         Box::new(connection.halves.each_mut().map(|half| packets(half).unwrap_or_default()))
     });
     let refused = connection.refused_offer();
@@ -149,7 +149,7 @@ fn settle_copies(halves: &mut [Half; 2]) {
         |half: &Half| half.loss.capture_duplicates > 0 && half.loss.network_duplicates >= half.loss.capture_duplicates;
     let few = |half: &Half| u64::from(half.loss.capture_duplicates) * PACKETS_TO_A_COPY < half.packets;
     let late = |half: &Half| match half.live.as_deref() {
-        Some(live) if few(half) => live.late_copies.min(half.loss.capture_duplicates),
+        Some(live) if few(half) => live.capture.late_copies.min(half.loss.capture_duplicates),
         _ => 0,
     };
     let by_capture =
@@ -177,8 +177,8 @@ fn details(
     let acknowledgements = if away { acknowledgement_loss(peer, acknowledged_bytes) } else { None };
     let live = half.live.as_deref_mut()?;
     let recovery_trips = live.round_trips.recovery.take().map(|trips| *trips);
-    let bursts = if half.loss.retransmitted > 0 { live.retransmissions.take_bursts() } else { None };
-    let lag_ns = live.recorded_behind.lag_ns(half.data_packets);
+    let bursts = if half.loss.retransmitted > 0 { live.loss.retransmissions.take_bursts() } else { None };
+    let lag_ns = live.capture.recorded_behind.lag_ns(half.data_packets);
     let without_stalls = pauses.and_then(|pauses| without_stalls(live, pauses));
     let nagle_waits = if context.beside_sender && live.nagle.is_some() { live.nagle_waits() } else { None };
     let trips = recovery_trips.is_some() || without_stalls.is_some() || nagle_waits.is_some();
@@ -212,7 +212,7 @@ fn acknowledgement_loss(peer: &Half, acknowledged_bytes: u64) -> Option<Acknowle
         return None;
     }
     let live = peer.live.as_deref().filter(|live| live.holes.is_empty())?;
-    let lost = live.identifications.missing_of_acknowledgements(acknowledged_bytes)?;
+    let lost = live.loss.identifications.missing_of_acknowledgements(acknowledged_bytes)?;
     let passed = peer.packets.saturating_sub(peer.data_packets);
     (peer.unseen_acknowledged_bytes(true) == 0).then_some(AcknowledgementLoss { lost, passed })
 }
@@ -316,9 +316,9 @@ fn summarise_conversation(half: &mut Half, context: &Context, summary: &mut Dire
     summary.flight = live.view.flight_statistics();
     summary.window.limited_ns = context.shift.map(|_| live.view.limited_ns()).into();
     if context.vantage_known && !context.beside_sender {
-        let missing = live.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
+        let missing = live.loss.identifications.missing().filter(|_| numbers_connections_apart(half.ttl));
         let captured_none_of = summary.unseen_acknowledged_bytes / u64::from(summary.segment_size.max(1));
-        let not_lost = live.identifications.elsewhere() + captured_none_of;
+        let not_lost = live.loss.identifications.elsewhere() + captured_none_of;
         summary.lost_by_identification = missing.map(|missing| missing.saturating_sub(not_lost)).into();
     }
 }
@@ -332,12 +332,12 @@ fn summarise_spacing(
 ) {
     let threshold_ns = match fixed_limit_ns {
         Some(limit_ns) => {
-            live.spacing.sketch.settle();
+            live.rates.spacing.sketch.settle();
             limit_ns
         }
-        None => live.spacing.oversize_from_ns(min_rtt_ns),
+        None => live.rates.spacing.oversize_from_ns(min_rtt_ns),
     };
-    summary.durations = Durations::of(&live.spacing.moments, &live.spacing.sketch, [0.5, 0.99]);
+    summary.durations = Durations::of(&live.rates.spacing.moments, &live.rates.spacing.sketch, [0.5, 0.99]);
     summary.oversize_threshold_ns = threshold_ns;
 }
 
@@ -364,7 +364,7 @@ fn token_bucket_in(
     let repeated_here = half.payload_bytes.saturating_sub(half.unique_payload_bytes);
     let lost_before = !context.beside_sender && 2 * repeated_here < half.loss.retransmitted_bytes;
     let live = half.live.as_deref();
-    let buckets = live.into_iter().flat_map(|live| live.spacing.sketch.buckets());
+    let buckets = live.into_iter().flat_map(|live| live.rates.spacing.sketch.buckets());
     let spacing: Vec<(u64, u64)> = buckets.map(|(from_ns, _, count)| (from_ns, count)).collect();
     let frame_bytes = live.map_or(0, |live| live.view.largest_send());
     let (path_full, resting) = (full_shares(series, runs), resting_shares(series, runs));

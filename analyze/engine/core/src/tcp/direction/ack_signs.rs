@@ -1,0 +1,26 @@
+//! What acknowledgements of a direction have shown: SACK blocks, duplicates, when the last of each kind came.
+
+use crate::tcp::stats::range_set::RangeSet;
+
+/// What the acknowledgements of a direction have shown.
+#[derive(Debug, Default)]
+pub struct AckSigns {
+    /// What the peer reported by SACK, above `una`.
+    pub scoreboard: RangeSet,
+    /// The snap length has cut off blocks of reports on it.
+    pub reports_are_cut: bool,
+    /// Timestamp of the packet that reported the first of it; none if it had none.
+    pub disorder_tsval: Option<u32>,
+    /// What the last packet that reported of it echoed, likewise.
+    pub disorder_tsecr: Option<u32>,
+    /// Duplicate acknowledgements since the last that advanced.
+    pub duplicate_acknowledgements: u32,
+    /// Time of the last acknowledgement.
+    pub last_acknowledgement_ns: Option<i64>,
+    /// Time of the last one that advanced.
+    pub last_advance_ns: Option<i64>,
+    /// Time of the last acknowledgement that was a duplicate or brought SACK news.
+    pub last_loss_sign_ns: Option<i64>,
+    /// Last advertised window in bytes was zero.
+    pub window_closed: bool,
+}

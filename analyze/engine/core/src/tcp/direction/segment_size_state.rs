@@ -1,0 +1,14 @@
+//! How large the segments of a direction are, as its frames have shown so far: the state of [`crate::tcp::direction::segment_size`].
+
+use crate::tcp::capture::frame_sizes::UnevenFrames;
+
+/// How large the segments of a direction are.
+#[derive(Debug, Default)]
+pub struct SegmentSize {
+    /// Payload of a full segment with the header of the last data packet.
+    pub segment_size: u16,
+    /// Frames that held less than both sides take, though more was to come.
+    pub uneven: UnevenFrames,
+    /// Data packets that were no full segments.
+    pub short_packets: u32,
+}

@@ -1,0 +1,37 @@
+//! Losses and retransmissions of a direction: what was sent again, what may still prove it needless, and what its IP identifications show.
+
+use crate::tcp::loss::awaited::Unanswered;
+use crate::tcp::loss::ip_id::IpIdentifications;
+use crate::tcp::loss::recovery::Recovery;
+use crate::tcp::loss::refusals::Refusals;
+use crate::tcp::loss::retransmissions::RecentRetransmissions;
+use crate::tcp::stats::stopwatch::Stopwatch;
+
+/// Losses and retransmissions of a direction.
+#[derive(Debug, Default)]
+pub struct Loss {
+    /// Retransmissions that may prove unnecessary.
+    pub retransmissions: RecentRetransmissions,
+    /// Of them those that may still be answered.
+    pub(crate) unanswered: Option<Box<Unanswered>>,
+    /// Acknowledgements that tell of data which its receiver refused.
+    pub(crate) refusals: Refusals,
+    /// Loss recovery in progress.
+    pub recovery: Option<Recovery>,
+    /// For how long losses have been repaired.
+    pub recovering: Stopwatch,
+    /// A tail loss probe was sent and nothing new acknowledged since.
+    pub probe_outstanding: bool,
+    /// Position of a new byte that was sent to probe a closed window.
+    pub probed_at: Option<u64>,
+    /// The first data that passed is the first there is, and numbers are missing before it: its like was lost on the way to here.
+    pub begins_with_repeat: bool,
+    /// Everything below was sent before, as missing identifications show, though nothing of it above `Half::max` came.
+    pub sent_unseen: u64,
+    /// Identification numbers.
+    pub identifications: IpIdentifications,
+    /// Identification after that of the packet that set `Half::max` (unwrapped).
+    pub highest_identification: u64,
+    /// Other traffic of the side takes identifications between those of this connection.
+    pub shares_numbers: bool,
+}
