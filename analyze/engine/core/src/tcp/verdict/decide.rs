@@ -3,19 +3,16 @@
 
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::limits::factor::Factor;
-use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule;
+use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, OPEN_CONFIDENCE, nothing_reduced_it};
 
-/// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
-const ENOUGH_ROUNDS: u64 = 8;
-
+/// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
 
-/// Highest confidence at all, and where the vantage point is not known.
-const HIGHEST_CONFIDENCE: f64 = 0.95;
-
+/// Where the vantage point is not known.
 const UNKNOWN_VANTAGE_CONFIDENCE: f64 = 0.7;
 
 /// Where the window is not known, it may be what limits.
@@ -36,21 +33,6 @@ const EVEN_MEDIAN: f64 = 0.5;
 
 /// Pauses tell something where they take such a part of the time, one in so many.
 const TELLING_PAUSES: u64 = 10;
-
-/// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
-const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
-
-/// The path carried so much more at other times (the level shift of a token bucket, docs/methods.md, section 8): a bandwidth
-/// of its own is not sure to be what limits, a token bucket or other traffic may be behind it.
-const ANOTHER_RATE: f64 = 1.3;
-
-const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;
-
-/// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
-const SHARED_PATH_CONFIDENCE: f64 = 0.7;
-
-/// Where packets stopped at a host or on the path.
-const OPEN_CONFIDENCE: f64 = 0.5;
 
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
@@ -81,19 +63,6 @@ impl Decision {
     }
 }
 
-/// Share of what the transfer could have carried that a factor must have lost to be blamed for it. Opening and slow start
-/// belong to every transfer; a host that stands still belongs to none.
-fn least_share(factor: Factor) -> f64 {
-    match factor {
-        Factor::HostStall | Factor::Unknown => 0.08,
-        Factor::TimeoutWait => 0.1,
-        Factor::Application | Factor::ReceiverWindow => 0.15,
-        Factor::LossRecovery | Factor::CongestionWindow | Factor::SendBuffer | Factor::TokenBucket => 0.2,
-        Factor::Setup | Factor::SlowStart => 0.3,
-        Factor::BottleneckBandwidth | Factor::Idle => f64::INFINITY,
-    }
-}
-
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
     let limits = case.limits;
@@ -104,11 +73,14 @@ pub fn decide(case: &Case) -> Option<Decision> {
     }
     let shares = case.blame();
     let weight = |factor: Factor| limits.lost_bytes(&shares[factor as usize]).unwrap_or(0) as f64;
-    let blamed = |factor: &Factor| weight(*factor) >= least_share(*factor) * possible;
+    let blamed = |factor: &Factor| weight(*factor) >= rule(*factor).least_share * possible;
     let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
         ranked if !ranked.is_empty() => (ranked, true),
         // Nothing took much: what set the rate?
-        _ => (ranking(|factor| limits.underlying[factor as usize].bytes as f64, sets_the_rate), false),
+        _ => (
+            ranking(|factor| limits.underlying[factor as usize].bytes as f64, |factor| rule(*factor).sets_the_rate),
+            false,
+        ),
     };
     let &(factor, most) = ranked.first()?;
     let all: f64 = if by_lost_bytes {
@@ -144,11 +116,6 @@ fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> 
     ranked
 }
 
-fn sets_the_rate(factor: &Factor) -> bool {
-    factor.shows_capacity() && *factor != Factor::SlowStart
-        || matches!(factor, Factor::ReceiverWindow | Factor::Application)
-}
-
 /// What else the same packets may come from.
 fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
     if may_be_the_path(case, factor) || may_be_the_hosts_own_queue(case, factor) {
@@ -164,7 +131,6 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
-    let blames_loss = matches!(factor, Factor::LossRecovery | Factor::CongestionWindow | Factor::TimeoutWait);
     let window_unknown = case.direction.window.scale.is_none();
     let bounds = [
         (HIGHEST_CONFIDENCE, true, None),
@@ -192,43 +158,20 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
             instead == Some(Factor::BottleneckBandwidth),
             Some("a capture beside the sender, or one with timestamps"),
         ),
-        (
-            BY_EXCLUSION_CONFIDENCE,
-            factor == Factor::CongestionWindow && nothing_reduced_it(case),
-            Some("TCP_INFO of the sender"),
-        ),
-        (
-            // Whether it was still growing as in slow start cannot be told from so few rounds.
-            OPEN_CONFIDENCE,
-            factor == Factor::CongestionWindow && nothing_reduced_it(case) && case.limits.rounds < ENOUGH_ROUNDS,
-            Some("a longer transfer"),
-        ),
+    ];
+    let after_its_own = [
         (OPEN_CONFIDENCE, instead == Some(Factor::Application), Some("TCP_INFO of the sender")),
         (
-            SHARED_PATH_CONFIDENCE,
-            factor == Factor::CongestionWindow && 2 * case.limits.window_rounds.queued > case.limits.window_rounds.all,
-            Some("a capture of all traffic on the path"),
-        ),
-        (
-            ANOTHER_RATE_CONFIDENCE,
-            factor == Factor::BottleneckBandwidth && ran_faster(case.limits),
-            Some("a longer transfer, or one after an idle time"),
-        ),
-        (stall_confidence(case), factor == Factor::HostStall, Some("a capture at the other end of the path")),
-        (OPEN_CONFIDENCE, factor == Factor::Unknown, Some("a capture at the other end of the path")),
-        (
             CAPTURE_LOSS_CONFIDENCE,
-            case.direction.loss_caveat().is_some() && blames_loss,
+            case.direction.loss_caveat().is_some() && rule(factor).blames_loss,
             Some("a capture that misses no packets"),
         ),
     ];
-    let least = bounds.into_iter().filter(|(_, applies, _)| *applies).min_by(|one, other| one.0.total_cmp(&other.0));
+    let of_factor = (rule(factor).bounds)(case).into_iter().map(|bound| (bound.confidence, true, Some(bound.needed)));
+    // Of equal bounds the first one says what is needed.
+    let applying = bounds.into_iter().chain(of_factor).chain(after_its_own).filter(|(_, applies, _)| *applies);
+    let least = applying.min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
-}
-
-/// No loss and no mark of congestion shows why the window was no larger.
-fn nothing_reduced_it(case: &Case) -> bool {
-    case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
 }
 
 /// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes
@@ -295,24 +238,6 @@ fn may_be_the_hosts_own_queue(case: &Case, factor: Factor) -> bool {
         && is_beside_sender(case)
         && paused_ns >= time_ns / TELLING_PAUSES
         && waited_ns > paused_ns / 2
-}
-
-/// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
-fn ran_faster(limits: &LimitsSummary) -> bool {
-    let share = &limits.shares[Factor::BottleneckBandwidth as usize];
-    let rate_bytes_s = share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64;
-    limits.reference_bytes_s.is_some_and(|reference| reference >= ANOTHER_RATE * rate_bytes_s)
-}
-
-/// A host that stood still is no surer than the pauses that say so, each by its length: what misleads about one of them, the
-/// path, misleads about all.
-fn stall_confidence(case: &Case) -> f64 {
-    let stalls = case.direction.spacing.gaps().iter().filter(|gap| gap.cause.is_host_stall());
-    let (all_ns, sure_ns) = stalls.fold((0.0, 0.0), |(all, sure), gap| {
-        let length_ns = gap.gap_ns as f64;
-        (all + length_ns, sure + gap.confidence * length_ns)
-    });
-    if all_ns > 0.0 { sure_ns / all_ns } else { HIGHEST_CONFIDENCE }
 }
 
 /// A vantage point that is known at all costs no more confidence than this.

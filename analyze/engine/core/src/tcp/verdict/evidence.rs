@@ -8,7 +8,7 @@ use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::verdict::case::{Case, Evidence};
 use crate::tcp::verdict::decide::Decision;
-use crate::tcp::verdict::sentence::in_words;
+use crate::tcp::verdict::factors::rule;
 
 /// Intervals named for a factor; two frames each.
 const MOST_INTERVALS: usize = 5;
@@ -53,7 +53,7 @@ fn of_factor(limits: &LimitsSummary, factor: Factor) -> Option<Evidence> {
     }
     let text = format!(
         "{}: {}{}",
-        in_words(factor),
+        rule(factor).in_words,
         match runs.first() {
             Some(longest) => format!(
                 "{number} {} of {:.3} s in all, the longest {:.3} s",

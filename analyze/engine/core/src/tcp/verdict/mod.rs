@@ -6,14 +6,19 @@
 //! sentence   in one sentence
 //! evidence   the frames
 //! what_if    the throughput without it
+//! factors    what each factor declares: words, remedy, bounds of confidence
+//! words      numbers in words
+//! case       what it is made from, and what it is; allowance: what is known to be allowed
 //! ```
 
 pub(crate) mod allowance;
 pub mod case;
 pub(crate) mod decide;
 pub(crate) mod evidence;
+pub mod factors;
 pub(crate) mod sentence;
 pub(crate) mod what_if;
+pub(crate) mod words;
 
 use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};

@@ -1,0 +1,30 @@
+//! `application`: the sending application gave nothing to send.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::Application,
+    in_words: "the sending application",
+    least_share: 0.15,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("The sending application gave too little to send: the connection waited {} for it", tally.time())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("an application that always has data to send")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

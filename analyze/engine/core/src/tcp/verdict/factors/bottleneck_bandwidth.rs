@@ -1,0 +1,45 @@
+//! `bottleneck_bandwidth`: the path carried no more. It is blamed only where nothing else took much.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::BottleneckBandwidth,
+    in_words: "the path's bandwidth",
+    least_share: f64::INFINITY,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_twice_the_path_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("The path's bandwidth was the limit: the transfer filled it with {}", tally.reference())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("twice the path's bandwidth")
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let bound = Bound { confidence: ANOTHER_RATE_CONFIDENCE, needed: "a longer transfer, or one after an idle time" };
+    ran_faster(case.limits).then_some(bound).into_iter().collect()
+}
+
+/// Where nothing but the path limited it, the transfer had run clearly faster than while the path's bandwidth did.
+fn ran_faster(limits: &LimitsSummary) -> bool {
+    let share = &limits.shares[Factor::BottleneckBandwidth as usize];
+    let rate_bytes_s = share.bytes as f64 * 1e9 / share.time_ns.max(1) as f64;
+    limits.reference_bytes_s.is_some_and(|reference| reference >= ANOTHER_RATE * rate_bytes_s)
+}
+
+/// The path carried so much more at other times (the level shift of a token bucket, docs/methods.md, section 8): a bandwidth
+/// of its own is not sure to be what limits, a token bucket or other traffic may be behind it.
+const ANOTHER_RATE: f64 = 1.3;
+
+const ANOTHER_RATE_CONFIDENCE: f64 = 0.75;

@@ -1,0 +1,74 @@
+//! `congestion_window`: the congestion window, growing slowly or after a reduction; what is left when nothing else shows.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::CongestionWindow,
+    in_words: "the congestion window",
+    least_share: 0.2,
+    sets_the_rate: true,
+    blames_loss: true,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let direction = case.direction;
+    if direction.lost_inferred() > 0 {
+        format!("Losses kept the congestion window small{}: {}", share_lost(case), possible(tally))
+    } else if direction.congestion_events() > 0 {
+        format!(
+            "Marks of congestion (ECN, {} times) kept the congestion window small: {}",
+            direction.congestion_events(),
+            possible(tally)
+        )
+    } else {
+        format!("The congestion window grew slowly: {}", possible(tally))
+    }
+}
+
+fn possible(tally: &Tally) -> String {
+    if tally.reference_bps > tally.rate_bps() {
+        format!("{} where {} was possible", tally.rate(), tally.reference())
+    } else {
+        format!("it allowed {}", tally.rate())
+    }
+}
+
+fn change(case: &Case) -> Option<&'static str> {
+    Some(match case.direction {
+        direction if direction.lost_inferred() > 0 => NO_LOSS,
+        direction if direction.congestion_events() > 0 => "no marks of congestion",
+        _ => "a congestion window that grows at once",
+    })
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let limits = case.limits;
+    let by_exclusion = nothing_reduced_it(case);
+    let bounds = [
+        (by_exclusion, Bound { confidence: BY_EXCLUSION_CONFIDENCE, needed: "TCP_INFO of the sender" }),
+        // Whether it was still growing as in slow start cannot be told from so few rounds.
+        (
+            by_exclusion && limits.rounds < ENOUGH_ROUNDS,
+            Bound { confidence: OPEN_CONFIDENCE, needed: "a longer transfer" },
+        ),
+        (
+            2 * limits.window_rounds.queued > limits.window_rounds.all,
+            Bound { confidence: SHARED_PATH_CONFIDENCE, needed: "a capture of all traffic on the path" },
+        ),
+    ];
+    bounds.into_iter().filter_map(|(applies, bound)| applies.then_some(bound)).collect()
+}
+
+/// The congestion window is what is left when nothing else shows; without a loss nothing shows that it was small, either.
+const BY_EXCLUSION_CONFIDENCE: f64 = 0.75;
+
+/// A queue stands in most rounds that the congestion window seems to limit: other traffic may fill the path.
+const SHARED_PATH_CONFIDENCE: f64 = 0.7;

@@ -1,0 +1,62 @@
+//! `host_stall`: a host did not run. No other factor belongs to none of the transfers, so that little of it counts.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::summary::summary::DirectionSummary;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::words::seconds;
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::HostStall,
+    in_words: "a host that stood still",
+    least_share: 0.08,
+    sets_the_rate: false,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let trips = stalled_round_trips(case.direction);
+    format!("A host stood still for {} in all, while the path could carry {}{trips}", tally.time(), tally.reference())
+}
+
+/// What the stalls did to round trips, if that shows.
+fn stalled_round_trips(direction: &DirectionSummary) -> String {
+    let with_ns = direction.round_trips.map(|trips| trips.quantiles_ns[2]);
+    let without = direction.details.as_deref().and_then(|details| details.without_stalls);
+    let without_ns = without.and_then(|rest| rest.quantiles_ns).map(|quantiles_ns| quantiles_ns[2]);
+    match with_ns.zip(without_ns) {
+        Some((with_ns, without_ns)) if with_ns > PLAINLY_LONGER * without_ns => {
+            let [with, without] = [with_ns, without_ns].map(|ns| seconds(ns as u64));
+            format!("; 99 % of round trips took {with} or less with that, {without} without")
+        }
+        _ => String::new(),
+    }
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("no stalls")
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    vec![Bound { confidence: stall_confidence(case), needed: "a capture at the other end of the path" }]
+}
+
+/// A host that stood still is no surer than the pauses that say so, each by its length: what misleads about one of them, the
+/// path, misleads about all.
+fn stall_confidence(case: &Case) -> f64 {
+    let stalls = case.direction.spacing.gaps().iter().filter(|gap| gap.cause.is_host_stall());
+    let (all_ns, sure_ns) = stalls.fold((0.0, 0.0), |(all, sure), gap| {
+        let length_ns = gap.gap_ns as f64;
+        (all + length_ns, sure + gap.confidence * length_ns)
+    });
+    if all_ns > 0.0 { sure_ns / all_ns } else { HIGHEST_CONFIDENCE }
+}
+
+/// Round trips are told with and without stalls if these make them so many times as long.
+const PLAINLY_LONGER: f64 = 1.2;

@@ -1,0 +1,30 @@
+//! `idle`: nothing to do, it was the turn of the other side. It holds back nothing.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::Idle,
+    in_words: "waiting for the other side",
+    least_share: f64::INFINITY,
+    sets_the_rate: false,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("The direction waited {} for the other side", tally.time())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    None
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

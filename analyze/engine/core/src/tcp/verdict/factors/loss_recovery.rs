@@ -1,0 +1,31 @@
+//! `loss_recovery`: repairing losses.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::LossRecovery,
+    in_words: "repairing losses",
+    least_share: 0.2,
+    sets_the_rate: false,
+    blames_loss: true,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    format!("Repairing losses held the transfer back for {}{}", tally.time(), share_lost(case))
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some(NO_LOSS)
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

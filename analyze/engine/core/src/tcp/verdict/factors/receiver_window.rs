@@ -1,0 +1,39 @@
+//! `receiver_window`: the window that the receiver advertised left no room.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
+use crate::tcp::verdict::words::{bytes, seconds};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::ReceiverWindow,
+    in_words: "the receiver's window",
+    least_share: 0.15,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_twice_the_rate_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let window = &case.direction.window;
+    if window.zero_time_ns * 2 > tally.share.time_ns {
+        return format!(
+            "The receiver closed its window for {}: its application read too slowly",
+            seconds(window.zero_time_ns)
+        );
+    }
+    let most = window.extremes.map_or(0, |(_, _, most)| most);
+    format!("The receiver's window of at most {} allowed no more than {}", bytes(most as f64), tally.rate())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("twice the receiver's window")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

@@ -1,0 +1,128 @@
+//! What a limiting factor declares for the verdict, and what several of them share.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::limits::share::Share;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::words::{fine_percent, rate, seconds};
+
+/// Highest confidence at all.
+pub(crate) const HIGHEST_CONFIDENCE: f64 = 0.95;
+
+/// Where packets stopped at a host or on the path, or one of two causes fits as well as the other.
+pub(crate) const OPEN_CONFIDENCE: f64 = 0.5;
+
+/// Rounds from which on a transfer says enough about itself; with fewer the confidence is capped.
+pub(crate) const ENOUGH_ROUNDS: u64 = 8;
+
+/// The remedy that all factors which come from losses have in common.
+pub(crate) const NO_LOSS: &str = "no loss";
+
+/// A limiting factor as the verdict needs it. All of them stand in [`crate::tcp::verdict::factors::RULES`].
+pub struct FactorRule {
+    /// The factor.
+    pub factor: Factor,
+    /// As a noun.
+    pub in_words: &'static str,
+    /// Share of what the transfer could have carried that it must have lost to be blamed for it. Opening and slow start belong
+    /// to every transfer; a host that stands still belongs to none.
+    pub least_share: f64,
+    /// Where nothing took much, it may be what set the rate.
+    pub sets_the_rate: bool,
+    /// It comes from losses: where the capture missed packets, they are not sure.
+    pub blames_loss: bool,
+    /// The first half of the sentence.
+    pub because: fn(&Case, &Tally) -> String,
+    /// What would help; none if nothing can be changed.
+    pub change: fn(&Case) -> Option<&'static str>,
+    /// Seconds that would not have passed without it, of its share of the time.
+    pub saved_s: fn(&Case, &Share) -> f64,
+    /// What bounds the confidence in it beside what bounds that of all factors.
+    pub bounds: fn(&Case) -> Vec<Bound>,
+}
+
+/// No more confidence than this, and what would give more.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound {
+    /// 0 to 1.
+    pub confidence: f64,
+    /// In words that end "... would decide" sentences.
+    pub needed: &'static str,
+}
+
+/// What a factor took, for its sentence.
+pub struct Tally {
+    /// Time and bytes of the factor.
+    pub share: Share,
+    /// What the path was seen to carry, bits/s; 0 if that is not known.
+    pub reference_bps: f64,
+}
+
+impl Tally {
+    /// That of a factor in a case.
+    pub fn of(case: &Case, factor: Factor) -> Self {
+        Self {
+            share: case.limits.shares[factor as usize],
+            reference_bps: case.limits.reference_bytes_s.unwrap_or(0.0) * 8.0,
+        }
+    }
+
+    /// The rate while it limited, bits/s.
+    pub fn rate_bps(&self) -> f64 {
+        let Share { time_ns, bytes } = self.share;
+        if time_ns > 0 { bytes as f64 * 8e9 / time_ns as f64 } else { 0.0 }
+    }
+
+    /// That rate in words.
+    pub fn rate(&self) -> String {
+        rate(self.rate_bps())
+    }
+
+    /// What the path was seen to carry, in words.
+    pub fn reference(&self) -> String {
+        rate(self.reference_bps)
+    }
+
+    /// Its time in words.
+    pub fn time(&self) -> String {
+        seconds(self.share.time_ns)
+    }
+}
+
+/// The share of segments that was lost, for the end of a clause; nothing if it is not known.
+pub(crate) fn share_lost(case: &Case) -> String {
+    case.direction.loss_rate().map_or_else(String::new, |loss| format!(" ({} lost)", fine_percent(loss)))
+}
+
+/// No loss and no mark of congestion shows why the window was no larger.
+pub(crate) fn nothing_reduced_it(case: &Case) -> bool {
+    case.direction.lost_inferred() == 0 && case.direction.congestion_events() == 0
+}
+
+/// Its bytes would have passed at the reference rate.
+pub(crate) fn saved_at_reference_s(case: &Case, share: &Share) -> f64 {
+    (seconds_of(share) - at_reference_s(case, share)).max(0.0)
+}
+
+/// Twice the window is twice the rate, up to what the path was seen to carry, if it was seen to carry more.
+pub(crate) fn saved_at_twice_the_rate_s(case: &Case, share: &Share) -> f64 {
+    let time_s = seconds_of(share);
+    let reference = case.limits.reference_bytes_s.unwrap_or(0.0);
+    let own_rate = if time_s > 0.0 { share.bytes as f64 / time_s } else { 0.0 };
+    let most = if reference > 1.2 * own_rate { reference.min(2.0 * own_rate) } else { 2.0 * own_rate };
+    if most > 0.0 { (time_s - share.bytes as f64 / most).max(0.0) } else { time_s }
+}
+
+/// At the reference rate or, where that was hardly more, at twice its own.
+pub(crate) fn saved_at_twice_the_path_s(case: &Case, share: &Share) -> f64 {
+    let time_s = seconds_of(share);
+    if at_reference_s(case, share) >= 0.8 * time_s { time_s / 2.0 } else { saved_at_reference_s(case, share) }
+}
+
+fn seconds_of(share: &Share) -> f64 {
+    share.time_ns as f64 / 1e9
+}
+
+fn at_reference_s(case: &Case, share: &Share) -> f64 {
+    let reference = case.limits.reference_bytes_s.unwrap_or(0.0);
+    if reference > 0.0 { share.bytes as f64 / reference } else { seconds_of(share) }
+}

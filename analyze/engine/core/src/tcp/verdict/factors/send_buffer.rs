@@ -1,0 +1,36 @@
+//! `send_buffer`: the sender kept no more in flight though window and path allowed it.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
+use crate::tcp::verdict::words::bytes;
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::SendBuffer,
+    in_words: "the sender's own limit (send buffer or pacing)",
+    least_share: 0.2,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_twice_the_rate_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let flight = case.direction.flight.map_or(0.0, |(mean, _)| mean);
+    format!(
+        "The sender kept no more than {} in flight by its own limit (send buffer or pacing), {}",
+        bytes(flight),
+        tally.rate()
+    )
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("twice the send buffer")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

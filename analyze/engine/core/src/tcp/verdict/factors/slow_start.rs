@@ -1,0 +1,30 @@
+//! `slow_start`: the congestion window was still growing exponentially.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::SlowStart,
+    in_words: "slow start",
+    least_share: 0.3,
+    sets_the_rate: false,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("The transfer was over before slow start had found the path's rate ({} of growing)", tally.time())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("a connection that is used again, past slow start")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

@@ -1,0 +1,38 @@
+//! `timeout_wait`: waiting for a retransmission timeout or a tail loss probe.
+
+use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::NO_LOSS;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::TimeoutWait,
+    in_words: "waiting for timeouts",
+    least_share: 0.1,
+    sets_the_rate: false,
+    blames_loss: true,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let of = |trigger: Trigger| u64::from(case.direction.loss.by_trigger[trigger as usize]);
+    let by_timers = match of(Trigger::Rto) + of(Trigger::Tlp) {
+        0 => String::new(),
+        1 => " (1 segment sent again by a timer)".to_owned(),
+        segments => format!(" ({segments} segments sent again by timers)"),
+    };
+    format!("The sender waited {} for timeouts after losses{by_timers}", tally.time())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some(NO_LOSS)
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

@@ -1,0 +1,30 @@
+//! `token_bucket`: a token bucket on the path had run empty.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::TokenBucket,
+    in_words: "a token bucket",
+    least_share: 0.2,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_twice_the_path_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("A token bucket ran empty and held the transfer at {}", tally.rate())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("no token bucket")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}

@@ -1,0 +1,31 @@
+//! `unknown`: packets stopped at a host or on the path, and this capture cannot tell where.
+
+use crate::tcp::limits::factor::Factor;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::OPEN_CONFIDENCE;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::Unknown,
+    in_words: "nothing that could be told",
+    least_share: 0.08,
+    sets_the_rate: false,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(_case: &Case, _tally: &Tally) -> String {
+    "What limited the transfer cannot be told".to_owned()
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    None
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    vec![Bound { confidence: OPEN_CONFIDENCE, needed: "a capture at the other end of the path" }]
+}

@@ -1,0 +1,60 @@
+//! Numbers in the words of a sentence: shares, times, rates and amounts, each with its unit.
+
+/// A share, in whole percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A small share, in hundredths of a percent; what is little is not shown as nothing.
+pub(crate) fn fine_percent(share: f64) -> String {
+    let is_seen = share <= 0.0 || share >= 0.00005;
+    if is_seen { format!("{:.2} %", share * 100.0) } else { "less than 0.01 %".to_owned() }
+}
+
+/// A length of time, with its unit; what is little is not shown as nothing.
+pub(crate) fn seconds(time_ns: u64) -> String {
+    match time_ns {
+        1_000_000_000.. => format!("{:.1} s", time_ns as f64 / 1e9),
+        1_000_000.. | 0 => format!("{:.0} ms", time_ns as f64 / 1e6),
+        _ => format!("{:.0} µs", (time_ns as f64 / 1e3).ceil()),
+    }
+}
+
+/// Bits per second with three digits.
+pub fn rate(bps: f64) -> String {
+    let (value, unit) = match bps {
+        bps if bps < 1e3 => return format!("{bps:.0} bit/s"),
+        bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
+        bps if bps >= 1e6 => (bps / 1e6, "Mbit/s"),
+        bps => (bps / 1e3, "kbit/s"),
+    };
+    if value >= 100.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+/// An amount, with its unit.
+pub(crate) fn bytes(count: f64) -> String {
+    match count {
+        count if count >= 1e6 => format!("{:.1} MB", count / 1e6),
+        count if count >= 1e3 => format!("{:.0} kB", count / 1e3),
+        count => format!("{count:.0} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_little_is_not_told_as_nothing() {
+        assert_eq!(
+            [0, 300, 400_000, 1_000_000, 1_500_000_000].map(seconds),
+            ["0 ms", "1 µs", "400 µs", "1 ms", "1.5 s"]
+        );
+        assert_eq!([400.0, 1000.0, 64_256.0, 2.5e6].map(bytes), ["400 bytes", "1 kB", "64 kB", "2.5 MB"]);
+        assert_eq!(
+            [40.0, 999.0, 1000.0, 12e6, 345e6].map(rate),
+            ["40 bit/s", "999 bit/s", "1.0 kbit/s", "12.0 Mbit/s", "345 Mbit/s"]
+        );
+        assert_eq!([0.0, 1e-6, 0.0123].map(fine_percent), ["0.00 %", "less than 0.01 %", "1.23 %"]);
+    }
+}
