@@ -171,9 +171,7 @@ def _row(row: Any, where: str, currency: str) -> Rates:
     if not isinstance(provider, str) or not all(isinstance(row.get(name, ""), str) for name in _ROW_TEXTS):
         raise ValueError(f"{where}: provider must be a text, and region and class too if they are there")
     if row.get("currency", currency) != currency:
-        raise ValueError(
-            f"{where}: currency {row['currency']!r} in a table of {currency}: a table has one currency, convert its rows"
-        )
+        raise ValueError(f"{where}: currency {row['currency']!r} in a table of {currency}: a table has one currency")
     prices = {name: _price(row[name], f"{where}: {name}") for name in PRICES if name in row}
     days = _number(row[MINIMUM_DAYS], f"{where}: {MINIMUM_DAYS}") if MINIMUM_DAYS in row else None
     return Rates(provider, row.get("class"), row.get("region"), prices, days)

@@ -12,10 +12,9 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from analyze.storage.charges import CATEGORIES, TOTAL, Amounts
-from analyze.storage.records import StorageRun
 
 _MOST_BYTES = 1 << 20
 
@@ -24,21 +23,37 @@ class InvoiceError(Exception):
     """A file is no invoice of these runs: what is wrong with it, in one line."""
 
 
-def read_invoice(path: Path, runs: Sequence[StorageRun]) -> dict[str, Amounts]:
+class Charged(Protocol):
+    """A run, or a scenario of a workload: what an invoice can be beside."""
+
+    @property
+    def name(self) -> str:
+        """As the invoice names it."""
+
+    @property
+    def cost(self) -> float | None:
+        """None: it has no charges."""
+
+    @property
+    def currency(self) -> str | None:
+        """Of its charges."""
+
+
+def read_invoice(path: Path, runs: Sequence[Charged], categories: Sequence[str] = CATEGORIES) -> dict[str, Amounts]:
     """What each run was charged, by its name; raises `OSError` and `InvoiceError`."""
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
     try:
         if len(content) > _MOST_BYTES:
             raise ValueError("too large for an invoice")
-        return _invoiced(tomllib.loads(content.decode("utf-8")), runs)
+        return _invoiced(tomllib.loads(content.decode("utf-8")), runs, categories)
     except UnicodeDecodeError:
         raise InvoiceError(f"{path}: it is no text") from None
     except (ValueError, RecursionError) as error:
         raise InvoiceError(f"{path}: {' '.join(str(error).split())}") from None
 
 
-def _invoiced(document: Mapping[str, Any], runs: Sequence[StorageRun]) -> dict[str, Amounts]:
+def _invoiced(document: Mapping[str, Any], runs: Sequence[Charged], categories: Sequence[str]) -> dict[str, Amounts]:
     _refuse_unknown(document, ("currency", "invoice"), "the invoice")
     currency, entries = document.get("currency"), document.get("invoice")
     if not isinstance(currency, str) or not currency:
@@ -49,7 +64,7 @@ def _invoiced(document: Mapping[str, Any], runs: Sequence[StorageRun]) -> dict[s
     found: dict[str, Amounts] = {}
     for number, entry in enumerate(entries, 1):
         where = f"invoice {number}"
-        _refuse_unknown(entry, ("run", *CATEGORIES, TOTAL), where)
+        _refuse_unknown(entry, ("run", *categories, TOTAL), where)
         name = entry.get("run", runs[0].name if len(runs) == 1 else None)
         run = by_name.get(name) if isinstance(name, str) else None
         if run is None:

@@ -44,11 +44,7 @@ class _Variable:
 def break_even_points(context: Context, ways: Sequence[Named], charged: Sequence[Charges]) -> list[BreakEven]:
     """One or more for each way; `charged` begins with everything in the store, against which they stand."""
     base = charged[0]
-    points = []
-    for named in ways:
-        for variable in _variables(context, named.way):
-            points.append(_point(context, named, variable, base))
-    return points
+    return [_point(context, named, variable, base) for named in ways for variable in _variables(context, named.way)]
 
 
 def _point(context: Context, named: Named, variable: _Variable, base: Charges) -> BreakEven:
@@ -63,7 +59,7 @@ def _point(context: Context, named: Named, variable: _Variable, base: Charges) -
 
 
 def crossing(excess: Callable[[float], float | None], most: float) -> float | None:
-    """Where a function that moves in one direction from 0 to `most` passes zero; None where it does not, or is unknown."""
+    """Where a function that moves in one direction, from 0 to `most`, passes zero; None: nowhere, or unknown."""
     low, high = 0.0, most
     first, last = excess(low), excess(high)
     if first is None or last is None or first == last or (first > 0) == (last > 0):

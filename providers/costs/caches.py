@@ -1,8 +1,9 @@
 """Simulates a local cache over a trace: LRU, and S3-FIFO, which keeps what is read once from driving out the rest.
 
-S3-FIFO is by Yang and others, "FIFO queues are all you need for cache eviction" (SOSP 2023): new objects wait in a small
-queue of a tenth of the cache; those read again there go to the main queue, the others leave; what left lately and comes
-back goes to the main queue at once. Sizes are in bytes here, and the memory of what left is a stamp for each object.
+S3-FIFO is by Yang and others, "FIFO queues are all you need for cache eviction" (SOSP 2023): new objects wait in a
+small queue of a tenth of the cache; those read again there go to the main queue, the others leave; what left lately and
+comes back goes to the main queue at once. Sizes are in bytes here, and the memory of what left is a stamp for each
+object.
 
 Whole objects are cached, also when written; a hit needs as many bytes as are asked for. An object larger than the cache
 (with S3-FIFO as with LRU) passes it by. Both loops hold their queues as links between numbers of objects.
@@ -27,7 +28,7 @@ HITS, HIT_BYTES, USED, SMALL_USED, LEFT = range(5)
 _SMALL, _MAIN = 0, 1  # the ends of the two queues, as numbers of objects
 
 
-def _lru_pass(  # noqa: C901, PLR0913, PLR0917 - one loop, compiled as a whole
+def _lru_pass(  # noqa: PLR0913, PLR0917 - one loop, compiled as a whole
     objects: Ints, sizes: Ints, operations: npt.NDArray[np.int8], outside: npt.NDArray[np.bool_],
     held: Ints, after: Ints, before: Ints, state: Ints, capacity: int,
 ) -> None:  # fmt: skip

@@ -1,4 +1,4 @@
-"""A workload at a price table, reckoned through: charges of all scenarios, break-even points, sensitivity, a sentence."""
+"""A workload at a price table, reckoned through: all scenarios, break-even points, sensitivity, one sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

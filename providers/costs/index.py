@@ -57,7 +57,8 @@ class DictionaryIndex:
             np.int64,
             len(encoded.dictionary),
         )
-        return each[encoded.indices.to_numpy(zero_copy_only=False)]
+        given: Ints = each[encoded.indices.to_numpy(zero_copy_only=False)]
+        return given
 
 
 def _hash_pass(offsets: Ints, data: npt.NDArray[np.uint8], seeds: Words, hashes: Words) -> None:
@@ -74,7 +75,7 @@ def _hash_pass(offsets: Ints, data: npt.NDArray[np.uint8], seeds: Words, hashes:
         hashes[row, 0], hashes[row, 1] = one, two
 
 
-def _number_pass(
+def _number_pass(  # noqa: PLR0913, PLR0917 - one loop, compiled as a whole
     hashes: Words, start: int, keys: Words, numbers: Ints, given: Ints, count: int, most: int
 ) -> tuple[int, int]:
     """Numbers names from `start` on until the table has `most`; returns where it stopped, and the count."""

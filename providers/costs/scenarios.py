@@ -5,7 +5,6 @@ that it would need and nobody gave is in `missing`, and it has no total.
 """
 
 import math
-
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
@@ -86,7 +85,7 @@ def early_gb_months(context: Context) -> float:
 
 @singledispatch
 def _made(way: Way, context: Context) -> Scenario:
-    raise TypeError(f"{type(way).__name__} is no way of running a workload")
+    raise TypeError(f"{type(way).__name__} is no way of running {context.workload.name}")
 
 
 @_made.register
@@ -236,5 +235,3 @@ def _cooperative(way: Cooperative, context: Context) -> Scenario:
     )
     notes = ("requests shrink with the bytes; peers cost nothing",)
     return Scenario("", "cooperative", (Portion(context.rates, less),), notes=notes)
-
-

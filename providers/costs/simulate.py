@@ -61,8 +61,9 @@ def replay(path: Path, wanted: Wanted, progress: Callable[[int], None] = lambda 
     books = Ledger(never_s if wanted.archive_after_s is None else wanted.archive_after_s, wanted.minimum_storage_s)
     caches = [CacheSimulation(policy, size) for size in wanted.cache_sizes_bytes for policy in POLICIES]
     for chunk in trace:
-        for part in (books, *caches):
-            part.feed(chunk, trace.object_numbers)
+        books.feed(chunk, trace.object_numbers)
+        for cache in caches:
+            cache.feed(chunk, trace.object_numbers)
     occupied = books.finish()
     if occupied.duration_s <= 0:
         raise NoDurationError(f"{path}: all accesses have the same time: nothing says how many there are in a month")
@@ -109,10 +110,11 @@ def workload_of(found: Replay) -> Workload:
 
 
 def _notes(found: Replay, grown_gb: float) -> list[str]:
-    notes = [
+    there = (
         f"objects that are read before they are written were stored when the trace began "
         f"({found.occupied[ledger.AT_BEGIN] / found.gb_bytes:,.4g} GB); what is never accessed is not in a trace"
-    ]
+    )
+    notes = [there]
     if found.occupied.duration_s < _SHORT_S:
         notes.append(
             f"the trace lasts {found.occupied.duration_s / 86_400:.3g} days: a month is "

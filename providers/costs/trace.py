@@ -80,8 +80,8 @@ class Trace:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with self._path.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
-        yield from parquet_batches(self._path, self._progress) if is_parquet else csv_batches(
-            self._path, self._progress
+        yield from (
+            parquet_batches(self._path, self._progress) if is_parquet else csv_batches(self._path, self._progress)
         )
 
     def _chunk(self, batch: pa.RecordBatch) -> Chunk:
@@ -117,9 +117,8 @@ class Trace:
         back = steps < 0
         if back.any():
             row = int(np.argmax(back))
-            raise TraceError(
-                f"{self._path}: row {self.rows + row + 1:,}: time goes back by {-steps[row]:.9g} s: sort the trace by time"
-            )
+            where = f"{self._path}: row {self.rows + row + 1:,}"
+            raise TraceError(f"{where}: time goes back by {-steps[row]:.9g} s: sort the trace by time")
         self._last_s = float(times[-1])
         return np.ascontiguousarray(times, np.float64)
 

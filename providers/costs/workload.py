@@ -141,7 +141,7 @@ def _text(record: Mapping[str, Any], name: str, where: str = "") -> str | None:
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError(f"{where}: a number of 0 or more is due")
-    share = where.split(": ")[-1] in _SHARES
+    share = where.rsplit(": ", maxsplit=1)[-1] in _SHARES
     if share and value > 1:
         raise ValueError(f"{where}: a share from 0 to 1 is due, not {value:g}")
     if value > MOST:
