@@ -13,6 +13,7 @@ from providers.costs.scenarios import Context, scenario_of
 from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, Named, Way
 from providers.costs.workload import MOST
 
+_SAME = 0.005
 _STEPS = 200  # halvings: more than a float can tell apart
 
 
@@ -62,6 +63,9 @@ def crossing(excess: Callable[[float], float | None], most: float) -> float | No
     """Where a function that moves in one direction, from 0 to `most`, passes zero; None: nowhere, or unknown."""
     low, high = 0.0, most
     first, last = excess(low), excess(high)
+    # Halves of cents are rounding: the two cost the same from the beginning on.
+    if first is not None and abs(first) < _SAME:
+        return None
     if first is None or last is None or first == last or (first > 0) == (last > 0):
         return None
     for _ in range(_STEPS):
@@ -78,7 +82,7 @@ def _sentence(name: str, base: str, variable: _Variable, value: float | None, at
     if at_zero is None:
         return f"{name}: unknown, because prices or numbers are missing"
     if value is None:
-        cheaper = at_zero < 0 or (at_zero == 0 and not variable.grows)
+        cheaper = at_zero < 0 or (abs(at_zero) < _SAME and not variable.grows)
         return f"{name}: {'cheaper than' if cheaper else 'never cheaper than'} {base} at any {what}"
     side = "below" if variable.grows else "above"
     return f"{name}: cheaper than {base} {side} {value:,.4g} {variable.unit} ({what})"

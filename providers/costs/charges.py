@@ -70,7 +70,9 @@ def _storage_lines(portion: Portion) -> Iterator[Line]:
         amounts = None if price is None else [price.amount(volume) for volume in volumes]
         first, year = (None, None) if amounts is None else (amounts[0], sum(amounts))
         yield Line(label, "storage_per_gb_month", "storage", volumes[0], first, year)
-    if used.early_gb_months:
+    if used.early_gb_months is None:
+        yield Line(label, "minimum_storage_days", "storage", 0.0, None, None)
+    elif used.early_gb_months:
         # On top of all that is stored, at the price that the next gigabyte has.
         extra = None if price is None else price.amount(volumes[0] + used.early_gb_months) - price.amount(volumes[0])
         year = None if extra is None else extra * MONTHS

@@ -33,7 +33,7 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
     for charges in estimate.charged:
         for what in charges.missing:
             line(f"  {charges.scenario.name}: no total, because {what} is missing", "yellow")
-        for note in charges.scenario.notes if charges is not estimate.base else ():
+        for note in charges.scenario.notes:
             line(f"  {charges.scenario.name}: {note}")
     if estimate.points:
         console.print()

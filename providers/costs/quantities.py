@@ -57,8 +57,8 @@ class Usage:
 
     stored_gb: float = 0.0
     growth_gb_per_month: float = 0.0
-    early_gb_months: float = 0.0
-    """Deleted before the least time of the class, and charged for it."""
+    early_gb_months: float | None = 0.0
+    """Deleted before the least time of the class, and charged for it; None: that time is missing in the table."""
     uploaded_gb: float = 0.0
     downloaded_gb: float = 0.0
     same_region_gb: float = 0.0
@@ -71,8 +71,9 @@ class Usage:
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            if getattr(self, one.name) < 0:
-                raise ValueError(f"{one.name}: {getattr(self, one.name):g} is less than nothing")
+            value = getattr(self, one.name)
+            if value is not None and value < 0:
+                raise ValueError(f"{one.name}: {value:g} is less than nothing")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,15 @@ def everything(context: Context) -> Scenario:
         "everything",
         (Portion(context.rates, base_usage(context)),),
         billed_months=context.workload.billed_months,
-        notes=context.workload.notes,
+        notes=tuple(_age_notes(context)),
     )
+
+
+def _age_notes(context: Context) -> list[str]:
+    workload, least = context.workload, context.rates.minimum_storage_days
+    if least and workload.deleted_gb_per_month and workload.mean_age_days is None:
+        return [f"mean_age_days is left out: nothing is charged for objects deleted before {least:g} days"]
+    return []
 
 
 def base_usage(context: Context) -> Usage:
@@ -72,12 +79,18 @@ def base_usage(context: Context) -> Usage:
     )
 
 
-def early_gb_months(context: Context) -> float:
-    """Storage that is charged after objects were deleted, because they were younger than the class demands."""
-    workload = context.workload
+def early_gb_months(context: Context) -> float | None:
+    """Storage that is charged after objects were deleted, because they were younger than the class demands.
+
+    None if the table does not say how long that is, and something is deleted.
+    """
+    workload, least = context.workload, context.rates.minimum_storage_days
+    if not workload.deleted_gb_per_month:
+        return 0.0
+    if least is None:
+        return None
     if workload.early_gb_months is not None:
         return workload.early_gb_months
-    least = context.rates.minimum_storage_days or 0.0
     if workload.mean_age_days is None:
         return 0.0
     return workload.deleted_gb_per_month * max(least - workload.mean_age_days, 0.0) / _MONTH_DAYS
@@ -162,7 +175,7 @@ def _derived(way: Derived, context: Context) -> Scenario:
                     used,
                     stored_gb=used.stored_gb * kept,
                     growth_gb_per_month=used.growth_gb_per_month * kept,
-                    early_gb_months=used.early_gb_months * kept,
+                    early_gb_months=None if used.early_gb_months is None else used.early_gb_months * kept,
                     uploaded_gb=used.uploaded_gb * kept,
                     write_requests=used.write_requests * kept,
                     compute_hours=hours,

@@ -78,6 +78,9 @@ class Trace:
             raise TraceError(f"{self._path}: no access in it")
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        if not self._path.is_file():
+            kind = "not a file: a trace is looked at twice" if self._path.exists() else "no such file"
+            raise TraceError(f"{self._path}: {kind}")
         with self._path.open("rb") as file:
             is_parquet = file.read(4) == b"PAR1"
         yield from (
@@ -193,15 +196,22 @@ def csv_batches(path: Path, progress: Callable[[int], None]) -> Iterator[pa.Reco
     read = csv.ReadOptions(block_size=_BLOCK_BYTES)
     with csv.open_csv(path, read_options=csv.ReadOptions(block_size=1 << 16)) as first:
         columns = first.schema
-    if "time" in columns.names and pa.types.is_integer(columns.field("time").type):
-        types["time"] = pa.float64()  # later rows may have parts of a second
+    if "time" in columns.names:
+        types["time"] = _precise(columns.field("time").type)
     convert = csv.ConvertOptions(
         column_types=types, include_columns=[name for name in columns.names if name in COLUMNS] or columns.names,
         strings_can_be_null=False,
     )  # fmt: skip
-    done_bytes = 0
+    size_bytes, done_bytes = path.stat().st_size, 0
     with csv.open_csv(path, read_options=read, convert_options=convert) as reader:
         for batch in reader:
             yield batch
-            done_bytes += batch.nbytes
-            progress(min(done_bytes, path.stat().st_size))
+            done_bytes += _BLOCK_BYTES
+            progress(min(done_bytes, size_bytes))
+
+
+def _precise(kind: pa.DataType) -> pa.DataType:
+    """Of a time: later rows may have parts of a second that the first ones have not."""
+    if pa.types.is_integer(kind):
+        return pa.float64()
+    return pa.timestamp("ns", kind.tz) if pa.types.is_timestamp(kind) else kind

@@ -1,4 +1,4 @@
-"""The scenarios of `vmtrace cost` as stacked bars, one for each, by category: for print (PNG, SVG), with its data (CSV)."""
+"""The scenarios of `vmtrace cost` as stacked bars by category: for print (PNG, SVG), with their data (CSV)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
