@@ -14,7 +14,7 @@ from providers.costs.ways import Archive, Beside, Cache, Cooperative, Derived, N
 from providers.costs.workload import MOST
 
 _SAME = 0.005
-_STEPS = 200  # halvings: more than a float can tell apart
+_CLOSE = 1e-12  # of the value: nearer than any price is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def crossing(excess: Callable[[float], float | None], most: float) -> float | No
         return None
     if first is None or last is None or first == last or (first > 0) == (last > 0):
         return None
-    for _ in range(_STEPS):
+    while high - low > high * _CLOSE:
         middle = (low + high) / 2
         here = excess(middle)
         if here is None:

@@ -25,8 +25,8 @@ _OPERATIONS = {
 }  # fmt: skip
 MOST_BYTES = 1 << 50
 """A pebibyte in one access: no service has such objects."""
-_BLOCK_BYTES = 32 << 20
-_BATCH_ROWS = 1 << 20
+_BLOCK_BYTES = 8 << 20
+_BATCH_ROWS = 1 << 18
 
 
 class TraceError(Exception):
@@ -178,7 +178,7 @@ def parquet_batches(path: Path, progress: Callable[[int], None]) -> Iterator[pa.
     from pyarrow.parquet import ParquetFile
 
     size_bytes = path.stat().st_size
-    with ParquetFile(path) as file:
+    with ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
         names = [name for name in file.schema_arrow.names if name in COLUMNS]
         rows, done = max(file.metadata.num_rows, 1), 0
         for batch in file.iter_batches(_BATCH_ROWS, columns=names):
