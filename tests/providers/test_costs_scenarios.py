@@ -221,7 +221,7 @@ def test_a_crossing_is_found_wherever_it_is(zero: float, sign: float) -> None:
 
 
 def test_nothing_crosses_where_something_is_unknown_or_never_changes_its_sign() -> None:
-    assert crossing(lambda value: None, 1.0) is None
+    assert crossing(lambda _: None, 1.0) is None
     assert crossing(lambda value: 1 + value, 1.0) is None
 
 
@@ -242,8 +242,8 @@ def test_the_price_is_found_at_which_a_way_is_as_dear_as_the_store() -> None:
 
 def test_the_sentence_names_the_largest_category_and_the_cheapest_way() -> None:
     assert reckoned(Cooperative(0.5), Beside()).sentence == (
-        "Everything in the store costs 2,059.50 EUR a year, 58% of it for storage; computing beside the data is cheapest "
-        "with 1,651.50 EUR (19.8% less)."
+        "Everything in the store costs 2,059.50 EUR a year, 58% of it for storage; computing beside the data "
+        "is cheapest with 1,651.50 EUR (19.8% less)."
     )
     assert reckoned(prices={}).sentence.startswith("Everything in the store has no total: missing s3: ")
     assert reckoned(Beside(1e6)).sentence.endswith("none of the other ways is cheaper.")

@@ -1,4 +1,4 @@
-"""The studies' own numbers come out: "Amazon S3 for Science Grids", section 5.1, and Fig. 7 of the CloudNet benchmark."""
+"""The studies' own numbers: "Amazon S3 for Science Grids", section 5.1, and Fig. 7 of the CloudNet benchmark."""
 
 from dataclasses import replace
 
