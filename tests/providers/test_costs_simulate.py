@@ -23,7 +23,11 @@ DAY_S = 86_400
 @pytest.fixture
 def two_months(tmp_path: Path) -> Path:
     """2 GB written at the beginning, read twice in the first days, and 1 GB read every month from the region."""
-    rows = [(0, "a", 2, "write", "home"), (0, "b", 1, "read", "eu"), (DAY_S, "a", 2, "read", "home")]
+    rows: list[tuple[float, str, int, str, str]] = [
+        (0, "a", 2, "write", "home"),
+        (0, "b", 1, "read", "eu"),
+        (DAY_S, "a", 2, "read", "home"),
+    ]
     rows += [(2 * DAY_S, "a", 2, "read", "home"), (MONTH_S, "b", 1, "read", "eu"), (2 * MONTH_S, "b", 1, "read", "eu")]
     return write_csv(tmp_path / "trace.csv", *(f"{t},{o},{gb * 10**9},{op},{place}" for t, o, gb, op, place in rows))
 

@@ -100,17 +100,18 @@ def _source(arguments: argparse.Namespace) -> "Source":
 
 
 def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dict[str, list[Difference]]":
-    from analyze.storage.invoice import InvoiceError, read_invoice
+    from analyze.storage.invoice import Form, InvoiceError, read_invoice
     from providers.costs.differences import differences
     from providers.costs.quantities import CATEGORIES
+    from providers.costs.scenarios import EVERYTHING
     from vmtrace.commands.cost_sources import InvoiceTarget
 
     if path is None:
         return {}
     currency = source.context.table.currency
-    targets = [InvoiceTarget(one.scenario.name, one.month["total"], currency) for one in reckoned.charged]
+    targets = [InvoiceTarget(one.scenario.name, one.month["total"] or 0.0, currency) for one in reckoned.charged]
     try:
-        found = read_invoice(path, targets, CATEGORIES)
+        found = read_invoice(path, targets, Form("scenario", CATEGORIES, EVERYTHING))
     except (OSError, InvoiceError) as error:
         raise UsageError(f"--invoice {describe(error)}") from error
     by_name = {one.scenario.name: one for one in reckoned.charged}
