@@ -169,7 +169,7 @@ def test_categories_always_sum_to_the_total(
     ways: tuple[Way, ...] = (
         Archive(30), Derived(share), Cache(1, byte_hit_ratio=share), Beside(), Cooperative(share)
     )  # fmt: skip
-    given = {
+    given: dict[str, Any] = {
         "stored_gb": stored,
         "read_gb_per_month": read,
         "written_gb_per_month": written,

@@ -31,6 +31,7 @@ def write_figure(estimate: "Estimate", folder: Path) -> None:
 def draw(estimate: "Estimate") -> "Figure":
     """A bar for each scenario that has a total; the others are named without one."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     charged = list(estimate.charged)
     figure = Figure(figsize=(7, 0.9 + 0.5 * len(charged)))
@@ -38,18 +39,20 @@ def draw(estimate: "Estimate") -> "Figure":
     for place, charges in enumerate(charged):
         below = 0.0
         for category, colour in zip(CATEGORIES, _COLOURS, strict=True):
-            amount = charges.year[category] or 0.0
+            # What is known of a scenario without a total is no bar: it would look cheap.
+            amount = 0.0 if charges.year_total is None else charges.year[category] or 0.0
             axes.barh(place, amount, left=below, color=colour, label=category if place == 0 else None)
             below += amount
         axes.text(below, place, f" {_said(charges)}", va="center", fontsize=8)
     axes.set_yticks(range(len(charged)), [one.scenario.name.replace("$", r"\$") for one in charged])
     axes.invert_yaxis()
-    axes.margins(x=0.2)
-    axes.set_xlim(left=0)
+    longest = max((one.year_total or 0.0 for one in charged), default=0.0)
+    axes.set_xlim(0, longest * 1.2 or 1.0)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_xlabel(f"{estimate.context.table.currency} a year".replace("$", r"\$"))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 10 else f"{value:g}")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="upper center", ncols=len(CATEGORIES), frameon=False, fontsize=8, bbox_to_anchor=(0.5, 1.08))
+    axes.legend(loc="lower left", ncols=len(CATEGORIES), frameon=False, fontsize=8, bbox_to_anchor=(0, 1))
     return figure
 
 
