@@ -29,10 +29,10 @@ from pathlib import Path
 from providers.costs.simulate import Wanted, replay
 wanted = Wanted(region="eu", archive_after_s=7 * 86400.0, cache_sizes_bytes=(20 * 10**12,))
 replay(Path(sys.argv[1]), wanted)  # what is compiled is compiled now
-begun_s = time.monotonic()
+begun_s, begun_cpu_s = time.monotonic(), time.process_time()
 found = replay(Path(sys.argv[2]), wanted)
-took_s = time.monotonic() - begun_s
-print(found.rows, found.objects, took_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+took_s, cpu_s = time.monotonic() - begun_s, time.process_time() - begun_cpu_s
+print(found.rows, found.objects, took_s, cpu_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -44,12 +44,19 @@ class Replayed:
     accesses: int
     objects: int
     took_s: float
+    cpu_s: float
+    """Of all threads: what a machine that others use does not make longer."""
     peak_mib: float
 
     @property
     def rate(self) -> float:
         """Millions of accesses a second."""
         return self.accesses / self.took_s / 1e6
+
+    @property
+    def cpu_rate(self) -> float:
+        """Millions of accesses a second of one processor."""
+        return self.accesses / self.cpu_s / 1e6
 
 
 def main() -> int:
@@ -71,7 +78,9 @@ def main() -> int:
 
 def promises(found: list[Replayed]) -> list[Promise]:
     """What is promised of a replay."""
-    rates = [Promise(f"{one.form}, {one.accesses:,} accesses", one.rate, ">=", 1, "M/s") for one in found]
+    rates = [
+        Promise(f"{one.form}, {one.accesses:,}: accesses per CPU-second", one.cpu_rate, ">=", 1, "M") for one in found
+    ]
     first, last = (one for one in (found[-2], found[-1]))
     return [*rates, Promise("memory of the longest over the one before", last.peak_mib / first.peak_mib, "<=", 1.5)]
 
@@ -83,7 +92,14 @@ def table(found: list[Replayed]) -> str:
         "|---|---:|---:|---:|---:|---:|",
     ]
     for one in found:
-        cells = (one.form, f"{one.accesses:,}", f"{one.objects:,}", f"{one.took_s:.1f}", f"{one.rate:.2f}")
+        cells = (
+            one.form,
+            f"{one.accesses:,}",
+            f"{one.objects:,}",
+            f"{one.took_s:.1f}",
+            f"{one.rate:.2f}",
+            f"{one.cpu_rate:.2f}",
+        )
         lines.append(f"| {' | '.join(cells)} | {one.peak_mib:,.0f} |")
     return "\n".join(lines)
 
@@ -93,8 +109,8 @@ def measured(folder: Path, form: str, accesses: int, objects: int = 1_000_000) -
     first, path = made(folder / f"first.{form}", 1000, objects), made(folder / f"trace.{form}", accesses, objects)
     words = [sys.executable, "-c", _REPLAY, str(first), str(path)]
     done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=_ROOT)
-    rows, names, took_s, peak_kib = done.stdout.split()
-    return Replayed(form, int(rows), int(names), float(took_s), int(peak_kib) / 1024)
+    rows, names, took_s, cpu_s, peak_kib = done.stdout.split()
+    return Replayed(form, int(rows), int(names), float(took_s), float(cpu_s), int(peak_kib) / 1024)
 
 
 def made(path: Path, accesses: int, objects: int) -> Path:

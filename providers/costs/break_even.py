@@ -43,9 +43,27 @@ class _Variable:
 
 
 def break_even_points(context: Context, ways: Sequence[Named], charged: Sequence[Charges]) -> list[BreakEven]:
-    """One or more for each way; `charged` begins with everything in the store, against which they stand."""
-    base = charged[0]
-    return [_point(context, named, variable, base) for named in ways for variable in _variables(context, named.way)]
+    """One or more for each way; `charged` begins with everything in the store, against which they stand.
+
+    Cooperation that costs nothing is always cheaper than that: it is put against the cheapest of the others, too.
+    """
+    points = []
+    for named in ways:
+        others = [charged[0]]
+        if isinstance(named.way, Cooperative):
+            others += _cheapest_besides(named.name, charged)
+        for variable in _variables(context, named.way):
+            points += [_point(context, named, variable, other) for other in others]
+    return points
+
+
+def _cheapest_besides(name: str, charged: Sequence[Charges]) -> list[Charges]:
+    base, *others = charged
+    known = [one for one in others if one.year_total is not None and one.scenario.kind != "cooperative"]
+    best = min(known, key=lambda one: one.year_total or 0.0, default=None)
+    if best is None or base.year_total is None or best.scenario.name == name:
+        return []
+    return [best] if (best.year_total or 0.0) < base.year_total else []
 
 
 def _point(context: Context, named: Named, variable: _Variable, base: Charges) -> BreakEven:

@@ -10,16 +10,12 @@ Whole objects are cached, also when written; a hit needs as many bytes as are as
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from providers.costs.chunk import DELETE, LIST, READ, Bytes, Chunk, Flags, Ints
 from providers.costs.compiled import Lazily
 from providers.costs.growing import grown
-from providers.costs.ledger import DELETE, LIST, READ
-
-Ints = npt.NDArray[np.int64]
 
 POLICIES = ("lru", "s3-fifo")
 
@@ -29,7 +25,7 @@ _SMALL, _MAIN = 0, 1  # the ends of the two queues, as numbers of objects
 
 
 def _lru_pass(  # noqa: PLR0913, PLR0917 - one loop, compiled as a whole
-    objects: Ints, sizes: Ints, operations: npt.NDArray[np.int8], outside: npt.NDArray[np.bool_],
+    objects: Ints, sizes: Ints, operations: Bytes, outside: Flags,
     held: Ints, after: Ints, before: Ints, state: Ints, capacity: int,
 ) -> None:  # fmt: skip
     for row in range(len(objects)):
@@ -62,9 +58,9 @@ def _lru_pass(  # noqa: PLR0913, PLR0917 - one loop, compiled as a whole
 
 
 def _s3_fifo_pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, compiled as a whole
-    objects: Ints, sizes: Ints, operations: npt.NDArray[np.int8], outside: npt.NDArray[np.bool_],
+    objects: Ints, sizes: Ints, operations: Bytes, outside: Flags,
     held: Ints, after: Ints, before: Ints, state: Ints, capacity: int,
-    queue: npt.NDArray[np.int8], reads: npt.NDArray[np.int8], stamp: Ints,
+    queue: Bytes, reads: Bytes, stamp: Ints,
 ) -> None:  # fmt: skip
     small_capacity = capacity // 10
     main_capacity = capacity - small_capacity
@@ -159,11 +155,11 @@ class CacheSimulation:
         self._after: Ints = np.array([_SMALL, _MAIN], np.int64)
         self._before: Ints = np.array([_SMALL, _MAIN], np.int64)
         self._state: Ints = np.zeros(5, np.int64)
-        self._queue: npt.NDArray[np.int8] = np.zeros(0, np.int8)
-        self._reads: npt.NDArray[np.int8] = np.zeros(0, np.int8)
+        self._queue: Bytes = np.zeros(0, np.int8)
+        self._reads: Bytes = np.zeros(0, np.int8)
         self._stamp: Ints = np.full(0, -1, np.int64)
 
-    def feed(self, chunk: Any, objects: int) -> None:
+    def feed(self, chunk: Chunk, objects: int) -> None:
         """The next accesses; `objects` is how many numbers of objects are in use."""
         self._held = grown(self._held, objects, -1)
         self._after, self._before = grown(self._after, objects, 0), grown(self._before, objects, 0)

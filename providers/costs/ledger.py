@@ -5,18 +5,12 @@ trace began; nothing is known of it before, so it becomes cold `after_s` after t
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from providers.costs.chunk import DELETE, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
 from providers.costs.compiled import Lazily
 from providers.costs.growing import grown
-
-READ, WRITE, LIST, DELETE = range(4)
-"""Operations, as numbers of the arrays."""
-FIRST_OBJECT = 2
-"""Numbers of objects begin here: those below are the ends of lists."""
 
 # Where each sum stands in `sums`.
 (
@@ -24,13 +18,9 @@ FIRST_OBJECT = 2
     READ_OUT, READ_IN, WRITTEN_OUT, WRITTEN_IN, READS, WRITES, LISTS, DELETES, READS_OUT,
 ) = range(21)  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.int8]
-
 
 def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over accesses, compiled as a whole: calls and records cost more than they explain
-    times: Floats, objects: Ints, sizes: Ints, operations: Bytes, outside: npt.NDArray[np.bool_],
+    times: Floats, objects: Ints, sizes: Ints, operations: Bytes, outside: Flags,
     kept: Ints, born: Floats, last: Floats, sums: Floats, after_s: float, least_s: float,
 ) -> None:  # fmt: skip
     for row in range(len(times)):
@@ -125,7 +115,7 @@ class Ledger:
         self._sums: Floats = np.zeros(21)
         self._begun = False
 
-    def feed(self, chunk: Any, objects: int) -> None:
+    def feed(self, chunk: Chunk, objects: int) -> None:
         """The next accesses; `objects` is how many numbers of objects are in use."""
         if len(chunk.times) == 0:
             return

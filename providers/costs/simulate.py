@@ -9,6 +9,7 @@ from pathlib import Path
 
 from providers.costs import ledger
 from providers.costs.caches import POLICIES, CacheSimulation, Simulated
+from providers.costs.compiled import IS_FAST
 from providers.costs.ledger import Ledger, Occupied
 from providers.costs.quantities import Workload
 from providers.costs.trace import Trace
@@ -115,6 +116,8 @@ def _notes(found: Replay, grown_gb: float) -> list[str]:
         f"({found.occupied[ledger.AT_BEGIN] / found.gb_bytes:,.4g} GB); what is never accessed is not in a trace"
     )
     notes = [there]
+    if not IS_FAST:
+        notes.append("Numba is not installed: the trace was replayed by Python, far more slowly (extra cost)")
     if found.occupied.duration_s < _SHORT_S:
         notes.append(
             f"the trace lasts {found.occupied.duration_s / 86_400:.3g} days: a month is "

@@ -5,16 +5,14 @@ that goes back, negative bytes, an unknown operation) is refused with its row, b
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Bytes, Chunk, Flags, Floats, Ints
 from providers.costs.index import new_index
-from providers.costs.ledger import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Bytes, Floats, Ints
 
 COLUMNS = ("time", "object", "bytes", "operation", "place")
 _NEEDED = COLUMNS[:3]
@@ -31,19 +29,6 @@ _BATCH_ROWS = 1 << 18
 
 class TraceError(Exception):
     """A file is no trace of accesses: one line that says where and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Consecutive accesses, a column each."""
-
-    times: Floats
-    """Seconds since any moment."""
-    objects: Ints
-    sizes: Ints
-    operations: Bytes
-    outside: npt.NDArray[np.bool_]
-    """Not from the region of the service."""
 
 
 class Trace:
@@ -152,7 +137,7 @@ class Trace:
             self._refuse(unknown, f"operation {word[:32]!r}: one of {', '.join(_OPERATIONS)} is due")
         return operations
 
-    def _outside(self, batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    def _outside(self, batch: pa.RecordBatch) -> Flags:
         if self._region is None or "place" not in batch.schema.names:
             return np.ones(batch.num_rows, np.bool_)
         places, indices = self._words(batch.column("place").fill_null(""), "place")
@@ -168,7 +153,7 @@ class Trace:
         if column.null_count:
             self._refuse(pc.is_null(column).to_numpy(zero_copy_only=False), f"{name}: nothing in it")
 
-    def _refuse(self, wrong: npt.NDArray[np.bool_], why: str) -> None:
+    def _refuse(self, wrong: Flags, why: str) -> None:
         if wrong.any():
             raise TraceError(f"{self._path}: row {self.rows + int(np.argmax(wrong)) + 1:,}: {why}")
 

@@ -9,9 +9,9 @@ from bench.cost import Replayed
 
 
 def test_a_slow_replay_and_memory_that_grows_break_the_promises() -> None:
-    found = [Replayed("csv", 10**6, 9, 2.0, 100.0), Replayed("parquet", 10**7, 9, 5.0, 160.0)]
+    found = [Replayed("csv", 10**6, 9, 1.0, 2.0, 100.0), Replayed("parquet", 10**7, 9, 5.0, 4.0, 160.0)]
     assert [promise.kept for promise in cost.promises(found)] == [False, True, False]
-    assert "| csv | 1,000,000 | 9 | 2.0 | 0.50 | 100 |" in cost.table(found)
+    assert "| csv | 1,000,000 | 9 | 1.0 | 1.00 | 0.50 | 100 |" in cost.table(found)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from providers.costs.ledger import DELETE, FIRST_OBJECT, LIST, READ, WRITE
-from providers.costs.trace import Chunk
+from providers.costs.chunk import DELETE, FIRST_OBJECT, LIST, READ, WRITE, Chunk
 
 OPERATIONS = {"read": READ, "write": WRITE, "list": LIST, "delete": DELETE}
 

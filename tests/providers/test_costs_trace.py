@@ -13,9 +13,9 @@ from pyarrow import parquet
 
 sys.path.append(str(Path(__file__).parents[2]))
 
+from providers.costs.chunk import DELETE, LIST, READ, WRITE, Chunk
 from providers.costs.index import DictionaryIndex, HashIndex
-from providers.costs.ledger import DELETE, LIST, READ, WRITE
-from providers.costs.trace import Chunk, Trace, TraceError
+from providers.costs.trace import Trace, TraceError
 from tests.providers.accesses import write_csv
 
 ROWS = ("0,a,10,GET,home", "1.5,b,20,put,eu", "2,a,10,read,eu", "3,,0,list,home", "4,b,0,delete,home")
