@@ -88,8 +88,8 @@ def promises(found: list[Replayed]) -> list[Promise]:
 def table(found: list[Replayed]) -> str:
     """A Markdown table."""
     lines = [
-        "| trace | accesses | objects | seconds | M accesses/s | peak memory, MiB |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| trace | accesses | objects | seconds | M accesses/s | M accesses/CPU-s | peak memory, MiB |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for one in found:
         cells = (
