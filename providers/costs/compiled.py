@@ -1,6 +1,6 @@
 """Compiles the loops over accesses with Numba where it is installed (extra `cost`); else Python runs them as they are.
 
-The loops keep to numbers and numpy arrays, so both do the same; compiled they are some hundred times as fast.
+The loops keep to numbers and numpy arrays, so both do the same; compiled they are some twenty times as fast.
 """
 
 import importlib.util

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.costs.break_even import crossing
@@ -160,6 +160,7 @@ def test_steps_hold_for_the_months_of_one_bill() -> None:
     assert (four.month["transfer"] or 0) - 0.5 == pytest.approx((100 + 1500 * 0.5) / 4)
 
 
+@settings(deadline=None)
 @given(
     st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0, 1), st.sampled_from([0.0, 30.0, 200.0])
 )  # fmt: skip
@@ -221,6 +222,7 @@ def test_what_never_pays_is_said_to() -> None:
     assert hours.value == pytest.approx(300 * 0.18 / 1000)
 
 
+@settings(deadline=None)
 @given(st.floats(0.001, 999.0), st.sampled_from([-1.0, 1.0]))
 def test_a_crossing_is_found_wherever_it_is(zero: float, sign: float) -> None:
     found = crossing(lambda value: sign * 100 * (value - zero), 1000.0)

@@ -120,7 +120,7 @@ def test_actual_beside_predicted_is_shown_as_the_study_has_it(
     """Below 5 % at Amazon, a quarter less than predicted at Azure and Rackspace, in storage and bandwidth."""
     month = services[provider].month
     invoiced = {name: (month[name] or 0.0) * (1 + share) for name in ("storage", "transfer")}
-    rows = {row.category: row for row in differences(services[provider], invoiced, "USD")}
+    rows = {row.category: row for row in differences(services[provider], invoiced, load_rates("bocchi2014"))}
     assert rows["transfer"].difference_share == pytest.approx(share)
     assert rows["requests"].difference is None
     assert rows["transfer"].explanations == ("nothing known explains it",)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from providers.prices import Usage, load_prices, table_of_toml
@@ -25,6 +25,7 @@ def test_each_step_holds_for_the_units_within_it_alone() -> None:
     assert price.dearest == 3
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats(0, 1e6), min_size=1, max_size=6), st.lists(st.floats(0, 100), min_size=6, max_size=6), st.data()
 )

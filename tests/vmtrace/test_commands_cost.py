@@ -187,7 +187,7 @@ def test_an_invoice_is_compared_and_explained(vmtrace: Any, measured_run: Path, 
     month = document(vmtrace(*words, "--json", "-"))["scenarios"][0]["month"]
     invoice = tmp_path / "invoice.toml"
     amounts = {
-        "storage": month["storage"] * 1.0737,
+        "storage": month["storage"] / 1.0737,
         "transfer": month["transfer"] + 0.004,
         "requests": month["requests"] + 5,
     }
@@ -196,6 +196,7 @@ def test_an_invoice_is_compared_and_explained(vmtrace: Any, measured_run: Path, 
     ((entry),) = document(vmtrace(*words, "--invoice", invoice, "--json", "-"))["invoice"]
     rows = {row["category"]: row for row in entry["month"]}
     assert rows["transfer"]["explanations"] == ["rounding to cents"]
+    assert "2^30 bytes" in rows["storage"]["explanations"][0]
     assert rows["requests"]["difference"] == pytest.approx(5)
     explained = " ".join(rows["requests"]["explanations"])
     assert "6,000 retries are among the requests" in explained

@@ -115,7 +115,9 @@ def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dic
     except (OSError, InvoiceError) as error:
         raise UsageError(f"--invoice {describe(error)}") from error
     by_name = {one.scenario.name: one for one in reckoned.charged}
-    return {name: differences(by_name[name], told, currency, source.retries) for name, told in found.items()}
+    return {
+        name: differences(by_name[name], told, source.context.table, source.retries) for name, told in found.items()
+    }
 
 
 def _write(
