@@ -15,13 +15,15 @@ from providers.costs.growing import grown
 # Where each sum stands in `sums`.
 (
     STORED, STORED_S, COLD_S, RECALLED, RECALLS, MOVED, DELETED, DELETED_AGE_S, EARLY_S, NOW, BEGAN, AT_BEGIN,
-    READ_OUT, READ_IN, WRITTEN_OUT, WRITTEN_IN, READS, WRITES, LISTS, DELETES, READS_OUT,
-) = range(21)  # fmt: skip
+    READ_OUT, READ_IN, WRITTEN_OUT, WRITTEN_IN, READS, WRITES, LISTS, DELETES, READS_OUT, COLD_EARLY_S,
+) = range(22)  # fmt: skip
+_SUMS = 22
+_UNSEEN, _DELETED = -1, -2  # instead of a size
 
 
 def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over accesses, compiled as a whole: calls and records cost more than they explain
     times: Floats, objects: Ints, sizes: Ints, operations: Bytes, outside: Flags,
-    kept: Ints, born: Floats, last: Floats, sums: Floats, after_s: float, least_s: float,
+    kept: Ints, born: Floats, last: Floats, sums: Floats, after_s: float, least_s: float, cold_least_s: float,
 ) -> None:  # fmt: skip
     for row in range(len(times)):
         now, one, size, operation = times[row], objects[row], sizes[row], operations[row]
@@ -33,7 +35,12 @@ def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over acc
         if operation == DELETE:
             sums[DELETES] += 1
         was = kept[one]
-        if was < 0 and operation == READ:
+        if was == _DELETED and operation == READ:
+            # Who brought it back is not in the trace.
+            kept[one], born[one], last[one] = size, now, now
+            sums[STORED] += size
+            was = size
+        elif was == _UNSEEN and operation == READ:
             # It was there all the time.
             kept[one], born[one], last[one] = size, sums[BEGAN], sums[BEGAN]
             sums[STORED] += size
@@ -51,6 +58,7 @@ def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over acc
             pause = now - last[one]
             if pause > after_s:
                 sums[COLD_S] += was * (pause - after_s)
+                sums[COLD_EARLY_S] += was * max(cold_least_s - (pause - after_s), 0.0)
                 sums[MOVED] += 1
                 if operation == READ:
                     sums[RECALLED] += size
@@ -71,7 +79,7 @@ def _pass(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop over acc
             sums[DELETED_AGE_S] += was * age
             if age < least_s:
                 sums[EARLY_S] += was * (least_s - age)
-            kept[one] = -1
+            kept[one] = _DELETED
         if operation == WRITE:
             sums[WRITES] += 1
             if outside[row]:
@@ -107,12 +115,12 @@ class Occupied:
 class Ledger:
     """Fed with chunks of a trace in order."""
 
-    def __init__(self, after_s: float, least_s: float) -> None:
-        self._after_s, self._least_s = after_s, least_s
-        self._kept: Ints = np.full(0, -1, np.int64)
+    def __init__(self, after_s: float, least_s: float, cold_least_s: float = 0.0) -> None:
+        self._limits_s = (after_s, least_s, cold_least_s)
+        self._kept: Ints = np.full(0, _UNSEEN, np.int64)
         self._born: Floats = np.zeros(0)
         self._last: Floats = np.zeros(0)
-        self._sums: Floats = np.zeros(21)
+        self._sums: Floats = np.zeros(_SUMS)
         self._begun = False
 
     def feed(self, chunk: Chunk, objects: int) -> None:
@@ -122,18 +130,18 @@ class Ledger:
         if not self._begun:
             self._begun = True
             self._sums[NOW] = self._sums[BEGAN] = chunk.times[0]
-        self._kept = grown(self._kept, objects, -1)
+        self._kept = grown(self._kept, objects, _UNSEEN)
         self._born, self._last = grown(self._born, objects, 0), grown(self._last, objects, 0)
         run_pass(
             chunk.times, chunk.objects, chunk.sizes, chunk.operations, chunk.outside,
-            self._kept, self._born, self._last, self._sums, self._after_s, self._least_s,
+            self._kept, self._born, self._last, self._sums, *self._limits_s,
         )  # fmt: skip
 
     def finish(self) -> Occupied:
         """What is cold at the end counts until then."""
-        sums = self._sums.copy()
+        sums, after_s = self._sums.copy(), self._limits_s[0]
         pauses = sums[NOW] - self._last
-        cold = (self._kept >= 0) & (pauses > self._after_s)
-        sums[COLD_S] += float((self._kept[cold] * (pauses[cold] - self._after_s)).sum())
+        cold = (self._kept >= 0) & (pauses > after_s)
+        sums[COLD_S] += float((self._kept[cold] * (pauses[cold] - after_s)).sum())
         sums[MOVED] += int(cold.sum())
         return Occupied(float(sums[BEGAN]), float(sums[NOW]), tuple(map(float, sums)), int((self._kept >= 0).sum()))

@@ -132,6 +132,7 @@ def _archive(way: Archive, context: Context) -> Scenario:
     cold = Usage(
         stored_gb=cold_gb,
         growth_gb_per_month=workload.growth_gb_per_month * share,
+        early_gb_months=way.early_gb_months,
         downloaded_gb=recalled * workload.outside_share,
         same_region_gb=recalled * workload.same_region_share,
         retrieved_gb=recalled,

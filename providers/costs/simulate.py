@@ -51,6 +51,7 @@ class Wanted:
     region: str | None = None
     archive_after_s: float | None = None
     minimum_storage_s: float = 0.0
+    archive_minimum_s: float = 0.0
     cache_sizes_bytes: tuple[int, ...] = ()
     gb_bytes: int = 10**9
 
@@ -58,8 +59,8 @@ class Wanted:
 def replay(path: Path, wanted: Wanted, progress: Callable[[int], None] = lambda _: None) -> Replay:
     """One pass over a file; raises `OSError`, `TraceError` and `NoDurationError`."""
     trace = Trace(path, wanted.region, progress)
-    never_s = float("inf")
-    books = Ledger(never_s if wanted.archive_after_s is None else wanted.archive_after_s, wanted.minimum_storage_s)
+    after_s = float("inf") if wanted.archive_after_s is None else wanted.archive_after_s
+    books = Ledger(after_s, wanted.minimum_storage_s, wanted.archive_minimum_s)
     caches = [CacheSimulation(policy, size) for size in wanted.cache_sizes_bytes for policy in POLICIES]
     for chunk in trace:
         books.feed(chunk, trace.object_numbers)
@@ -152,6 +153,7 @@ def _archive(found: Replay, way: Archive) -> Archive:
         recalled_gb_per_month=sums[ledger.RECALLED] / found.gb_bytes / months,
         recall_requests_per_month=sums[ledger.RECALLS] / months,
         moved_objects_per_month=sums[ledger.MOVED] / months,
+        early_gb_months=sums[ledger.COLD_EARLY_S] / MONTH_S / found.gb_bytes / months,
     )
 
 

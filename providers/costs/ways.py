@@ -16,7 +16,9 @@ class Archive:
     """Of what is archived and read all the same; None: unknown."""
     recall_requests_per_month: float = 0.0
     moved_objects_per_month: float | None = None
-    """Each a write request in the class it goes to; None: as many as are written."""
+    """Each a write request in the class it goes to; None: as many as are written, of the cold share."""
+    early_gb_months: float = 0.0
+    """Charged in that class for what left it, read or deleted, before its least time; counted in a trace."""
 
 
 @dataclass(frozen=True, slots=True)

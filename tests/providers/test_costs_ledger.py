@@ -57,6 +57,21 @@ def test_what_is_deleted_or_replaced_young_is_charged_to_the_least_age() -> None
     assert occupied(accesses, least_s=90)[ledger.EARLY_S] == 10 * 60
 
 
+def test_what_leaves_the_archive_young_is_charged_there_to_its_least_age() -> None:
+    accesses: list[Access] = [(0, 0, 10, "write", True), (50, 0, 10, "read", True), (90, 0, 0, "delete", True)]
+    books = Ledger(20, 0, 45)
+    books.feed(chunk_of(accesses), 3)
+    assert books.finish()[ledger.COLD_EARLY_S] == 10 * (45 - 30) + 10 * (45 - 20)
+
+
+def test_what_is_read_after_its_deletion_is_stored_from_then_on() -> None:
+    found = occupied(
+        [(0, 0, 10, "write", True), (4, 0, 0, "delete", True), (6, 0, 10, "read", True), (10, 1, 0, "list", True)]
+    )
+    assert found[ledger.STORED_S] == 10 * 4 + 10 * 4
+    assert found[ledger.AT_BEGIN] == 0
+
+
 def test_bytes_and_requests_are_counted_by_operation_and_place() -> None:
     found = occupied(
         [(0, 0, 10, "write", False), (1, 0, 10, "read", True), (2, 0, 9, "read", False), (3, 0, 0, "list", True)]

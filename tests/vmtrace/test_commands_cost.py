@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,8 +19,8 @@ sys.path.append(str(Path(__file__).parents[2]))
 from analyze.schema import load
 from providers.costs.estimate import estimate
 from providers.costs.scenarios import Context
-from providers.costs.workload import load_workload
-from providers.rates import load_rates
+from providers.costs.workload import load_workload, workload_of_toml
+from providers.rates import load_rates, rates_of_toml
 from tests.analyze.storage_made import START_NS, MadeRun, said
 from vmtrace.commands.cost_figure import draw
 from vmtrace.commands.cost_sources import runs_per_month
@@ -223,6 +224,21 @@ def test_a_bar_is_as_long_as_its_total() -> None:
     for bar in bars:
         lengths[round(bar.get_y(), 1)] += bar.get_width()
     assert sorted(lengths.values()) == pytest.approx(sorted(one.year_total or 0 for one in reckoned.charged))
+
+
+def test_the_examples_of_the_document_are_taken() -> None:
+    text = (Path(__file__).parents[2] / "docs/cost.md").read_text()
+    workload, prices, _ = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    asked = workload_of_toml(workload.encode())
+    assert [one.way.__class__.__name__ for one in asked.ways] == [
+        "Archive",
+        "Derived",
+        "Cache",
+        "Beside",
+        "Cooperative",
+    ]
+    assert asked.workload.notes == (), "it leaves nothing out"
+    assert rates_of_toml(prices.encode()).rows[0].label == "s3 archive, eu-west-1"
 
 
 def refused(done: "subprocess.CompletedProcess[str]", status: int, message: str) -> None:

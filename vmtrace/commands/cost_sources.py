@@ -82,12 +82,14 @@ def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> So
     nothing = Workload(Path(arguments.workload).stem)
     context = _context(arguments, table, Asked(nothing, None, None, None, ()))
     ways = _ways(arguments, context) or _default_ways(context)
-    archives = [way.after_days for way in ways if isinstance(way, Archive)]
+    archives = [way for way in ways if isinstance(way, Archive)]
+    cold = archive_rates(context, archives[0].to) if archives else None
     caches = [way for way in ways if isinstance(way, Cache)]
     wanted = simulate.Wanted(
         region=arguments.region,
-        archive_after_s=archives[0] * 86_400 if archives else None,
+        archive_after_s=archives[0].after_days * 86_400 if archives else None,
         minimum_storage_s=(context.rates.minimum_storage_days or 0.0) * 86_400,
+        archive_minimum_s=(cold.minimum_storage_days or 0.0) * 86_400 if cold else 0.0,
         cache_sizes_bytes=tuple(dict.fromkeys(simulate.size_in_bytes(way, table.gb_bytes) for way in caches)),
         gb_bytes=table.gb_bytes,
     )
