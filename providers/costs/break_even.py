@@ -96,14 +96,23 @@ def crossing(excess: Callable[[float], float | None], most: float) -> float | No
 
 
 def _sentence(name: str, base: str, variable: _Variable, value: float | None, at_zero: float | None) -> str:
-    what = variable.name.replace("_", " ")
     if at_zero is None:
         return f"{name}: unknown, because prices or numbers are missing"
     if value is None:
+        any_value = f"any number of {variable.unit}"
+        if variable.unit.startswith("of the bytes"):
+            any_value = f"any share {variable.unit}"
         cheaper = at_zero < 0 or (abs(at_zero) < _SAME and not variable.grows)
-        return f"{name}: {'cheaper than' if cheaper else 'never cheaper than'} {base} at any {what}"
+        return f"{name}: {'cheaper than' if cheaper else 'never cheaper than'} {base} at {any_value}"
     side = "below" if variable.grows else "above"
-    return f"{name}: cheaper than {base} {side} {value:,.4g} {variable.unit} ({what})"
+    return f"{name}: cheaper than {base} {side} {shown_number(value, variable.unit)} {variable.unit}"
+
+
+def shown_number(value: float, unit: str) -> str:
+    """For a person: shares in per cent, large numbers without exponents."""
+    if unit.startswith("of the bytes"):
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _variables(context: Context, way: Way) -> list[_Variable]:
@@ -112,7 +121,7 @@ def _variables(context: Context, way: Way) -> list[_Variable]:
     match way:
         case Archive():
             recalled = _Variable(
-                "recalled_gb_per_month", "GB a month", workload.read_gb_per_month, way.recalled_gb_per_month,
+                "recalled_gb_per_month", "GB recalled a month", workload.read_gb_per_month, way.recalled_gb_per_month,
                 lambda value: replace(way, recalled_gb_per_month=value), grows=True,
             )  # fmt: skip
             return [recalled]
@@ -120,17 +129,18 @@ def _variables(context: Context, way: Way) -> list[_Variable]:
             return [_hours(context, way)]
         case Cache():
             rent = _Variable(
-                "price_per_tb_month", f"{context.table.currency} a TB and month", 1e9, way.price_per_tb_month,
+                "price_per_tb_month", f"{context.table.currency} a month for a TB of cache", 1e9,
+                way.price_per_tb_month,
                 lambda value: replace(way, price_per_tb_month=value), grows=True,
             )  # fmt: skip
             ratio = _Variable(
-                "byte_hit_ratio", "of the bytes", 1.0, _byte_ratio(way, outside_gb),
+                "byte_hit_ratio", "of the bytes from the cache", 1.0, _byte_ratio(way, outside_gb),
                 lambda value: replace(way, byte_hit_ratio=value, hit_ratio=None, miss_gb_per_month=None), grows=False,
             )  # fmt: skip
             return [*([rent] if way.size_gb else []), *([ratio] if way.price_per_tb_month else [])]
         case Cooperative():
             share = _Variable(
-                "share", "of the bytes", 1.0, way.share, lambda value: replace(way, share=value), grows=False
+                "share", "of the bytes from peers", 1.0, way.share, lambda value: replace(way, share=value), grows=False
             )
             return [share]
 
@@ -141,7 +151,7 @@ def _hours(context: Context, way: Derived | Beside) -> _Variable:
 
     workload_hours = context.workload.compute_hours_per_month
     now = workload_hours if way.compute_hours_per_month is None else way.compute_hours_per_month
-    return _Variable("compute_hours_per_month", "hours a month", MOST, now or None, with_hours, grows=True)
+    return _Variable("compute_hours_per_month", "hours of computing a month", MOST, now or None, with_hours, grows=True)
 
 
 def _byte_ratio(way: Cache, outside_gb: float) -> float | None:

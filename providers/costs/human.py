@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from providers.costs.break_even import shown_number
 from providers.costs.differences import Difference
 from providers.costs.estimate import Estimate
 from providers.costs.quantities import CATEGORIES, TOTAL, Charges
@@ -39,7 +40,7 @@ def show(estimate: Estimate, invoiced: dict[str, list[Difference]], console: "Co
         console.print()
         line("Break-even", "bold")
         for point in estimate.points:
-            now = "" if point.now is None else f"; here {point.now:,.4g}"
+            now = "" if point.now is None else f"; here {shown_number(point.now, point.unit)}"
             line(f"  {point.sentence}{now}")
     console.print()
     _show_table(console, "Sensitivity: a price 10 % dearer", _sensitivity(estimate))

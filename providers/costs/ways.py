@@ -36,7 +36,8 @@ class Cache:
     """A local cache through which all reads from outside go."""
 
     size_gb: float | None
-    policy: str = "lru"
+    policy: str | None = None
+    """Of a cache that was simulated."""
     byte_hit_ratio: float | None = None
     hit_ratio: float | None = None
     """Of requests; None: that of bytes."""

@@ -124,7 +124,8 @@ def default_name(way: Way) -> str:
         case Derived():
             return f"derived data ({way.share:.0%}) computed again"
         case Cache():
-            return "local cache" if way.size_gb is None else f"local cache of {way.size_gb:,.0f} GB, {way.policy}"
+            size = "" if way.size_gb is None else f" of {way.size_gb:,.0f} GB"
+            return f"local cache{size}{f', {way.policy}' if way.policy else ''}"
         case Beside():
             return "computing beside the data"
         case Cooperative():

@@ -216,7 +216,7 @@ def test_what_never_pays_is_said_to() -> None:
     (point,) = reckoned(Cooperative(0.5)).points
     assert (point.value, point.sentence) == (
         None,
-        "cooperative, 50% by peers: cheaper than everything in the store at any share",
+        "cooperative, 50% by peers: cheaper than everything in the store at any share of the bytes from peers",
     )
     (hours,) = reckoned(Beside(), prices=dear).points
     assert hours.value == pytest.approx(300 * 0.18 / 1000)

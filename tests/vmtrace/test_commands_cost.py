@@ -124,7 +124,7 @@ def test_all_ways_stand_side_by_side_with_what_is_assumed_and_missing(
         "everything in the store",
         "archived after 30 days",
         "derived data (50%) computed again",
-        "local cache of 1,000 GB, lru",
+        "local cache of 1,000 GB",
         "computing beside the data",
         "cooperative, 30% by peers",
     ]
