@@ -83,9 +83,9 @@ from pathlib import Path
 from providers.costs.simulate import Wanted, replay
 wanted = Wanted(archive_after_s=86400.0, cache_sizes_bytes=(10**13,))
 replay(Path(sys.argv[1]), wanted)
-begun = time.monotonic()
+begun = time.process_time()
 found = replay(Path(sys.argv[2]), wanted)
-print(found.rows / (time.monotonic() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(found.rows / (time.process_time() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -105,7 +105,7 @@ def many(path: Path, count: int) -> Path:
 
 
 @pytest.mark.skipif(not IS_FAST, reason="without Numba the loops are Python's")
-def test_memory_does_not_grow_with_accesses_and_a_million_take_seconds_at_most(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_accesses_and_a_million_take_a_second(tmp_path: Path) -> None:
     few, more = many(tmp_path / "few.parquet", 600_000), many(tmp_path / "more.parquet", 3_000_000)
 
     def measured(second: Path) -> tuple[float, float]:
@@ -116,4 +116,4 @@ def test_memory_does_not_grow_with_accesses_and_a_million_take_seconds_at_most(t
 
     (_, few_mib), (rate, more_mib) = measured(few), measured(more)
     assert more_mib < few_mib + 64
-    assert rate > 300_000, "two million a second and more, measured with others at work"
+    assert rate > 1_000_000, "accesses per CPU-second: a busy machine makes no difference"
