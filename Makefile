@@ -105,6 +105,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.cost $(filter --quick,$(BENCH))
 
 net: $(STAMPS)/install-dev ## the engine's output against the frozen hashes (NET="--keep DIR")
 	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core

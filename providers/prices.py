@@ -1,24 +1,19 @@
 """What a workload is charged: by a table of prices that the user names. Without one, charges are unknown, not zero.
 
-A table is a TOML file; the one that comes along is the study's (`price_tables/bocchi2014.toml`), of 2014. There is no
+A table is a TOML file (`providers.rates`); those that come along are of studies, of 2007, 2008 and 2014. There is no
 table of today's prices: they differ by region, account and volume, and change.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from providers.toml_file import load, parsed, refuse_unknown
+from providers.rates import GB_BYTES, MINIMUM_DAYS, Rates, known_tables, rates_of_toml, table_path
+from providers.toml_file import load
 
-_GB_BYTES = 10**9  # the smaller of the two gigabytes: never less than is charged
+_GB_BYTES = GB_BYTES  # the smaller of the two gigabytes: never less than is charged
 _MONTH_S = 30 * 86_400.0
-_TABLES = Path(__file__).with_name("price_tables")
-_TABLE_KEYS = ("name", "source", "currency", "price")
 _NUMBERS = (
     "storage_per_gb_month",
-    "minimum_storage_days",
     "upload_per_gb",
     "download_per_gb",
     "write_per_1000",
@@ -102,41 +97,25 @@ def shown_charge(amount: float) -> str:
 
 def load_prices(name: str) -> PriceTable:
     """The table of this name that comes along, or the TOML file; raises `UsageError`."""
-    known = sorted(path.stem for path in _TABLES.glob("*.toml"))
-    path = _TABLES / f"{name}.toml" if name in known else Path(name)
-    return load(path, f"prices {name}", f"a TOML file, or {', '.join(known)}", table_of_toml)
+    about = f"prices {name}"
+    return load(table_path(name), about, f"a TOML file, or {', '.join(known_tables())}", table_of_toml)
 
 
 def table_of_toml(data: bytes) -> PriceTable:
-    """A table out of a file's content; raises `ValueError`."""
-    record = parsed(data, "table of prices")
-    refuse_unknown(record, _TABLE_KEYS, "the table")
-    for name in _TABLE_KEYS[:3]:
-        if not isinstance(record.get(name), str) or not record[name].strip():
-            raise ValueError(f"{name}: a text is due")
-    rows = record.get("price")
-    if not isinstance(rows, list) or not rows:
-        raise ValueError("no [[price]]: at least one is due")
+    """A table out of a file's content; raises `ValueError`. Storage classes have no part in a storage run."""
+    table = rates_of_toml(data)
     entries: dict[tuple[str, str | None], Prices] = {}
-    for number, row in enumerate(rows, 1):
-        key, prices = _entry(row, f"price {number}")
-        if key in entries:
-            raise ValueError(f"price {number}: there is one for {key[0]} {key[1] or 'everywhere'} already")
-        entries[key] = prices
-    return PriceTable(record["name"], record["source"], record["currency"], entries)
+    for number, row in enumerate(table.rows, 1):
+        if row.storage_class is None:
+            entries[row.provider, row.region] = _complete(row, f"price {number}")
+    return PriceTable(table.name, table.source, table.currency, entries)
 
 
-def _entry(row: Any, where: str) -> tuple[tuple[str, str | None], Prices]:
-    if not isinstance(row, dict):
-        raise ValueError(f"{where}: a table is due: write [[price]]")
-    refuse_unknown(row, ("provider", "region", *_NUMBERS), where)
-    provider, region = row.get("provider"), row.get("region")
-    if not isinstance(provider, str) or (region is not None and not isinstance(region, str)):
-        raise ValueError(f"{where}: provider must be a text, and region one if it is there")
-    numbers = {}
-    for name in _NUMBERS:
-        value = row.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{where}: {name}: a number of 0 or more is due (0 says that nothing is charged)")
-        numbers[name] = float(value)
-    return (provider, region), Prices(**numbers)
+def _complete(row: Rates, where: str) -> Prices:
+    """Of a price in steps the dearest counts: which step an account is on is unknown, and no charge may be too low."""
+    if row.minimum_storage_days is not None and all(name in row.prices for name in _NUMBERS):
+        prices = {name: row.prices[name].dearest for name in _NUMBERS}
+        return Prices(minimum_storage_days=row.minimum_storage_days, **prices)
+    known = {*row.prices, *(() if row.minimum_storage_days is None else (MINIMUM_DAYS,))}
+    missing = next(name for name in (*_NUMBERS, MINIMUM_DAYS) if name not in known)
+    raise ValueError(f"{where}: {missing}: a number of 0 or more is due (0 says that nothing is charged)")

@@ -101,6 +101,17 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """Bodies and requests of the whole run, retries and removals included."""
+
+    uploaded_bytes: int
+    downloaded_bytes: int
+    write_requests: int
+    read_requests: int
+    delete_requests: int
+
+
+@dataclass(frozen=True, slots=True)
 class StorageRun:
     """A run folder."""
 
@@ -130,6 +141,7 @@ class StorageRun:
     charges: dict[str, float] | None
     """The cost by category; None in runs that did not write it down."""
     problems: tuple[str, ...]
+    used: Used | None = None
 
 
 def exchange_record(fields: Fields) -> Exchange:
@@ -226,6 +238,13 @@ def charges_record(used: Fields | None) -> dict[str, float] | None:
     if charges is None:
         return None
     return {name: amount for name in charges.names() if (amount := charges.amount(name)) is not None}
+
+
+def used_record(used: Fields | None) -> Used | None:
+    """What `used` of `run.json` counted; None unless it counted all of it."""
+    counts = [used.count(name) for name in Used.__slots__] if used is not None else [None]
+    known = [count for count in counts if count is not None]
+    return Used(*known) if len(known) == len(counts) else None
 
 
 def echo_record(fields: Fields) -> Echo:

@@ -16,6 +16,7 @@ from analyze.storage.records import (
     names_record,
     object_record,
     transaction_record,
+    used_record,
 )
 
 
@@ -58,6 +59,7 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             cost=used.amount("cost") if prices and used else None,
             charges=charges_record(used) if prices else None,
             problems=tuple(problems),
+            used=used_record(used),
         )
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None

@@ -12,7 +12,7 @@ from vmtrace.commands import rooms
 from vmtrace.errors import UsageError
 
 # Those that every checkout has; the list of commands itself imports nothing.
-NAMES = ("capture", "receive", "send", "fetch", "agent")
+NAMES = ("capture", "receive", "send", "fetch", "agent", "cost")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,6 +44,7 @@ COMMANDS = {
     "storage": RoomCommand(
         "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
     ),
+    "cost": RoomCommand("vmtrace.commands.cost", "What a workload costs at a storage service: scenarios side by side."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }

@@ -1,0 +1,144 @@
+"""`vmtrace cost`: what a workload costs at a storage service, in several ways of running it, side by side.
+
+Exit status: 0 done; 1 an input could not be read or an output not written; 2 wrong usage.
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmtrace.commands.outputs import opened, printed, wanted, write_all
+from vmtrace.errors import Exit, UsageError, describe
+from vmtrace.progress import Bar
+
+if TYPE_CHECKING:
+    from providers.costs.differences import Difference
+    from providers.costs.estimate import Estimate
+    from vmtrace.commands.cost_sources import Source
+
+_LINE = "What a workload costs at a storage service by month and year: scenarios, break-even points, sensitivity."
+_EXAMPLES = """examples:
+  vmtrace cost dzero --prices palankar2008
+  vmtrace cost workload.toml --prices my-prices.toml --region eu-west-1 --json cost.json
+  vmtrace cost accesses.parquet --prices my-prices.toml --cache 10TB --cache 50TB --archive-after 30
+  vmtrace cost --from RUN --rate 30/month --prices my-prices.toml --invoice may.toml
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace cost`."""
+    parser = argparse.ArgumentParser(
+        prog="vmtrace cost", description=_LINE, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "workload", metavar="WORKLOAD", nargs="?",
+        help="a summary (TOML), a trace of accesses (CSV or Parquet), or the name of one that comes along: dzero,"
+        " bocchi2014",
+    )  # fmt: skip
+    add = parser.add_argument
+    add("--from", dest="run_folder", metavar="RUN", type=Path, help="a measured run of vmtrace storage run, instead")
+    add("--rate", metavar="N/UNIT", help="how often that run would be: 30/month, 1/day, 2/hour")
+    add(
+        "--prices", metavar="NAME|FILE", required=True,
+        help="garfinkel2007, palankar2008, bocchi2014, or a TOML file (docs/cost.md)",
+    )  # fmt: skip
+    add("--provider", metavar="NAME", help="of the table; default: the workload's, or the only one")
+    add("--class", dest="storage_class", metavar="NAME", help="storage class that everything is in; default: none")
+    add("--region", metavar="NAME", help="of the service: its prices, and what a trace's places are compared with")
+    _add_scenarios(parser)
+    add = parser.add_argument_group("output").add_argument
+    add("--invoice", metavar="FILE", type=Path, help="what a month was charged (TOML), to compare and explain")
+    add("--json", metavar="OUT|-", help="everything as JSON (- is standard output), and no table printed")
+    add("--figures", metavar="DIR", type=Path, help="the scenarios as stacked bars (PNG, SVG) and their data (CSV)")
+    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("--no-color", action="store_true", help="print without colours")
+    return parser
+
+
+def _add_scenarios(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("scenarios, besides everything in the store and those of the workload").add_argument
+    add("--archive-after", metavar="DAYS", help="archive what was not read for so long")
+    add("--archive-to", metavar="NAME", help="class or provider of the table that takes it; default: class archive")
+    add("--derived", metavar="SHARE", help="share of derived data, not kept and computed again (0 to 1)")
+    add(
+        "--cache", metavar="SIZE", action="append", default=[],
+        help="a local cache: 500GB, 50TB; of a trace LRU and S3-FIFO are simulated; may be repeated",
+    )  # fmt: skip
+    add("--hit-ratio", metavar="SHARE", help="of the bytes read, in each --cache; without a trace")
+    add("--cache-price", metavar="AMOUNT", help="what a TB of cache costs a month; default: 0")
+    add("--compute-hours", metavar="N", help="hours of computing a month: beside the data, or of derived data")
+    add("--cooperative", metavar="SHARE", help="share of the bytes that readers serve each other (0 to 1)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reckon, print and write; returns the exit status."""
+    from providers.costs.estimate import estimate
+
+    source = _source(arguments)
+    reckoned = estimate(source.context, source.ways)
+    invoiced = _invoiced(arguments.invoice, reckoned, source)
+    failures = []
+    # Who asks for JSON has a program read it, not eyes.
+    if not arguments.quiet and arguments.json is None:
+        from providers.costs import human
+
+        show = partial(human.show, reckoned, invoiced)
+        failures += printed(show, no_color=arguments.no_color, piped_width=160)
+    failures += _write(arguments, reckoned, source, invoiced if arguments.invoice else None)
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _source(arguments: argparse.Namespace) -> "Source":
+    from providers import errors
+    from vmtrace.commands import cost_sources
+
+    try:
+        return cost_sources.source_of(arguments, partial(Bar, wanted=not arguments.quiet))
+    except errors.UsageError as error:
+        raise UsageError(f"{error} (see vmtrace cost --help)") from error
+
+
+def _invoiced(path: Path | None, reckoned: "Estimate", source: "Source") -> "dict[str, list[Difference]]":
+    from analyze.storage.invoice import Form, InvoiceError, read_invoice
+    from providers.costs.differences import differences
+    from providers.costs.quantities import CATEGORIES
+    from providers.costs.scenarios import EVERYTHING
+    from vmtrace.commands.cost_sources import InvoiceTarget
+
+    if path is None:
+        return {}
+    currency = source.context.table.currency
+    targets = [InvoiceTarget(one.scenario.name, one.month["total"] or 0.0, currency) for one in reckoned.charged]
+    try:
+        found = read_invoice(path, targets, Form("scenario", CATEGORIES, EVERYTHING))
+    except (OSError, InvoiceError) as error:
+        raise UsageError(f"--invoice {describe(error)}") from error
+    by_name = {one.scenario.name: one for one in reckoned.charged}
+    return {
+        name: differences(by_name[name], told, source.context.table, source.retries) for name, told in found.items()
+    }
+
+
+def _write(
+    arguments: argparse.Namespace,
+    reckoned: "Estimate",
+    source: "Source",
+    invoiced: "dict[str, list[Difference]] | None",
+) -> list[str]:
+    def write_json(place: str) -> None:
+        from analyze.document import as_bytes
+        from analyze.trace import version
+        from providers.costs.document import document
+
+        content: dict[str, Any] = document(reckoned, version(), source.replay, invoiced)
+        with opened(place) as write:
+            write(as_bytes(content))
+
+    def write_figures(folder: Path) -> None:
+        from vmtrace.commands.cost_figure import write_figure
+
+        write_figure(reckoned, folder)
+
+    tasks = (*wanted(arguments.json, write_json), *wanted(arguments.figures, write_figures))
+    return write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
