@@ -1,9 +1,9 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Visitor};
-use super::fixed::thousandths;
-use super::key::{Key, key};
-use crate::analysis::Analysis;
+use crate::analysis::results::Analysis;
+use crate::output::describe::{self, Visitor};
+use crate::output::fixed::thousandths;
+use crate::output::key::{Key, key};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 

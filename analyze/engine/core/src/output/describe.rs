@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::net::Ipv6Addr;
 
-use super::fixed::{push_ipv4, push_unsigned, thousandths};
-use super::key::{Key, key};
+use crate::output::fixed::{push_ipv4, push_unsigned, thousandths};
+use crate::output::key::{Key, key};
 use crate::tcp::events::close::Close;
 use crate::tcp::events::ecn::{Echoes, Feedback};
 use crate::tcp::events::retransmission::Trigger;
@@ -19,7 +19,7 @@ use crate::tcp::stats::moments::Statistics;
 use crate::tcp::summary::summary::{
     AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, SpacingSummary,
 };
-use crate::tls::{EarlyData, TlsFacts};
+use crate::tls::facts::{EarlyData, TlsFacts};
 
 /// Parts of a description that most connections have word for word in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

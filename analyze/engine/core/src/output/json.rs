@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::describe::{self, Common, Visitor};
-use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
-use super::key::{Key, key};
-use super::link_names::link_type_name;
-use crate::analysis::{Analysis, InputSummary};
+use crate::analysis::results::{Analysis, InputSummary};
+use crate::output::describe::{self, Common, Visitor};
+use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
+use crate::output::key::{Key, key};
+use crate::output::link_names::link_type_name;
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, REASONS, SpacingSummary};
