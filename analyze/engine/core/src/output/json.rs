@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use crate::analysis::results::{Analysis, InputSummary};
-use crate::output::describe::{self, Common, Visitor};
+use crate::output::describe::connection::connection;
+use crate::output::describe::endpoint::push_endpoint;
+use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
@@ -65,7 +67,7 @@ impl Analysis {
                 json.out.extend(comma);
             }
             json.out.extend_from_slice(b"\n{");
-            describe::connection(summary, &mut json);
+            connection(summary, &mut json);
             json.close(b'}');
         }
         json.close(b']');
@@ -318,7 +320,7 @@ impl Visitor for Json {
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
         self.key(key);
         self.out.push(b'"');
-        describe::push_endpoint(&mut self.out, summary, side, b'"');
+        push_endpoint(&mut self.out, summary, side, b'"');
         self.out.push(b',');
     }
 
