@@ -119,7 +119,7 @@ def enclosing(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def named(source: str, module: Module) -> Iterator[Named]:
-    """The paths that a file names. One that starts with another word than crate, super or self is taken as a child's."""
+    """The paths that a file names; one that starts with neither crate, super nor self is taken for a child's."""
     text = VISIBILITY.sub(lambda found: blank(found[0]), product(source))
     ends_of_lines = [found.start() for found in re.finditer("\n", text)]
     inline = list(enclosing(text))

@@ -1,7 +1,7 @@
 """The rooms of the engine stand one above the other, and no two of its files import each other in a circle.
 
-Each floor of an array may use the floors before it, and the rooms of one floor do not know each other. Within a room files
-may import each other in any order without a circle. A file that is in no floor fails: it has to have a place.
+Each floor of an array may use the floors before it, and the rooms of one floor do not know each other. Within a room
+files may import each other in any order without a circle. A file that is in no floor fails: it has to have a place.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-//! One frame decoded: the common shapes by [`fast`], every other one by [`walk`].
+//! One frame decoded: the common shapes by `fast`, every other one by `walk`.
 
 use crate::decode::reason::Undecoded;
 use crate::decode::{fast, walk};

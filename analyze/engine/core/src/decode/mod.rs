@@ -1,17 +1,20 @@
-//! One captured frame to one TCP segment: link layers, tunnels, IP, TCP header. Owns no state but fragments.
+//! One captured frame to one TCP segment: link layers, tunnels, IP, TCP header. Owns no state but fragments; what a
+//! segment means is `tcp`'s.
 //!
 //! ```text
-//! Batch::decode            a whole chunk, any number of chunks at once on different threads
-//!   frame: the ways in order of their cost
-//!   fixed                  the commonest frame: every field at a constant place
-//!   fast                   the common frame (Ethernet, IP, TCP) in one step
-//!   walk                   every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns
-//! Batch::join_fragments    chunk after chunk in file order: IP fragments to datagrams (fragments::Reassembler)
+//! batch                    the packets of a chunk, any number of chunks at once on different threads
+//!   frame                  one frame, by the first way that can read it:
+//!     fixed                the commonest frame: every field at a constant place
+//!     fast                 the common frame (Ethernet, IP, TCP) in one step (hash: of its flow)
+//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns
+//!       view, layer        the rest of the frame, and what it is (ip_header: what is kept of IP; numbers: of protocols)
+//!   fragments              chunk after chunk in file order: IP fragments to datagrams
+//! reason                   why a frame gave no packet, counted
 //! options                  TCP options of a packet, read later and only where they matter
 //! ```
 //!
-//! The innermost TCP segment of a frame is its packet. Whatever a frame holds, decoding gives a packet, a fragment or a
-//! reason ([`Undecoded`]), and every frame is counted exactly once.
+//! The innermost TCP segment of a frame is its packet. Whatever a frame holds, decoding gives a packet, a fragment or
+//! a reason ([`Undecoded`]), and every frame is counted exactly once.
 
 pub(crate) mod batch;
 pub(crate) mod dns;

@@ -1,7 +1,7 @@
-//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. [`crate::decode::fast`] answers the
+//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. `fast` answers the
 //! common frames before it comes to this.
 //!
-//! Each layer is a function that reads its header off the [`View`] and names the layer that follows, so nothing
+//! Each layer is a function that reads its header off the `View` and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
 use crate::decode::dns::DnsDatagram;

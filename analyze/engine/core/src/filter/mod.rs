@@ -2,12 +2,17 @@
 //!
 //! Owns the check of a program ([`Program::parse`]) and its run; compiling expressions is libpcap's job. A checked
 //! program always ends: jumps only go forward, but for a bounded number of turns of a loop.
+//!
+//! ```text
+//! instruction   bytes to checked instructions       machine   runs them on a frame
+//! loopback      frames of loopback captures as libpcap would have given them on this machine
+//! ```
 
 pub(crate) mod instruction;
 pub(crate) mod loopback;
 pub(crate) mod machine;
 
-use instruction::Instruction;
+use crate::filter::instruction::Instruction;
 
 pub use crate::filter::instruction::InvalidProgram;
 pub use crate::filter::loopback::Loopback;
