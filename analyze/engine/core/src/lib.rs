@@ -1,20 +1,20 @@
 //! The engine of vmtrace: capture bytes in, measurements out.
 //!
-//! The flow through the crate, one module a stage:
+//! The flow through the crate, one room a stage; each uses only those above it (`tests/house/test_engine_rooms.py`):
 //!
 //! ```text
-//! read/     file bytes      -> Chunk of Records  (formats, compression, damage, merging)
-//! filter/   one frame       -> keep or not       (compiled BPF filters)
-//! decode/   one Record      -> Packet            (link layers, tunnels, IP, TCP header)
-//! tcp/      Packets         -> connections       (state, loss, RTT, spacing, windows)
-//! tls/      stream bytes    -> TLS facts         (handshake, records)
-//! dns/      port 53          -> lookups           (names of addresses)
-//! output/   connections     -> JSON, columns
+//! read/      file bytes      -> Chunk of Records  (formats, compression, damage, merging)
+//! decode/    one Record      -> Packet            (link layers, tunnels, IP, TCP header)
+//! filter/    one frame       -> keep or not       (compiled BPF filters)
+//! tls/       stream bytes    -> TLS facts         (handshake, records)
+//! dns/       port 53         -> lookups           (names of addresses)
+//! tcp/       Packets         -> summaries         (state, loss, RTT, pauses, limits, verdict)
+//! analysis/  runs them all, on as many threads as it is given ([`analysis::analyze`])
+//! output/    summaries       -> JSON, columns
 //! ```
 //!
-//! `packet` and `link_type` are what several stages speak of: a TCP segment, and what frames begin with.
-//!
-//! [`analysis::analyze`] runs them all, on as many threads as it is given.
+//! `packet` and `link_type` are what several stages speak of: a TCP segment, and what frames begin with. `README.md` beside
+//! this file walks one packet through all of them.
 //!
 //! Nothing here knows a clock, a file name or Python; the binding crate does. No panic may be reachable from input.
 

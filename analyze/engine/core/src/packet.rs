@@ -1,6 +1,6 @@
 //! What decoding leaves of a frame: one flat record for each TCP segment, the only thing the TCP analysis sees.
 //!
-//! A [`Packet`] holds no borrowed data: it points into the bytes of the [`crate::read::Chunk`] it was decoded from, so
+//! A [`Packet`] holds no borrowed data: it points into the bytes of the [`crate::read::record::Chunk`] it was decoded from, so
 //! that a batch of packets is one flat allocation which threads can pass on.
 
 /// TCP control bits as they stand in the header (RFC 9293 section 3.1, AE of RFC 9768 as bit 8).
@@ -99,7 +99,7 @@ pub struct Packet {
 
 impl Packet {
     /// The time of what has not happened yet: later than that of any packet.
-    pub const NEVER_NS: i64 = crate::read::Record::FARTHEST_TIME_NS;
+    pub const NEVER_NS: i64 = crate::read::record::Record::FARTHEST_TIME_NS;
 
     /// True if all of `flags` are set.
     #[inline]

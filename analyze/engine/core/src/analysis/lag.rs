@@ -6,8 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::decode::{Decoded, decode};
-use crate::read::{Chunk, ChunkSource, InputFacts, ReadError, Record};
+use crate::decode::frame::{Decoded, decode};
+use crate::read::chunk_source::ChunkSource;
+use crate::read::input_facts::InputFacts;
+use crate::read::read_error::ReadError;
+use crate::read::record::{Chunk, Record};
 use crate::tcp::capture::lag::{Host, LONGEST_NS, Lag};
 
 /// Records that wait for earlier ones, at most: beyond that they go on as they come.

@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
-use crate::analysis::Options;
+use crate::analysis::options::Options;
 use crate::analysis::part::Part;
 use crate::analysis::stage::{Collected, Intake, Tallies};
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
-use crate::dns::Lookups;
-use crate::read::Chunk;
+use crate::dns::lookups::Lookups;
+use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::memory_budget::Room;
 use crate::tcp::flow::table::Shard;

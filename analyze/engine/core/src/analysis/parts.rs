@@ -2,11 +2,14 @@
 //! if they prove too many ([`crate::tcp::flow::memory_budget`]), those of a range of hashes, a range that becomes narrower until they fit.
 //! The result is that of a single reading: packets are numbered over all connections, whatever part is taken.
 
+use crate::analysis::failure::Failure;
+use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::{ALL, NARROWEST, Part};
 use crate::analysis::reading::Reading;
-use crate::analysis::{Analysis, Failure, Observer, Options};
+use crate::analysis::results::Analysis;
+use crate::read::chunk_source::Input;
 use crate::read::merge::open;
-use crate::read::{Input, ReadError};
+use crate::read::read_error::ReadError;
 use crate::tcp::flow::memory_budget::Room;
 
 /// What connections may take together: a million of them, open or not, in less than 1.5 GiB with all else.
@@ -18,10 +21,10 @@ const PARTS: u64 = 4;
 /// A part that leaves so much of the room is followed by one of twice its width.
 const SPARSE: usize = 4;
 
-/// As [`crate::analysis::analyze`], of `inputs` that `again` opens once more, as often as it takes to keep to the room of the options.
+/// As [`crate::analysis::whole::analyze`], of `inputs` that `again` opens once more, as often as it takes to keep to the room of the options.
 ///
 /// # Errors
-/// As [`crate::analysis::analyze`], and [`Failure::Read`] if they cannot be opened again.
+/// As [`crate::analysis::whole::analyze`], and [`Failure::Read`] if they cannot be opened again.
 pub fn analyze_in_parts(
     inputs: Vec<Input>,
     again: &dyn Fn() -> Result<Vec<Input>, ReadError>,

@@ -1,11 +1,16 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
+use crate::analysis::failure::Failure;
 use crate::analysis::lag::LaggedSource;
+use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
+use crate::analysis::results::{Analysis, InputSummary, Summaries};
 use crate::analysis::stage::{Collected, InputTally, Intake};
-use crate::analysis::{Analysis, Failure, InputSummary, Observer, Options, Summaries, parallel, serial};
-use crate::dns::Lookups;
-use crate::read::{ChunkSource, InputFacts, ReadError};
+use crate::analysis::{parallel, serial};
+use crate::dns::lookups::Lookups;
+use crate::read::chunk_source::ChunkSource;
+use crate::read::input_facts::InputFacts;
+use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
@@ -32,7 +37,7 @@ impl Reading {
     /// and nothing of it counts.
     ///
     /// # Errors
-    /// As [`crate::analysis::analyze`].
+    /// As [`crate::analysis::whole::analyze`].
     pub fn of_part(
         source: Box<dyn ChunkSource>,
         options: &Options,

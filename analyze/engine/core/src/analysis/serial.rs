@@ -1,13 +1,13 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
-use crate::analysis::Options;
+use crate::analysis::options::Options;
 use crate::analysis::part::Part;
 use crate::analysis::stage::{Collected, Intake, Tallies};
 use crate::decode::batch::Batch;
 use crate::decode::fragments::Reassembler;
 use crate::decode::reason::CountsByInput;
-use crate::dns::Lookups;
-use crate::read::Chunk;
+use crate::dns::lookups::Lookups;
+use crate::read::record::Chunk;
 use crate::tcp::flow::by_flow::Lines;
 use crate::tcp::flow::table::Shard;
 

@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{FilterCompiler, Observer};
+use crate::analysis::options::{FilterCompiler, Observer};
 use crate::decode::batch::Batch;
 use crate::decode::reason::{Counts, CountsByInput};
-use crate::dns::Lookups;
-use crate::filter::{Loopback, Program};
-use crate::read::{Chunk, ChunkSource, ReadError, Record};
+use crate::dns::lookups::Lookups;
+use crate::filter::Program;
+use crate::filter::loopback::Loopback;
+use crate::read::chunk_source::ChunkSource;
+use crate::read::read_error::ReadError;
+use crate::read::record::{Chunk, Record};
 use crate::tcp::flow::table::Shard;
 
 /// The observer is asked once in so many chunks.

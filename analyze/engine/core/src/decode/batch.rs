@@ -1,10 +1,10 @@
 //! The packets of one chunk. Decoding needs nothing but the chunk; only joining fragments must go in file order.
 
 use crate::decode::fragments::Reassembler;
+use crate::decode::frame::{Outcome, decode_into};
 use crate::decode::reason::{CountsByInput, Undecoded};
-use crate::decode::{Outcome, decode_into};
 use crate::packet::Packet;
-use crate::read::Chunk;
+use crate::read::record::Chunk;
 
 /// A frame that holds a fragment of an IP datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

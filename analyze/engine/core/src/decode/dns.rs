@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use crate::decode::ip_header::{Addresses, IpHeader};
+use crate::decode::numbers::DNS_PORT;
 use crate::decode::view::View;
-use crate::dns::PORT;
 
 /// A datagram with its message, or what was captured of that.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ const UDP_HEADER_BYTES: usize = 8;
 /// The datagram that `view` is at, if either port is DNS's.
 pub(super) fn read<'a>(view: &View<'a>, header: Option<&IpHeader<'_>>) -> Option<DnsDatagram<'a>> {
     let ports = [view.u16(0)?, view.u16(2)?];
-    if !ports.contains(&PORT) {
+    if !ports.contains(&DNS_PORT) {
         return None;
     }
     let addresses = match header?.addresses {

@@ -1,35 +1,9 @@
 //! Ethernet II, IEEE 802.3 with LLC/SNAP, and everything an EtherType stands for.
 
 use crate::decode::layer::Layer;
+use crate::decode::numbers::ether_type;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{Part, View};
-
-/// EtherTypes (IANA, IEEE registry).
-pub(super) mod ether_type {
-    pub const IPV4: u16 = 0x0800;
-    pub const ARP: u16 = 0x0806;
-    /// Ethernet in GRE, GENEVE (Transparent Ethernet Bridging).
-    pub const BRIDGED: u16 = 0x6558;
-    /// IEEE 802.1Q.
-    pub const VLAN: u16 = 0x8100;
-    pub const IPV6: u16 = 0x86dd;
-    pub const MPLS: u16 = 0x8847;
-    pub const MPLS_MULTICAST: u16 = 0x8848;
-    pub const PPPOE_SESSION: u16 = 0x8864;
-    pub const JUMBO_LLC: u16 = 0x8870;
-    /// IEEE 802.1ad.
-    pub const SERVICE_VLAN: u16 = 0x88a8;
-    /// IEEE 802.1ah.
-    pub const BACKBONE: u16 = 0x88e7;
-    /// IEEE 802.1BR.
-    pub const PORT_EXTENSION: u16 = 0x893f;
-    /// Network service header (RFC 8300).
-    pub const NSH: u16 = 0x894f;
-    /// Outer tags of QinQ before IEEE 802.1ad: each maker of switches had its own.
-    pub const OLD_QINQ: u16 = 0x9100;
-    pub const OLD_QINQ_2: u16 = 0x9200;
-    pub const OLD_QINQ_3: u16 = 0x9300;
-}
 
 /// Greatest value of the type field that is a length (IEEE 802.3 section 3.2.6).
 const LONGEST_LENGTH: u16 = 1500;
@@ -60,7 +34,7 @@ pub(super) fn payload(view: &mut View<'_>, kind: u16) -> Result<Layer, Undecoded
             let &[.., t0, t1] = view.take::<8>(Part::Link)?;
             Ok(Layer::EtherType(u16::from_be_bytes([t0, t1])))
         }
-        ether_type::NSH => crate::decode::tunnel::service_header(view),
+        ether_type::NSH => Ok(Layer::ServiceHeader),
         ether_type::JUMBO_LLC => Ok(Layer::Llc),
         0..=LONGEST_LENGTH => {
             view.declare(u32::from(kind));

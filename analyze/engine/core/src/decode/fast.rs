@@ -8,12 +8,12 @@
 //! Everything else is `None` and goes through [`crate::decode::walk`], which is the oracle for this file: a test holds both to
 //! the same answer.
 
-use crate::decode::ethernet::ether_type;
-use crate::decode::ip::protocol;
+use crate::decode::numbers::ether_type;
+use crate::decode::numbers::protocol;
 use crate::decode::{fixed, hash, options};
 use crate::link_type;
 use crate::packet::Packet;
-use crate::read::Record;
+use crate::read::record::Record;
 
 /// TCP header without options, bytes.
 const TCP_LENGTH: usize = 20;

@@ -6,11 +6,11 @@
 //! takes every other frame, as the walk takes what that leaves. The test that holds both to the walk's answers goes through
 //! here, too.
 
-use crate::decode::ethernet::ether_type;
 use crate::decode::hash;
-use crate::decode::ip::protocol;
+use crate::decode::numbers::ether_type;
+use crate::decode::numbers::protocol;
 use crate::packet::{Packet, option_bits};
-use crate::read::Record;
+use crate::read::record::Record;
 
 /// Bytes of an Ethernet header without tags.
 pub(super) const ETHERNET: usize = 14;

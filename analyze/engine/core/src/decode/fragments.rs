@@ -12,7 +12,7 @@ use crate::decode::walk;
 use crate::decode::walk::Found;
 use crate::link_type;
 use crate::packet::Packet;
-use crate::read::Record;
+use crate::read::record::Record;
 
 /// Age at which a datagram is given up, nanoseconds: what Linux allows by default (ipfrag_time).
 const MAXIMUM_AGE_NS: i64 = 30_000_000_000;

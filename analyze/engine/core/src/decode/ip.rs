@@ -5,25 +5,9 @@
 
 use crate::decode::ip_header::{Addresses, Datagram, Fragment, IpHeader};
 use crate::decode::layer::Layer;
+use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{Part, View};
-
-/// IP protocol numbers (IANA).
-pub(super) mod protocol {
-    pub const HOP_BY_HOP: u8 = 0;
-    pub const IPV4: u8 = 4;
-    pub const TCP: u8 = 6;
-    pub const UDP: u8 = 17;
-    pub const IPV6: u8 = 41;
-    pub const ROUTING: u8 = 43;
-    pub const FRAGMENT: u8 = 44;
-    pub const GRE: u8 = 47;
-    pub const ESP: u8 = 50;
-    pub const AUTHENTICATION: u8 = 51;
-    pub const DESTINATION: u8 = 60;
-    pub const MPLS: u8 = 137;
-    pub const ETHERNET: u8 = 143;
-}
 
 /// Extension headers that are followed in one IPv6 header; RFC 8200 section 4.1 expects at most 7.
 const MAXIMUM_EXTENSIONS: usize = 16;

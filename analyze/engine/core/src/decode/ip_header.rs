@@ -1,7 +1,7 @@
 //! What the decoder keeps of an IP header, and of a fragment until its datagram is complete.
 
-use crate::decode::ip::protocol;
 use crate::decode::numbers;
+use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::View;
 

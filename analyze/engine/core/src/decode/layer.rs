@@ -18,6 +18,8 @@ pub(super) enum Layer {
     Mpls,
     /// IPv4 or IPv6, by its first four bits.
     Ip,
+    /// Network service header (RFC 8300).
+    ServiceHeader,
     /// The payload of this IP protocol.
     Protocol(u8),
 }

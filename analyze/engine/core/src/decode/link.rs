@@ -1,7 +1,7 @@
 //! What each link type ([`crate::link_type`]) begins with, and the ones too small for a file of their own.
 
-use crate::decode::ethernet::ether_type;
 use crate::decode::layer::Layer;
+use crate::decode::numbers::ether_type;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{Part, View};
 use crate::link_type;

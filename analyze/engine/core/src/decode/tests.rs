@@ -6,7 +6,7 @@ use proptest::strategy::ValueTree;
 use crate::decode::{fast, walk};
 use crate::link_type;
 use crate::packet::Packet;
-use crate::read::Record;
+use crate::read::record::Record;
 
 /// Fields whose values decide which path a frame takes.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Protocols on IP that carry frames or packets: GRE, IP in IP, and the tunnels over UDP.
 
-use crate::decode::ethernet::ether_type;
 use crate::decode::ip;
-use crate::decode::ip::protocol;
 use crate::decode::layer::Layer;
+use crate::decode::numbers::ether_type;
+use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::{Part, View};
 

@@ -1,7 +1,7 @@
 //! The stretch of a frame that the walk has yet to read: what was captured of it, and how long it was on the wire.
 
 use crate::decode::reason::Undecoded;
-use crate::read::Record;
+use crate::read::record::Record;
 
 /// Which header is being read, for the reason when it is not all there.
 #[derive(Debug, Clone, Copy)]

@@ -1,19 +1,20 @@
-//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. [`crate::decode::fast`] answers the
+//! The complete decoder: walks a frame layer by layer down to the innermost TCP segment. `fast` answers the
 //! common frames before it comes to this.
 //!
-//! Each layer is a function that reads its header off the [`View`] and names the layer that follows, so nothing
+//! Each layer is a function that reads its header off the `View` and names the layer that follows, so nothing
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
 use crate::decode::dns::DnsDatagram;
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
+use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::View;
 use crate::decode::{dns, ethernet, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
-use crate::read::Record;
+use crate::read::record::Record;
 
-/// The datagram of a frame that [`crate::decode::decode_into`] called one.
+/// The datagram of a frame that [`crate::decode::frame::decode_into`] called one.
 #[must_use]
 pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<'a>> {
     match frame(bytes, record) {
@@ -54,6 +55,7 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
             Layer::Wifi => wifi::read(&mut view)?,
             Layer::Ppp => ppp::read(&mut view)?,
             Layer::Mpls => mpls::read(&mut view)?,
+            Layer::ServiceHeader => tunnel::service_header(&mut view)?,
             Layer::Ip => {
                 ip_headers += 1;
                 if ip_headers > MAXIMUM_IP_HEADERS {
@@ -67,7 +69,7 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
                     ip_header::Datagram::Fragment(fragment) => return Ok(Found::Fragment(fragment)),
                 }
             }
-            Layer::Protocol(ip::protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {
+            Layer::Protocol(protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {
                 return Ok(Found::Dns(found));
             }
             Layer::Protocol(protocol) => match (tunnel::protocol(&mut view, protocol)?, &header) {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::PORT;
-use super::message::{Message, read_message};
 use crate::decode::batch::Batch;
 use crate::decode::dns::DnsDatagram;
+use crate::decode::numbers::DNS_PORT;
 use crate::decode::walk::dns_datagram;
-use crate::read::Chunk;
+use crate::dns::message::{Message, read_message};
+use crate::read::record::Chunk;
 
 /// Lookups kept of a capture, and of one TCP connection.
 const MAX_LOOKUPS: usize = 1 << 16;
@@ -126,9 +126,9 @@ impl Lookups {
     pub fn message(&mut self, exchange: Exchange, bytes: &[u8], cut: bool) {
         let Some(message) = read_message(bytes, cut) else { return };
         let Exchange { addresses: [from, to], ports: [from_port, to_port], time_ns, input, transport } = exchange;
-        if !message.response && to_port == PORT {
+        if !message.response && to_port == DNS_PORT {
             self.ask(([from, to], [from_port, to_port], message.id, input), time_ns);
-        } else if message.response && from_port == PORT {
+        } else if message.response && from_port == DNS_PORT {
             let key = ([to, from], [to_port, from_port], message.id, input);
             let asked_ns = self.pending.iter_mut().find_map(|generation| generation.remove(&key));
             let asked_ns = asked_ns.filter(|asked| waited_for(*asked, time_ns));

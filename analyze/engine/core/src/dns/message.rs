@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::name;
+use crate::dns::name;
 
 /// Records read of one answer section.
 const MAX_RECORDS: usize = 256;

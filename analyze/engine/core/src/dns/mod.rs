@@ -9,14 +9,12 @@
 //! lookups       messages in order  -> Lookups: questions joined with their answers, bounded
 //! ```
 
-mod lookups;
-mod message;
-mod name;
-mod stream;
+pub(crate) mod lookups;
+pub(crate) mod message;
+pub(crate) mod name;
+pub(crate) mod stream;
 
-pub use lookups::{Exchange, Lookup, Lookups, Transport};
-pub use message::{Message, read_message};
-pub use stream::DnsStreams;
-
-/// The port of both transports.
-pub const PORT: u16 = 53;
+pub use crate::decode::numbers::DNS_PORT as PORT;
+pub use crate::dns::lookups::{Exchange, Lookup, Lookups, Transport};
+pub use crate::dns::message::{Message, read_message};
+pub use crate::dns::stream::DnsStreams;

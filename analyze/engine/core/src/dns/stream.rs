@@ -1,6 +1,6 @@
 //! DNS over TCP (RFC 7766): messages of both directions out of the byte streams of one connection.
 
-use super::lookups::{Exchange, Lookups, Transport};
+use crate::dns::lookups::{Exchange, Lookups, Transport};
 use crate::tls::stream::{InOrder, Origin, Piece};
 
 /// Longest message with its length: what the two bytes can say.

@@ -1,6 +1,6 @@
 //! The BPF machine, with libpcap's semantics (`pcapint_filter`).
 
-use super::instruction::{Arithmetic, Condition, Instruction, MEMORY_WORDS, Operand, Operation, Size};
+use crate::filter::instruction::{Arithmetic, Condition, Instruction, MEMORY_WORDS, Operand, Operation, Size};
 
 /// Runs a checked program; none where a load fails or a division is by zero, which drops the frame.
 pub(super) fn run(program: &[Instruction], packet: &[u8], wire_length: u32) -> Option<u32> {

@@ -2,15 +2,20 @@
 //!
 //! Owns the check of a program ([`Program::parse`]) and its run; compiling expressions is libpcap's job. A checked
 //! program always ends: jumps only go forward, but for a bounded number of turns of a loop.
+//!
+//! ```text
+//! instruction   bytes to checked instructions       machine   runs them on a frame
+//! loopback      frames of loopback captures as libpcap would have given them on this machine
+//! ```
 
-mod instruction;
-mod loopback;
-mod machine;
+pub(crate) mod instruction;
+pub(crate) mod loopback;
+pub(crate) mod machine;
 
-use instruction::Instruction;
+use crate::filter::instruction::Instruction;
 
-pub use instruction::InvalidProgram;
-pub use loopback::Loopback;
+pub use crate::filter::instruction::InvalidProgram;
+pub use crate::filter::loopback::Loopback;
 
 /// A checked filter program.
 #[derive(Debug, Clone, PartialEq, Eq)]

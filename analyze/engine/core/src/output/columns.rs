@@ -1,9 +1,11 @@
 //! Results as columns: one value for each connection, packet or second. The binding turns them into Arrow arrays.
 
-use super::describe::{self, Visitor};
-use super::fixed::thousandths;
-use super::key::{Key, key};
-use crate::analysis::Analysis;
+use crate::analysis::results::Analysis;
+use crate::output::describe::connection::connection;
+use crate::output::describe::endpoint::endpoint;
+use crate::output::describe::visitor::Visitor;
+use crate::output::fixed::thousandths;
+use crate::output::key::{Key, key};
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
@@ -61,7 +63,7 @@ impl Analysis {
         names: Option<&[&str]>,
     ) -> Vec<Column> {
         let mut collector = Collector::default();
-        describe::connection(&empty_connection(), &mut collector);
+        connection(&empty_connection(), &mut collector);
         collector.columns.iter_mut().for_each(clear);
         collector.wanted = collector
             .columns
@@ -70,7 +72,7 @@ impl Analysis {
             .collect();
         for summary in summaries {
             collector.cursor = 0;
-            describe::connection(summary, &mut collector);
+            connection(summary, &mut collector);
         }
         let wanted = collector.wanted;
         collector.columns.into_iter().zip(wanted).filter_map(|(column, wanted)| wanted.then_some(column)).collect()
@@ -210,7 +212,7 @@ impl Visitor for Collector {
     }
 
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
-        self.add_text(key, Some(describe::endpoint(summary, side)));
+        self.add_text(key, Some(endpoint(summary, side)));
     }
 
     fn flag(&mut self, key: Key, value: Option<bool>) {

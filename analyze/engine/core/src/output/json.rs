@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::describe::{self, Common, Visitor};
-use super::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
-use super::key::{Key, key};
-use super::link_names::link_type_name;
-use crate::analysis::{Analysis, InputSummary};
+use crate::analysis::results::{Analysis, InputSummary};
+use crate::output::describe::connection::connection;
+use crate::output::describe::endpoint::push_endpoint;
+use crate::output::describe::visitor::{Common, Visitor};
+use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
+use crate::output::key::{Key, key};
+use crate::output::link_names::link_type_name;
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, REASONS, SpacingSummary};
@@ -65,7 +67,7 @@ impl Analysis {
                 json.out.extend(comma);
             }
             json.out.extend_from_slice(b"\n{");
-            describe::connection(summary, &mut json);
+            connection(summary, &mut json);
             json.close(b'}');
         }
         json.close(b']');
@@ -318,7 +320,7 @@ impl Visitor for Json {
     fn endpoint(&mut self, key: Key, summary: &ConnectionSummary, side: usize) {
         self.key(key);
         self.out.push(b'"');
-        describe::push_endpoint(&mut self.out, summary, side, b'"');
+        push_endpoint(&mut self.out, summary, side, b'"');
         self.out.push(b',');
     }
 

@@ -1,8 +1,8 @@
 //! Names looked up, as columns: one row for each address of an answer, one without an address for an answer without any.
 
-use super::columns::{Column, ColumnValues};
-use crate::analysis::Analysis;
-use crate::dns::{Lookup, Transport};
+use crate::analysis::results::Analysis;
+use crate::dns::lookups::{Lookup, Transport};
+use crate::output::columns::{Column, ColumnValues};
 
 impl Analysis {
     /// One row for each address that the capture shows to have been answered, in the order of the answers.

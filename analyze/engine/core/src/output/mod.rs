@@ -1,7 +1,7 @@
 //! Results as JSON and as columns. One description of a connection ([`describe`]) serves both, so that they never differ.
 //!
 //! ```text
-//! describe   a connection, field by field (key: a field's name and when it is in the JSON)
+//! describe/  a connection, field by field (key: a field's name and when it is in the JSON)
 //! json       the document, written as a stream (fixed: numbers as text; link_names)
 //! columns    one value for each connection, packet (packets), second or looked-up name (lookups)
 //! ```

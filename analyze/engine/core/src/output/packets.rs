@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::columns::{Column, ColumnValues};
-use crate::analysis::Analysis;
+use crate::analysis::results::Analysis;
+use crate::output::columns::{Column, ColumnValues};
 use crate::tcp::direction::on_data::KIND_NAMES;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::rows::rows::Field;

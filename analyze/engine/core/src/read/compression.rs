@@ -6,8 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::read::chunk_source::Input;
 use crate::read::unpack::{Packed, Progress, Trouble, Unpack};
-use crate::read::{Input, gzip, lz4, xz, zstd};
+use crate::read::{gzip, lz4, xz, zstd};
 
 /// Bytes of a file that tell its compression and its format.
 pub(super) const MAGIC_BYTES: usize = 8;

@@ -6,12 +6,16 @@
 
 use std::io::ErrorKind;
 
+use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::compression::Unpacker;
+use crate::read::input_facts::InputFacts;
 use crate::read::ledger::Ledger;
+use crate::read::read_error::ReadError;
+use crate::read::record::Chunk;
 use crate::read::records::{pcap, snoop};
 use crate::read::unpack::Trouble;
 use crate::read::walk::{Walk, Window};
-use crate::read::{Chunk, ChunkSource, Input, InputFacts, ReadError, compression, pcapng};
+use crate::read::{compression, pcapng};
 
 /// Bytes that one read asks for, and about what a chunk holds: chunk and decoded packets stay in a core's own cache, and
 /// what connections know goes from one thread to another once for thousands of packets.

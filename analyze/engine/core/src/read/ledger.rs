@@ -1,6 +1,7 @@
 //! What is learnt of an input while it is read: counts, times and damage. Keeps every list bounded.
 
-use crate::read::{Damage, InputFacts, Record};
+use crate::read::input_facts::{Damage, InputFacts};
+use crate::read::record::Record;
 
 /// Damaged stretches that are listed one by one.
 const MAX_DAMAGES: usize = 1000;

@@ -7,8 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::file_source::{CHUNK_BYTES, FileSource};
-use crate::read::{Chunk, ChunkSource, Input, InputFacts, ReadError, Record};
+use crate::read::input_facts::InputFacts;
+use crate::read::read_error::ReadError;
+use crate::read::record::{Chunk, Record};
 
 /// Bytes read of an input to learn when it starts: small, for there may be thousands.
 const FIRST_READ_BYTES: usize = 8 << 10;

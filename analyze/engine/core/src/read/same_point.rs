@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::link_type;
+use crate::read::chunk_source::{ChunkSource, Input};
 use crate::read::endian::{Big, u16_at};
 use crate::read::file_source::FileSource;
-use crate::read::{Chunk, ChunkSource, Input, ReadError, Record};
+use crate::read::read_error::ReadError;
+use crate::read::record::{Chunk, Record};
 
 /// IP frames of each capture that are compared.
 const SAMPLE_FRAMES: usize = 20_000;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::read::Input;
+use crate::read::chunk_source::Input;
 
 /// Largest window (zstd) or dictionary (xz) that is allowed: every preset of both tools, `--ultra` and `--long=27`
 /// included, and a bound on what a hostile header can make the reader allocate.

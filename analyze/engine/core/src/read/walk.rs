@@ -1,8 +1,8 @@
 //! What a capture format has to do: turn a window of the file into records. Owns the contract only; reading bytes is
 //! the business of `file_source`.
 
-use crate::read::Record;
 use crate::read::ledger::Ledger;
+use crate::read::record::Record;
 
 /// Largest frame that is believed, captured or on the wire: far beyond BIG TCP's superpackets, and what keeps a false
 /// length from making the reader buffer without end.

@@ -1,30 +1,31 @@
-//! TCP analysis: packets of one connection in capture order to measurements.
+//! TCP analysis: packets in capture order to connections with their measurements. Owns everything that is known of
+//! TCP; frames are read by `decode`, payload by `tls` and `dns`, results are written by `output`.
+//!
+//! The rooms, floor by floor. Each uses only rooms of the floors before its own (`tests/house/test_engine_rooms.py`):
 //!
 //! ```text
-//! lines ── packets of a chunk by flow ──> shard ── finds the connection ──> connection ── halves told apart
-//!   copies      what the capture shows twice is left out     (duplicates, two_points)
-//!   opening     SYN, SYN-ACK, RST: what both sides offer     (handshake)
-//!   ecn         marks of congestion
-//!   steady      the two packets of bulk transfers, taken by a short way
-//!   half        one direction's state                        (ticks, ledger)
-//!   arrival     its data: new, retransmitted, late           (segments, stamps, segment_size, holes, before, late, unseen,
-//!                                                            loss, loss_bursts, trigger, spacing, ip_id, tls_feed)
-//!   acknowledgement  what the other side says of it          (ranges, rtt, recovery_trips, lengthened_trips,
-//!                                                            undone_timeout, unanswered, refused, window, nagle)
-//!   sender_view what its sender knew, and when               (sender_loop, echo_loop, queue_before, silences, restarts,
-//!                                                            turns)
-//!   limits      what limited it, round by round
-//!   gap_watch   why no data passed for a while               (gap_known, gap_evidence, gap_answer, gap_backlog, trains,
-//!                                                            gap_pending, gap_cause, gap_unsettled, gaps, gap_period)
-//!   half_steps  what is measured in steps of time            (rate_series, microbursts)
-//!   row_recorder  a row for each packet, where wanted        (detail, rows, packed)
-//! ending ─── the state of a connection that is over becomes its summary (vantage, token_bucket)
-//! summary ── what stays of it                                (seldom)
-//! verdict ── why it was slow
+//!  1  stats         numbers and containers that know nothing of TCP
+//!     kernel        facts of TCP and of Linux, and tolerances, that rules share
+//!  2  events        plain values that pass between rooms: a packet sent, an acknowledgement, a retransmission, a row
+//!  3  capture       what the capture itself did: frames twice, frame sizes, clocks, two taps, hosts recorded late
+//!     loss          retransmissions, recovery, bursts, missing IP identifications
+//!     sender        what a sender knew and did: flight, window, pauses
+//!  4  rates         series, packet trains, peaks, time between packets
+//!     rtt           round trips, clean and not
+//!  5  direction     what one side sends and its peer acknowledges
+//!     token_bucket  shapers and policers in a series
+//!     rows          a row for each packet, where wanted
+//!  6  gaps          why no data passed for a while; reads both directions
+//!  7  limits        what limited a direction, round by round; reads both directions
+//!  8  connection    both directions, handshake, capture point; owns the watchers of gaps and limits
+//!  9  summary       what stays of a connection that is over
+//! 10  flow          the connections of a shard: a packet finds its own
+//!     verdict       why a transfer was slow
 //! ```
 //!
-//! For all connections of a shard: which packets make one (lifetime), how many opened when (openings), what the captures did
-//! wrong (capture_faults, lag), memory (room, spares). For all measurements: sequence, moments, sketch.
+//! The way of a packet: `flow::table` finds its connection, `connection::connection` its direction,
+//! `direction::fast_path` or `direction::on_data` and `direction::on_ack` count it, `connection::watching` asks `gaps`
+//! and `limits`; `summary::summarize` ends the connection. `analyze/engine/core/src/README.md` walks it step by step.
 
 pub mod capture;
 pub mod connection;

@@ -1,12 +1,12 @@
 //! Two directions read together: what was negotiated, and which records it makes handshake.
 
-use super::hello::ServerHello;
-use super::names;
-use super::overhead::{self, Overhead};
-use super::phase::{self, ClientSplit, ClientTimes, Context, ServerSplit};
-use super::record::ContentType;
-use super::side::{ClientOutcome, Side};
-use super::tally::{Sealed, Tally};
+use crate::tls::hello::ServerHello;
+use crate::tls::names;
+use crate::tls::overhead::{self, Overhead};
+use crate::tls::phase::{self, ClientSplit, ClientTimes, Context, ServerSplit};
+use crate::tls::record::ContentType;
+use crate::tls::side::{ClientOutcome, Side};
+use crate::tls::tally::{Sealed, Tally};
 
 /// Protection assumed for classifying records of a TLS 1.3 suite that is not known: a 16-byte tag and the type byte.
 const USUAL_TLS13_OVERHEAD: u16 = 17;

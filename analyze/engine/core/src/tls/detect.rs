@@ -5,8 +5,8 @@
 //! kilobytes (further in binary than in text, since only a record cut in two is long and binary), and at segment starts up
 //! to [`MAX_OFFSET`]. A candidate is only that: [`super::side::Side`] proves or refutes it by what follows.
 
-use super::record::{self, RecordHeader};
-use super::stream::{Origin, Piece};
+use crate::tls::record::{self, RecordHeader};
+use crate::tls::stream::{Origin, Piece};
 
 /// No TLS is looked for beyond this offset.
 const MAX_OFFSET: u64 = 64 << 10;

@@ -5,8 +5,8 @@
 //! record bodies are ciphertext (TLS 1.2) or may still be plaintext (the second hello after a HelloRetryRequest in TLS
 //! 1.3): only a hello is recognised there.
 
-use super::certificate::{CertificateNames, certificate_names};
-use super::hello::{self, ClientHello, ServerHello};
+use crate::tls::certificate::{CertificateNames, certificate_names};
+use crate::tls::hello::{self, ClientHello, ServerHello};
 
 /// Longest hello that is kept; a longer one is read as if it were cut there.
 const MAX_HELLO_BYTES: usize = 64 << 10;

@@ -10,36 +10,29 @@
 //! names        numbers             -> the words for versions, suites and alerts
 //! conclusion   both directions     -> settled classes
 //! reader, tally                    -> TlsFacts (facts), StreamBytes
-//! tracker      all of it for one connection
+//! tracker      all of it for one connection, which has two directions (direction)
 //! ```
 
-mod certificate;
-mod conclusion;
-mod der;
-mod detect;
-mod facts;
-mod handshake;
-mod hello;
-mod names;
-mod overhead;
-mod phase;
-mod reader;
-mod record;
-mod side;
+pub(crate) mod certificate;
+pub(crate) mod conclusion;
+pub(crate) mod der;
+pub(crate) mod detect;
+pub(crate) mod direction;
+pub(crate) mod facts;
+pub(crate) mod handshake;
+pub(crate) mod hello;
+pub(crate) mod names;
+pub(crate) mod overhead;
+pub(crate) mod phase;
+pub(crate) mod reader;
+pub(crate) mod record;
+pub(crate) mod side;
 pub(crate) mod stream;
-mod tally;
-mod tracker;
+pub(crate) mod tally;
+pub(crate) mod tracker;
 
-pub use certificate::{CertificateNames, certificate_names};
-pub use facts::{EarlyData, TlsFacts};
-pub use tally::StreamBytes;
-pub use tracker::TlsTracker;
-
-/// Which way the bytes go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the side that opened the connection.
-    ClientToServer,
-    /// From the side that accepted it.
-    ServerToClient,
-}
+pub use crate::tls::certificate::{CertificateNames, certificate_names};
+pub use crate::tls::direction::Direction;
+pub use crate::tls::facts::{EarlyData, TlsFacts};
+pub use crate::tls::tally::StreamBytes;
+pub use crate::tls::tracker::TlsTracker;

@@ -2,7 +2,7 @@
 
 use tls_parser::{TlsCipherEnc, TlsCipherEncMode, TlsCipherMac, TlsCipherSuite, TlsPRF};
 
-use super::names;
+use crate::tls::names;
 
 /// Bytes that protection adds to a record body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@
 //!   client offers HTTP, where the server does not speak first. Another single ticket cannot be told from a short answer
 //!   and counts as application data.
 
-use super::tally::Sealed;
+use crate::tls::tally::Sealed;
 
 /// Records kept back until they are classified; more than a handshake has.
 pub(super) const MAX_RECORDS: usize = 256;

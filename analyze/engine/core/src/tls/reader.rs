@@ -1,11 +1,11 @@
 //! The facts read off the two directions: what each field is, or why it could not be measured.
 
-use super::conclusion::{Conclusion, Negotiated, Pair};
-use super::facts::{EarlyData, TlsFacts};
-use super::handshake::Messages;
-use super::names;
-use super::overhead::Overhead;
-use super::side::{Alert, Side};
+use crate::tls::conclusion::{Conclusion, Negotiated, Pair};
+use crate::tls::facts::{EarlyData, TlsFacts};
+use crate::tls::handshake::Messages;
+use crate::tls::names;
+use crate::tls::overhead::Overhead;
+use crate::tls::side::{Alert, Side};
 
 const NO_SERVER_HELLO: &str = "the ServerHello was not captured";
 

@@ -4,11 +4,11 @@
 //! so a snap length or a hole costs nothing as long as it spares the headers. When it takes one, the place in the record
 //! stream is lost: exact counts end there, and the walk begins again at the next segment that starts with a header.
 
-use super::handshake::Assembler;
-use super::phase;
-use super::record::{self, ContentType, RecordHeader};
-use super::stream::{Origin, Piece};
-use super::tally::{Sealed, Tally};
+use crate::tls::handshake::Assembler;
+use crate::tls::phase;
+use crate::tls::record::{self, ContentType, RecordHeader};
+use crate::tls::stream::{Origin, Piece};
+use crate::tls::tally::{Sealed, Tally};
 
 /// Most alerts kept.
 const MAX_ALERTS: usize = 16;

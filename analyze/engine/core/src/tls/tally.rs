@@ -1,7 +1,7 @@
 //! Byte counters of one direction, kept so that they can be read under a cipher that becomes known later.
 
-use super::overhead::Overhead;
-use super::record::HEADER_BYTES;
+use crate::tls::overhead::Overhead;
+use crate::tls::record::HEADER_BYTES;
 
 /// Bytes of one direction as passed in first transmissions: the three parts sum to all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! One connection's TLS tracker: order, search and record walk of both directions behind one small value.
 
-use super::Direction;
-use super::conclusion::{self, Negotiated, Pair};
-use super::detect::{Candidate, Found, Search};
-use super::facts::TlsFacts;
-use super::reader;
-use super::side::Side;
-use super::stream::{InOrder, Origin, Piece};
-use super::tally::StreamBytes;
+use crate::tls::conclusion::{self, Negotiated, Pair};
+use crate::tls::detect::{Candidate, Found, Search};
+use crate::tls::direction::Direction;
+use crate::tls::facts::TlsFacts;
+use crate::tls::reader;
+use crate::tls::side::Side;
+use crate::tls::stream::{InOrder, Origin, Piece};
+use crate::tls::tally::StreamBytes;
 
 /// Follows TLS in the two byte streams of one connection.
 ///

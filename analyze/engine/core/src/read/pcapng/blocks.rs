@@ -1,9 +1,9 @@
 //! What a block is, and what the rarer ones hold (draft-ietf-opsawg-pcapng section 4): interfaces with their clocks, drop
 //! counters, options. The walk over blocks is its parent module's.
 
-use crate::read::Record;
 use crate::read::endian::{Endian, u16_at, u32_at, u64_at};
 use crate::read::ledger::Ledger;
+use crate::read::record::Record;
 
 /// Block type numbers.
 pub(super) mod block_type {

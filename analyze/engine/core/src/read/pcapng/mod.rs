@@ -8,10 +8,10 @@ pub(crate) mod blocks;
 pub(crate) mod packets;
 pub(crate) mod search;
 
-use crate::read::Record;
 use crate::read::endian::{Big, Endian, Little, array_at, u32_at};
 use crate::read::ledger::Ledger;
 use crate::read::pcapng::blocks::{Block, Drops, Interface, MALFORMED_OPTION, TLS_KEY_LOG, block_type};
+use crate::read::record::Record;
 use crate::read::walk::{CUT_SHORT, MAX_FRAME_BYTES, Stop, Walk, Walked, Window};
 
 /// The first bytes of the file: the type of a section header block.

@@ -1,10 +1,10 @@
 //! Blocks that hold frames: enhanced, simple and obsolete packet blocks.
 
-use crate::read::Record;
 use crate::read::endian::{Endian, array_at, u32_at};
 use crate::read::ledger::Ledger;
 use crate::read::pcapng::blocks::{Block, PacketOptions, block_type};
 use crate::read::pcapng::{PcapngWalk, interface_at};
+use crate::read::record::Record;
 use crate::read::walk::MAX_FRAME_BYTES;
 
 /// Fixed part of enhanced and obsolete packet blocks, without the trailer.

@@ -1,17 +1,9 @@
-//! What a record header can be: ordinary, odd, or impossible. Owns the bounds; where the walk is and what it does about
-//! it is the business of `records`.
+//! What an unusual record header can be: odd, or impossible. Where the walk is and what it does about it is the business of
+//! `record_walk`; the bounds of what is ordinary are `layout`'s.
 
-use crate::read::records::{Header, Layout, RecordWalk};
+use crate::read::records::layout::{Header, JUMP_S, Layout, MAX_PADDING_BYTES, near};
+use crate::read::records::record_walk::{Closer, RecordWalk};
 use crate::read::walk::{MAX_FRAME_BYTES, Window};
-
-/// Seconds between neighbours that are ordinary (48 days); more makes a header odd, not impossible.
-pub(super) const JUMP_S: u32 = 1 << 22;
-
-/// The longest captured length that is believed against the file's own snap length, as in libpcap and Wireshark.
-pub(super) const USUAL_SNAP_BYTES: u32 = 256 << 10;
-
-/// More padding behind a frame than any writer leaves.
-pub(super) const MAX_PADDING_BYTES: usize = 64;
 
 /// Ways in which a header is unusual without being impossible, as bits.
 mod odd {
@@ -20,20 +12,6 @@ mod odd {
     pub const BEYOND_ORIGINAL: u8 = 0x04;
     pub const FRACTION: u8 = 0x08;
     pub const JUMP: u8 = 0x10;
-}
-
-/// What a closer look at a header gives.
-pub(super) enum Closer {
-    Fine,
-    /// The record stands where it should, but its time cannot be right.
-    Timeless(String),
-    Short(usize),
-    Bad(String),
-}
-
-/// True if two times, in seconds, are no further apart than `within`.
-pub(super) fn near(a: u32, b: u32, within: u32) -> bool {
-    a.abs_diff(b) <= within
 }
 
 impl<L: Layout> RecordWalk<L> {

@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 
 use crate::read::endian::{Big, Endian, Little, array_at, u16_at, u32_at};
 use crate::read::ledger::Ledger;
-use crate::read::records::{Declared, Header, Layout, RecordWalk};
+use crate::read::records::layout::{Declared, Header, Layout};
+use crate::read::records::record_walk::RecordWalk;
 use crate::read::walk::{Walk, Window};
 
 /// Bytes of the file header.

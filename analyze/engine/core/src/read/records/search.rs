@@ -1,9 +1,9 @@
 //! The way back after damage: the search for the next place where records follow each other.
 
-use crate::read::Record;
 use crate::read::ledger::Ledger;
-use crate::read::records::judge::{JUMP_S, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
-use crate::read::records::{Header, Layout, Lost, RecordWalk};
+use crate::read::record::Record;
+use crate::read::records::layout::{Header, JUMP_S, Layout, MAX_PADDING_BYTES, USUAL_SNAP_BYTES, near};
+use crate::read::records::record_walk::{Lost, RecordWalk};
 use crate::read::walk::{CUT_SHORT, Found, MAX_FRAME_BYTES, Walked, Window};
 
 /// Ordinary records that must follow each other where the walk resumes.

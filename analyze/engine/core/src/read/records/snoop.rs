@@ -3,7 +3,8 @@
 use crate::link_type;
 use crate::read::endian::{Big, array_at, u32_at};
 use crate::read::ledger::Ledger;
-use crate::read::records::{Declared, Header, Layout, RecordWalk};
+use crate::read::records::layout::{Declared, Header, Layout};
+use crate::read::records::record_walk::RecordWalk;
 use crate::read::walk::Walk;
 
 /// The first bytes of the file.

@@ -1,4 +1,11 @@
-//! What the capture itself did: packets recorded twice, frame sizes, two capture points, clocks, recording lag.
+//! What the capture itself did to what it shows. Owns the memory by which that is noticed; what follows for a
+//! connection is decided in `connection`, and counted for each input in `summary`.
+//!
+//! ```text
+//! recent_packets   frames captured twice                frame_sizes      full segments, offload, tunnels
+//! timestamp_clock  a sender's clock, and steps of the capture's against it
+//! two_taps         one path captured at two points      lag              hosts recorded late by a constant
+//! ```
 
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod capture;

@@ -1,4 +1,14 @@
-//! One connection: both directions, opening, capture point, payload.
+//! One connection: both directions and what only both together show. Owns the directions and their watchers (`gaps`,
+//! `limits`); rules that need one direction alone are in `direction`.
+//!
+//! ```text
+//! connection       a packet goes to its direction       environment      what connections of a shard share
+//! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
+//! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
+//! watchers, watching   pauses and rounds of a direction, and when they are asked
+//! rtt_by_echo, rtt_lengthened                           round trips that need both directions
+//! packet_row, payload_feed                              what goes to rows, to tls and to dns
+//! ```
 
 pub mod at_two_taps;
 pub mod congestion_bits;

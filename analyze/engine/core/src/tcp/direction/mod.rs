@@ -1,4 +1,16 @@
-//! One direction of a connection: its data, and what the peer acknowledges of it.
+//! One direction of a connection: the data one side sends, and what its peer acknowledges of it. Owns the state that
+//! both change; whatever needs both directions at once is for `gaps`, `limits` and `connection`.
+//!
+//! ```text
+//! direction        the state, and what a packet of it goes through
+//!   fast_path      the two packets of bulk transfers    sampling         counters read in steps of time (last_data)
+//!   on_data        new data; late: on_old_data          on_ack           cumulative, selective, duplicate
+//!     retransmitted_unseen, before_capture (sent_before)  sent before, though seen first now
+//!     loss_trigger  why a segment was sent again
+//!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
+//! send_queue       segments not yet acknowledged        holes            stretches passed over
+//! segment_size, byte_ledger, tsval_history, advertised_window, nagle   one measurement each
+//! ```
 
 pub mod ack_signs;
 pub mod advertised_window;

@@ -1,4 +1,14 @@
-//! Plain values that pass between rooms: a sent segment, an acknowledgement, a retransmission, a row.
+//! Plain values that pass between rooms. Owns their fields and what follows from these alone; who makes an event and
+//! who acts on it are the rooms above.
+//!
+//! ```text
+//! sent, acked      a packet with data, an acknowledgement, and what they turned out to be (context: of the connection)
+//! segment          one outstanding: sampled, acknowledged, retransmitted
+//! retransmission   with its trigger                     copy   a packet that the capture shows twice
+//! offer, openings  SYNs                                 ecn    marks of congestion
+//! ends, close      both ends of a connection, and how it ended
+//! place, row       a place in the capture, and the row of a packet
+//! ```
 
 pub mod acked;
 pub mod close;

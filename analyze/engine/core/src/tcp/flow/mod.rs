@@ -1,4 +1,11 @@
-//! All connections of a shard: finds the connection of a packet, begins and ends them.
+//! All connections of a shard. Owns the table and when a connection begins and is over; what a packet does to its
+//! connection is the business of `connection`.
+//!
+//! ```text
+//! by_flow          packets of a chunk, flow by flow     table            finds and ends connections
+//! resumed          which packets make one connection    selection        whose packets are wanted
+//! memory_budget    what all of them take in memory
+//! ```
 
 pub mod by_flow;
 pub mod memory_budget;

@@ -1,4 +1,14 @@
-//! Why no data passed for a while.
+//! Why no data passed for a while (docs/methods.md, section 7). Owns pauses, their evidence and causes; reads both
+//! directions and changes none. When it is asked is decided in `connection`.
+//!
+//! ```text
+//! watch            a pause begins and ends (state)      pauses           all of one direction
+//!   gather         what is known of it, from both sides ──> evidence ──> causes: the rules
+//!   pending        what waits for what follows          receiver_return  what the receiver says then (heard)
+//!   undecided      what only the rest of the connection decides (undecided_gap)
+//! path_rate, rate_of   could the path have carried it   period           do stalls come regularly
+//! totals           counted by cause, the longest kept
+//! ```
 
 pub mod causes;
 pub mod evidence;

@@ -1,23 +1,25 @@
-//! What limited a direction at every moment (docs/verdict.md, "What limits").
+//! What limited a direction at every moment (docs/verdict.md, "What limits"). Owns rounds, rules and the time by
+//! factor; reads both directions and changes none. Which factor made the transfer slow is `verdict`'s question.
 //!
 //! ```text
-//! watch   a round is over ──> round   what happened in it
-//!         a gap has a cause ─┐          │  known   what the rules ask of it
-//!                            └──> Limits ── rules  which factor, seen with the rounds around it (bottleneck,
-//!                                          │      send_buffer; before them slow_start)
+//! watch   a round is over ──> round   what happened in it (setup: the time before the first)
+//!         a gap has a cause ─┐          │  known   what the rules ask of it (background: of the rounds around it)
+//!                            └──> judge ── rules  which factor (bottleneck, send_buffer; before them slow_start)
+//!                                          │
 //!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
 //!                                          tally  what the rounds of one factor say together, for the verdict
-//! moves    what a time was counted for is told better later: it goes to another factor (stall: a gap that proves a stall, or none)
+//! factor, share, rates   the names; time and bytes of each; what a transfer reaches without a limit
+//! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
-//! allowed  what is known to be the most it may carry
-//! bucket  what a token bucket had to do with it, known at the end
+//! bucket   what a token bucket had to do with it, known at the end
+//! summary  what stays of all this
 //! ```
 //!
-//! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a sample
-//! of rates, and a bounded list of runs.
+//! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a
+//! sample of rates, and a bounded list of runs.
 
 pub mod background;
 pub mod bottleneck;

@@ -1,4 +1,12 @@
-//! Retransmissions of one direction, what triggered them, and which were needless.
+//! Retransmissions of one direction. Owns their counters, and the evidence for their triggers and for needless ones;
+//! which packet is one, and by which rule, is decided in `direction`.
+//!
+//! ```text
+//! retransmissions  counters, and those that may still prove needless
+//! recovery         a recovery in progress               bursts           losses that belong together
+//! awaited          what came back for each              refusals         data that a receiver refused (PAWS)
+//! ip_id            losses before the capture point, by missing identifications
+//! ```
 
 pub mod awaited;
 pub mod bursts;

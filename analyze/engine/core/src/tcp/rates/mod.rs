@@ -1,4 +1,11 @@
-//! What passed in which time: series of bins, packet trains, peaks, spacing, SYNs.
+//! What passed in which time, in one direction. Owns bins, windows and times between packets; token buckets, pauses
+//! and limits read them from above.
+//!
+//! ```text
+//! series           delivered, lost, measured by bin     peaks            the most within 1, 10, 100 ms
+//! spacing          time between data packets            packet_trains    what a path carries where no queue stands
+//! syn_series       connections opened each second
+//! ```
 
 pub(crate) mod packet_trains;
 pub mod peaks;

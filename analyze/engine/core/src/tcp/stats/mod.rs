@@ -1,4 +1,13 @@
-//! Statistics and containers that know nothing of TCP.
+//! Statistics and containers. Owns arithmetic and bounded memory; knows nothing of TCP, and what a number means is its
+//! user's.
+//!
+//! ```text
+//! moments          count, extremes, mean, deviation     quantile_sketch  quantiles of a stream
+//! buckets          counters over lengths of time        stopwatch        how long a state lasted
+//! range_set        ranges of a stream                   sequence         32-bit numbers without wrapping
+//! compact          values that are mostly zero          packed_ints      integers in few bytes
+//! pool, reuse      memory that passes from one connection to the next
+//! ```
 
 pub mod buckets;
 pub mod compact;

@@ -1,4 +1,11 @@
-//! What stays of a connection that is over.
+//! What stays of a connection that is over. Owns the plain numbers that everything after the analysis reads; how they
+//! were measured is behind them, how they are written is `output`'s.
+//!
+//! ```text
+//! summary          the fields, and what follows from them alone
+//! summarize        the state of a connection becomes its summary
+//! capture_faults   what connections show to be wrong with their captures, by input
+//! ```
 
 pub mod capture_faults;
 pub(crate) mod summarize;

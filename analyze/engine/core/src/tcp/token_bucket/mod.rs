@@ -1,11 +1,17 @@
-//! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then on
-//! (docs/methods.md, section 8).
+//! Token buckets on the way: a transfer that runs at one rate until its burst is used up, and at a lower one from then
+//! on (docs/methods.md, section 8). Owns the search; the series it reads is of `rates`, what it limited is for
+//! `limits`.
 //!
-//! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the round
-//! trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost the bucket
-//! is empty, which is the test of Flach et al. (SIGCOMM 2016, with the constants of their program). What fits neither is no
-//! token bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again, an application that sends
-//! less makes no queue.
+//! ```text
+//! shaper, policer, ahead  one way each to find a bucket (bucket) in a stretch of bins (fit)
+//! level                   when it was empty
+//! ```
+//!
+//! Two kinds are told apart. A *shaper* keeps what exceeds the lower rate in a queue: both rates are even, and the
+//! round trip grows when the switch comes. A *policer* drops it: the round trip stays, and whenever something is lost
+//! the bucket is empty, which is the test of Flach et al. (SIGCOMM 2016, with the constants of their program). What
+//! fits neither is no token bucket: a bottleneck never ran faster, cross traffic that goes lets the rate rise again,
+//! an application that sends less makes no queue.
 //!
 //! A pure function of a series; rates count IP bytes.
 

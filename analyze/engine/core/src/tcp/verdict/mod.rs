@@ -1,7 +1,9 @@
-//! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help (docs/verdict.md,
-//! "The verdict"). A function of what the summary already holds, made when it is asked for.
+//! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help
+//! (docs/verdict.md, "The verdict"). A function of what the summary already holds, made when it is asked for; what
+//! limited each round was decided in `limits`.
 //!
 //! ```text
+//! case       what a verdict is made from, and what it is made of (allowance: what is known to be allowed)
 //! decide     which factor, which share, the runner-up, the confidence
 //! sentence   in one sentence
 //! evidence   the frames

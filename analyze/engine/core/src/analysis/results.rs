@@ -1,0 +1,113 @@
+//! What an analysis gives: inputs, connections, names, packets; and how results of inputs that were analysed apart become
+//! one.
+
+use std::ops::Range;
+
+use crate::dns::lookups::Lookups;
+use crate::read::input_facts::InputFacts;
+use crate::read::read_error::ReadError;
+use crate::tcp::capture::lag::Lag;
+use crate::tcp::flow::selection::KnownConnection;
+use crate::tcp::rates::syn_series::OpeningSeries;
+use crate::tcp::rows::rows::Rows;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// One input and what was found wrong with the capture.
+#[derive(Debug, Clone, Default)]
+pub struct InputSummary {
+    /// What reading learnt.
+    pub facts: InputFacts,
+    /// TCP segments decoded.
+    pub tcp_packets: u64,
+    /// Frames without one, by reason.
+    pub undecoded: Vec<(String, u64)>,
+    /// Bytes acknowledged but never captured.
+    pub unseen_acked_bytes: u64,
+    /// Frames captured twice.
+    pub duplicates: u64,
+    /// Frames recorded out of order.
+    pub reordered: u64,
+    /// Steps of the capture clock.
+    pub clock_steps: u64,
+    /// So much later than others some hosts were recorded, nanoseconds.
+    pub lag_ns: Option<i64>,
+    /// That was taken away before the analysis.
+    pub lag_removed: bool,
+}
+
+/// All results.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    /// The run was ended early.
+    pub interrupted: bool,
+    /// Inputs in the order given.
+    pub inputs: Vec<InputSummary>,
+    /// Connections in order of their first packet.
+    pub connections: Summaries,
+    /// SYNs over time.
+    pub openings: OpeningSeries,
+    /// Names looked up, with the addresses answered.
+    pub lookups: Lookups,
+    /// Packets of the connections asked for.
+    pub rows: Rows,
+    /// Inputs that could not be read (to their end).
+    pub errors: Vec<ReadError>,
+    /// Hosts that were recorded late, unless the options took that away: the times of their packets are wrong, and so is what
+    /// follows from them.
+    pub lags: Vec<Lag>,
+    /// Hosts of which the options took it away.
+    pub lags_removed: Vec<Lag>,
+}
+
+impl Analysis {
+    /// Adds what was measured of further inputs, which were analysed apart: connections are numbered through, inputs
+    /// follow each other.
+    pub fn append(&mut self, mut next: Self) {
+        let connections = u32::try_from(self.connections.len()).unwrap_or(u32::MAX);
+        let inputs = u16::try_from(self.inputs.len()).unwrap_or(u16::MAX);
+        for connection in &mut next.connections {
+            connection.id = connection.id.saturating_add(connections);
+            connection.input = connection.input.saturating_add(inputs);
+        }
+        self.interrupted |= next.interrupted;
+        self.connections.append(&mut next.connections);
+        self.inputs.append(&mut next.inputs);
+        self.openings.merge(next.openings);
+        self.lookups.merge([next.lookups.moved(inputs)]);
+        self.rows.append(next.rows, connections, inputs);
+        self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));
+        let moved = |lag: Lag| Lag { input: lag.input.saturating_add(inputs), ..lag };
+        self.lags.extend(next.lags.into_iter().map(moved));
+        self.lags_removed.extend(next.lags_removed.into_iter().map(moved));
+    }
+
+    /// Adds the packets of connections that were known, with the numbers that they have.
+    pub fn append_packets(&mut self, next: Self, first_input: u16) {
+        self.interrupted |= next.interrupted;
+        self.rows.append(next.rows, 0, first_input);
+    }
+
+    /// What an analysis of some of the inputs has to know to give the packets of these connections: those of them that lie in
+    /// the inputs, and hosts that were recorded late.
+    pub fn known(&self, numbers: &[u32], inputs: Range<u16>) -> (Vec<KnownConnection>, Vec<Lag>) {
+        let found =
+            numbers.iter().filter_map(|&number| Some((number, self.connections.get(number.checked_sub(1)? as usize)?)));
+        let known = found.filter(|(_, summary)| inputs.contains(&summary.input));
+        let lags = self.lags_removed.iter().filter(|lag| inputs.contains(&lag.input));
+        (
+            known.map(|(number, summary)| KnownConnection::of(summary, number)).collect(),
+            lags.map(|lag| Lag { input: lag.input - inputs.start, ..*lag }).collect(),
+        )
+    }
+
+    /// Adds `count` inputs that could not be read at all.
+    pub fn append_unread(&mut self, count: usize, errors: Vec<ReadError>) {
+        let first = u16::try_from(self.inputs.len()).unwrap_or(u16::MAX);
+        self.inputs.resize_with(self.inputs.len() + count, Default::default);
+        self.errors.extend(errors.into_iter().map(|error| error.moved(first)));
+    }
+}
+
+/// Connections as the shards leave them: boxed one by one, so that gathering a million of them copies nothing.
+#[allow(clippy::vec_box)]
+pub type Summaries = Vec<Box<ConnectionSummary>>;

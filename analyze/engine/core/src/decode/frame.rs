@@ -1,0 +1,66 @@
+//! One frame decoded: the common shapes by `fast`, every other one by `walk`.
+
+use crate::decode::reason::Undecoded;
+use crate::decode::{fast, walk};
+use crate::packet::Packet;
+use crate::read::record::Record;
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoded {
+    /// A TCP segment.
+    Tcp(Packet),
+    /// One fragment of a datagram; give the record to the [`crate::decode::fragments::Reassembler`] in file order.
+    Fragment,
+    /// No TCP segment, and why.
+    None(Undecoded),
+}
+
+/// Decodes one frame. `bytes` are the whole chunk's bytes, so that the packet's offsets are positions in it.
+#[inline]
+#[must_use]
+pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
+    let mut packet = Packet::default();
+    match decode_into(bytes, record, &mut packet) {
+        Outcome::Tcp => Decoded::Tcp(packet),
+        Outcome::Fragment => Decoded::Fragment,
+        Outcome::Dns => Decoded::None(Undecoded::NotTcp),
+        Outcome::None(reason) => Decoded::None(reason),
+    }
+}
+
+/// [`Decoded`] without the packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A TCP segment was written.
+    Tcp,
+    /// One fragment of a datagram.
+    Fragment,
+    /// No TCP segment but a datagram of port 53: [`walk::dns_datagram`] gives it. Counted as [`Undecoded::NotTcp`].
+    Dns,
+    /// No TCP segment, and why.
+    None(Undecoded),
+}
+
+/// As [`decode`], writing the packet to where it is to stay; `packet` is only changed for [`Outcome::Tcp`].
+#[inline(always)]
+pub fn decode_into(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    match fast::packet(bytes, record, packet) {
+        Some(()) => Outcome::Tcp,
+        None => decode_any(bytes, record, packet),
+    }
+}
+
+/// Decodes one frame of any shape.
+#[inline(never)]
+fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
+    match walk::frame(bytes, record) {
+        Ok(walk::Found::Tcp(found)) => {
+            *packet = found;
+            Outcome::Tcp
+        }
+        Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
+        Ok(walk::Found::Dns(_)) => Outcome::Dns,
+        Err(reason) => Outcome::None(reason),
+    }
+}

@@ -1,0 +1,68 @@
+//! A connection, field by field. Its directions are `direction`'s, where its bytes went is `ledger`'s.
+
+use crate::output::describe::direction;
+use crate::output::describe::ledger::ledger;
+use crate::output::describe::tls::tls;
+use crate::output::describe::visitor::Visitor;
+use crate::output::fixed::thousandths;
+use crate::output::key::key;
+use crate::tcp::events::close::Close;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// Describes a connection.
+pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
+    visitor.integer(key!("id"), Some(u64::from(summary.id)));
+    visitor.integer(key!("input"), Some(u64::from(summary.input)));
+    visitor.endpoint(key!("client"), summary, 0);
+    visitor.endpoint(key!("server"), summary, 1);
+    visitor.instant(key!("start_ns"), summary.start_ns);
+    visitor.exact_seconds(key!("duration_s"), Some(summary.end_ns - summary.start_ns));
+    visitor.integer(key!("first_frame"), Some(u64::from(summary.first_frame)));
+    opening_and_closing(summary, visitor);
+    visitor.object(key!("vantage"), true);
+    visitor.word(key!("side"), Some(summary.vantage.side.name()));
+    // An estimate: more digits would be pretence.
+    visitor.number(key!("confidence"), Some(thousandths(summary.vantage.confidence)));
+    visitor.end();
+    offload(summary, visitor);
+    let keys = [key!("client_to_server"), key!("server_to_client")];
+    for (side, (key, direction)) in keys.into_iter().zip(&summary.directions).enumerate() {
+        visitor.object(key, true);
+        direction::direction(direction, summary.limits(side), visitor);
+        visitor.end();
+    }
+    if visitor.object(key!("tls"), summary.tls.is_some()) {
+        tls(summary.tls.as_deref(), visitor);
+        visitor.end();
+    }
+    ledger(summary, visitor);
+    visitor.verdict(summary);
+}
+
+fn opening_and_closing(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
+    visitor.object(key!("handshake"), true);
+    visitor.flag(key!("complete"), Some(summary.handshake_complete));
+    let [syn_retransmissions, syn_ack_retransmissions] = summary.opening_repeats();
+    visitor.integer(key!("syn_retransmissions"), syn_retransmissions);
+    visitor.integer(key!("syn_ack_retransmissions"), syn_ack_retransmissions);
+    visitor.exact_seconds(key!("rtt_s"), summary.handshake_rtt_ns());
+    visitor.exact_seconds(key!("client_loop_s", IfKnown), summary.handshake_loops_ns[0]);
+    visitor.exact_seconds(key!("server_loop_s", IfKnown), summary.handshake_loops_ns[1]);
+    visitor.end();
+    let close = match summary.close {
+        Close::Fin => "fin",
+        Close::Reset => "reset",
+        Close::Open => "open",
+    };
+    visitor.word(key!("close"), Some(close));
+    visitor.word(key!("reset_by", IfKnown), summary.reset_by.map(|side| if side == 0 { "client" } else { "server" }));
+    visitor.exact_seconds(key!("teardown_s", IfKnown), summary.teardown_ns);
+}
+
+fn offload(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
+    visitor.object(key!("offload"), true);
+    visitor.flag(key!("coalesced"), Some(summary.directions.iter().any(|direction| direction.superpackets > 0)));
+    let largest = summary.directions.iter().map(|direction| u64::from(direction.largest_payload)).max();
+    visitor.integer(key!("largest_segment_bytes"), largest);
+    visitor.end();
+}

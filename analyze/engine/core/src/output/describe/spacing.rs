@@ -1,0 +1,72 @@
+//! Time between the data packets of a direction, why some of it was unusually long, and host stalls.
+
+use crate::output::describe::visitor::Visitor;
+use crate::output::key::{Key, key};
+use crate::tcp::gaps::causes::Cause;
+use crate::tcp::stats::moments::Statistics;
+use crate::tcp::summary::summary::{DirectionSummary, GapCauses};
+
+/// Keys of [`Cause::ALL`], by number.
+const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = [
+    [key!("local_host_stall", IfSet), key!("local_host_stall_s", IfSet)],
+    [key!("remote_host_stall", IfSet), key!("remote_host_stall_s", IfSet)],
+    [key!("path_hold", IfSet), key!("path_hold_s", IfSet)],
+    [key!("host_or_path", IfSet), key!("host_or_path_s", IfSet)],
+    [key!("sender_application", IfSet), key!("sender_application_s", IfSet)],
+    [key!("receiver_window", IfSet), key!("receiver_window_s", IfSet)],
+    [key!("timeout", IfSet), key!("timeout_s", IfSet)],
+    [key!("tail_probe", IfSet), key!("tail_probe_s", IfSet)],
+    [key!("ack_clock", IfSet), key!("ack_clock_s", IfSet)],
+    [key!("pacing_or_shaping", IfSet), key!("pacing_or_shaping_s", IfSet)],
+    [key!("capture_artifact", IfSet), key!("capture_artifact_s", IfSet)],
+    [key!("unknown", IfSet), key!("unknown_s", IfSet)],
+];
+
+pub(super) fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
+    let summary = &direction.spacing;
+    let moments = summary.durations.as_ref().map(|durations| &durations.moments);
+    let quantile = |index: usize| summary.durations.as_ref().map(|durations| durations.quantiles_ns[index]);
+    visitor.object(key!("spacing"), true);
+    visitor.integer(key!("samples"), Some(moments.map_or(0, |moments| moments.count())));
+    visitor.seconds(key!("mean_s"), moments.map(Statistics::mean_ns));
+    visitor.seconds(key!("median_s"), quantile(0));
+    visitor.seconds(key!("stddev_s"), moments.and_then(Statistics::stddev_ns));
+    visitor.seconds(key!("p99_s"), quantile(1));
+    visitor.exact_seconds(key!("max_s"), moments.and_then(|moments| i64::try_from(moments.max_ns).ok()));
+    visitor.integer(key!("oversize"), moments.map(|_| summary.oversize().count));
+    visitor.exact_seconds(key!("oversize_time_s"), moments.map(|_| summary.oversize().time_ns as i64));
+    visitor.exact_seconds(key!("oversize_threshold_s", IfKnown), moments.map(|_| summary.oversize_threshold_ns as i64));
+    visitor.word(
+        key!("oversize_rule", IfKnown),
+        moments.map(|_| if direction.oversize_limit_is_fixed { "fixed" } else { "adaptive" }),
+    );
+    visitor.anomalies(moments.map(|_| summary));
+    gap_causes(summary.causes.as_deref(), visitor);
+    visitor.seldom(direction.stalls().is_some(), |visitor| stalls(direction, visitor));
+    visitor.end();
+}
+
+/// Oversize spacings by cause: number and total.
+fn gap_causes(causes: Option<&GapCauses>, visitor: &mut impl Visitor) {
+    visitor.object(key!("by_cause"), true);
+    visitor.seldom(causes.is_some(), |visitor| {
+        for (index, &[count, time]) in CAUSE_KEYS.iter().enumerate() {
+            let total = causes.map(|causes| causes.oversize[index]).unwrap_or_default();
+            visitor.integer(count, Some(total.count));
+            visitor.exact_seconds(time, Some(total.time_ns as i64));
+        }
+    });
+    visitor.end();
+}
+
+fn stalls(direction: &DirectionSummary, visitor: &mut impl Visitor) {
+    let stalls = direction.stalls();
+    let seconds = |value: Option<u64>| value.map(|time| time as i64);
+    visitor.integer(key!("stalls", IfSet), stalls.map(|stalls| stalls.count));
+    visitor.number(key!("stalls_per_minute", IfKnown), direction.stalls_per_minute());
+    visitor.exact_seconds(key!("stalled_time_s", IfKnown), seconds(stalls.map(|stalls| stalls.time_ns)));
+    visitor.exact_seconds(key!("longest_stall_s", IfKnown), seconds(stalls.map(|stalls| stalls.longest_ns)));
+    let period = stalls.and_then(|stalls| stalls.period_ns.ok());
+    visitor.exact_seconds(key!("stall_period_s", IfKnown), seconds(period));
+    visitor.integer(key!("stall_lost_bytes", IfKnown), direction.stall_lost_bytes());
+}

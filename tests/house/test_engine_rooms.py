@@ -1,0 +1,164 @@
+"""The rooms of the engine stand one above the other, and no two of its files import each other in a circle.
+
+Each floor of an array may use the floors before it, and the rooms of one floor do not know each other. Within a room
+files may import each other in any order without a circle. A file that is in no floor fails: it has to have a place.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.rust_source import Import, circles, functions, imports, leaves
+
+SOURCES = Path(__file__).parents[2] / "analyze/engine/core/src"
+
+# A room is a folder or a single file; `analyze/engine/core/src/README.md` says what each owns.
+TOP = (
+    ("link_type",),
+    ("read",),
+    ("packet",),
+    ("decode",),
+    ("filter", "tls"),
+    ("dns",),
+    ("tcp",),
+    ("analysis",),
+    ("output",),
+    ("lib",),
+)
+TCP = (
+    ("stats", "kernel"),
+    ("events",),
+    ("capture", "loss", "sender"),
+    ("rates", "rtt"),
+    ("direction", "token_bucket", "rows"),
+    ("gaps",),
+    ("limits",),
+    ("connection",),
+    ("summary",),
+    ("flow", "verdict"),
+    ("mod",),
+)
+
+Floors = tuple[tuple[str, ...], ...]
+
+
+def sources() -> dict[str, str]:
+    return {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.rs")}
+
+
+def room_of(path: str, folder: str) -> str | None:
+    """The room of a file below `folder`, none if it lies elsewhere."""
+    if not path.startswith(folder):
+        return None
+    return path.removeprefix(folder).partition("/")[0].removesuffix(".rs")
+
+
+def rooms_without_floor(files: Mapping[str, str], folder: str, floors: Floors) -> set[str]:
+    rooms = {room_of(path, folder) for path in files} - {None}
+    return {room for room in rooms if room} ^ {room for floor in floors for room in floor}
+
+
+def backward(found: set[Import], folder: str, floors: Floors) -> list[str]:
+    """Imports that go from a room to one above it, or beside it."""
+    level = {room: number for number, floor in enumerate(floors) for room in floor}
+    wrong = []
+    for each in found:
+        user, used = room_of(each.file, folder), room_of(each.of, folder)
+        if user is None or used is None or user == used:
+            continue
+        if level[used] >= level[user]:
+            wrong.append(f"{each.file}:{each.line} imports {each.of}")
+    return sorted(wrong)
+
+
+def test_no_files_of_the_engine_import_each_other_in_a_circle() -> None:
+    found = imports(sources())
+    assert len(found) > 500
+    assert circles(found) == []
+
+
+@pytest.mark.parametrize(("folder", "floors"), [("", TOP), ("tcp/", TCP)], ids=["engine", "tcp"])
+def test_each_room_uses_only_rooms_below_it(folder: str, floors: Floors) -> None:
+    files = sources()
+    assert rooms_without_floor(files, folder, floors) == set()
+    assert backward(imports(files), folder, floors) == []
+
+
+# The rest shows that these tests can fail, on crates made up for it.
+
+
+def pairs(files: Mapping[str, str]) -> set[tuple[str, str]]:
+    return {(each.file, each.of) for each in imports(files)}
+
+
+def test_a_circle_of_three_is_found() -> None:
+    files = {
+        "a.rs": "use crate::b::B;",
+        "b.rs": "fn f() { crate::c::g() }",
+        "c.rs": "use super::a::A;",
+        "d.rs": "use crate::a::A;",
+    }
+    assert circles(imports(files)) == [["a.rs", "b.rs", "c.rs"]]
+
+
+def test_a_circle_through_a_re_export_is_found() -> None:
+    files = {"read/mod.rs": "pub use crate::read::merge::open;", "read/merge.rs": "use crate::read::Record;"}
+    assert circles(imports(files)) == [["read/merge.rs", "read/mod.rs"]]
+
+
+def test_an_import_of_a_later_room_fails_and_one_of_an_earlier_does_not() -> None:
+    files = {
+        "tcp/stats/sum.rs": "use crate::tcp::flow::table;",
+        "tcp/flow/table.rs": "use crate::tcp::stats::sum::Sum;",
+    }
+    assert backward(imports(files), "tcp/", TCP) == ["tcp/stats/sum.rs:1 imports tcp/flow/table.rs"]
+
+
+def test_rooms_of_one_floor_do_not_import_each_other() -> None:
+    files = {"tcp/loss/a.rs": "\nuse crate::tcp::sender::view::View;", "tcp/sender/view.rs": ""}
+    assert backward(imports(files), "tcp/", TCP) == ["tcp/loss/a.rs:2 imports tcp/sender/view.rs"]
+
+
+def test_a_re_export_hides_no_later_room() -> None:
+    files = {
+        "tcp/stats/sum.rs": "use crate::tcp::Table;",
+        "tcp/mod.rs": "pub use crate::tcp::flow::table::Table;",
+        "tcp/flow/table.rs": "",
+    }
+    assert "tcp/stats/sum.rs:1 imports tcp/flow/table.rs" in backward(imports(files), "tcp/", TCP)
+
+
+def test_a_room_without_a_floor_fails() -> None:
+    files = dict.fromkeys([f"tcp/{room}.rs" for floor in TCP for room in floor], "")
+    assert rooms_without_floor(files, "tcp/", TCP) == set()
+    assert rooms_without_floor({**files, "tcp/attic/box.rs": ""}, "tcp/", TCP) == {"attic"}
+
+
+def test_every_way_to_name_a_module_is_understood() -> None:
+    tree = "crate::a::{self, b, c::{d as e, f::*}}"
+    assert list(leaves(tree)) == [
+        (("crate", "a"), "a"),
+        (("crate", "a", "b"), "b"),
+        (("crate", "a", "c", "d"), "e"),
+        (("crate", "a", "c", "f", "*"), "*"),
+    ]
+    others = {"x/b.rs": "", "x/c.rs": "", "y.rs": ""}
+    for text, used in [
+        ("use crate::x::{b, c::{D, E}};", {"x/b.rs", "x/c.rs"}),
+        ("use super::b::f;", {"x/b.rs"}),
+        ("fn f() -> crate::y::Y { super::c::g() }", {"y.rs", "x/c.rs"}),
+        ("mod inner { use super::super::b; }", {"x/b.rs"}),
+        ('pub(in crate::y) fn f() {} // crate::x::b\n/// [`crate::x::c`]\nconst A: &str = "crate::y";', set()),
+        ("#[cfg(test)]\nmod tests { use crate::y::Y; }", set()),
+    ]:
+        assert {of for file, of in pairs({**others, "x/a.rs": text}) if file == "x/a.rs"} == used, text
+
+
+def test_a_parent_uses_its_children_by_their_bare_names() -> None:
+    assert pairs({"a/mod.rs": "pub mod b;\nfn f() { b::g() }", "a/b.rs": "fn g() {}"}) == {("a/mod.rs", "a/b.rs")}
+
+
+def test_functions_are_measured_from_their_name_to_their_last_brace() -> None:
+    text = "fn a(b: [u8; 4]) -> u8 {\n  if b {\n  }\n}\ntrait T { fn c(); }\n#[cfg(test)]\nmod tests {\n fn d() {}\n}\n"
+    assert [(each.name, each.line, each.lines) for each in functions(text)] == [("a", 1, 4)]
