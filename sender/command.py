@@ -9,8 +9,8 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Callable
 
+from capture.options import above, whole
 from capture.quantities import duration_s, size_bytes
 from capture.settings import LARGEST_BUFFER_BYTES
 from sender.display import choose_display
@@ -96,7 +96,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--plan", metavar="NAME|FILE", help=f"{built_in}, or a TOML or JSON file (default: {_DEFAULT_PLAN})"
     )
-    group.add_argument("--scale", metavar="X", type=_scale, help="multiply sizes and idle times by X")
+    group.add_argument("--scale", metavar="X", type=above(0, 1e6), help="multiply sizes and idle times by X")
     limit = group.add_mutually_exclusive_group()
     limit.add_argument("--repeat", metavar="N", type=whole(1, 1_000_000), help="go through the plan N times")
     limit.add_argument(
@@ -294,31 +294,6 @@ def _address_or_interface(text: str) -> tuple[str | None, str | None]:
 def _show_plan(plan: Plan, *, as_json: bool) -> int:
     print(json.dumps(plan_document(plan), indent=1) if as_json else plan_table(plan))
     return 0
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Reads a whole number between these, for argparse."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is due")
-        return number
-
-    return read
-
-
-def _scale(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: a number above 0, at most 1,000,000, is due")
-    return number
 
 
 def _time(text: str) -> float:

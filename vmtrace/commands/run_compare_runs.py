@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
@@ -12,6 +13,9 @@ from vmtrace.errors import Exit, UsageError, complain
 if TYPE_CHECKING:
     from analyze.fail_if import Condition, Expression
     from analyze.run.changes import RunComparison
+
+
+_FOR_OTHERS = {Kind.CAPTURE: "vmtrace compare", Kind.STORAGE_RUN: "vmtrace storage report"}
 
 
 class Request(NamedTuple):
@@ -32,6 +36,9 @@ def run(request: Request) -> int:
 
     expression = parsed_threshold(request.fail_if)
     condition = None if expression is None else _bound(expression)
+    instead = redirect([request.before, request.after], Kind.RUN, _FOR_OTHERS)
+    if instead is not None:
+        raise UsageError(instead)
     failures = list[str]()
     runs = read_runs([request.before, request.after], failures)
     if failures:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.run.results import Choice, NoSuchPairError, RunResults
 from analyze.run.run_folder import inside_or_new
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.errors import CommandError, Exit, UsageError
@@ -41,6 +42,9 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
+    instead = redirect(request.folders, Kind.RUN)
+    if instead is not None:
+        raise UsageError(instead)
     failures = list[str]()
     runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
