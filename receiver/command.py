@@ -47,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--key-file",
         metavar="FILE",
-        help=f"the shared key; made, and shown once, if there is no such file (or set {ENVIRONMENT})",
+        help=f"the shared key, made if there is no such file (or set {ENVIRONMENT})",
     )
     parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument(
@@ -168,9 +168,9 @@ def settings_of(arguments: argparse.Namespace) -> ReceiverSettings:
 
 def _key(path: str | None, log: Log) -> bytes:
     if path is not None and not Path(path).exists():
-        text = write_new_key(Path(path))
+        write_new_key(Path(path))
         print(
-            f"vmtrace: made a new key in {path}; copy the file to the sender. It reads: {text}",
+            f"vmtrace: made a new key in {path}: copy this file to the sender by a safe way, such as scp",
             file=sys.stderr,
             flush=True,
         )

@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
     try:
         return _run(words)
     except SystemExit as ended:
-        return int(ended.code or Exit.DONE)  # help or the version was printed
+        return ended.code if isinstance(ended.code, int) else Exit.DONE  # help or the version was printed
 
 
 def _run(words: Sequence[str]) -> int:
