@@ -3,11 +3,13 @@
 import argparse
 from pathlib import Path
 
-from vmtrace.commands.options import add_display, add_json, new_parser
+from vmtrace.commands.options import add_display, add_file, add_json, new_parser
 
 _EXAMPLES = """\
   vmtrace compare-runs before after
       what is different, and how sure that is
+  vmtrace compare-runs before after --html changes.html
+      a page with both runs over time
   vmtrace compare-runs main branch --fail-if 'data_goodput_bps_ratio<0.95'
       for CI: status 3 if data transfers became slower by more than 5 %
   vmtrace compare-runs before after --fail-if 'changes>0' --json changes.json -q
@@ -29,7 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("after", metavar="AFTER", type=Path, help="run folder that may be different, of the same plan")
     parser.add_argument("--fail-if", metavar="EXPR", help=_FAIL_IF_HELP)
     add_display(parser)
-    add_json(parser.add_argument_group("output files"))
+    files = parser.add_argument_group("output files")
+    add_file(files, "--html", "one HTML page: both runs over time, and what changed")
+    add_json(files)
     return parser
 
 
@@ -42,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         Request(
             before=arguments.before,
             after=arguments.after,
+            html=arguments.html,
             json=arguments.json,
             fail_if=arguments.fail_if,
             quiet=arguments.quiet,
