@@ -19,7 +19,6 @@ _NOTES_SHOWN = 5
 _CHANGED_BY = "change [95 %]"
 _NO_WIDER = {"n": 120, "Cliff's delta": 130, "p": 80, "before": 70, "after": 70}
 """Columns that a terminal narrower than this leaves out; `--json` has them."""
-_LEAST = {"part": 5, "before": 11, "after": 11, "p": 6, "": 6}
 _INTERVAL_FROM = 110
 _WIDE = 120
 COLUMNS = ("index", "part", "metric", "n", "before", "after", _CHANGED_BY, "Cliff's delta", "p", "")
@@ -70,15 +69,16 @@ def table(comparison: RunComparison, width: int = _WIDE) -> "Table":
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
     columns = [column for column in COLUMNS if width >= _NO_WIDER.get(column, 0)]
+    rows = [dict(zip(COLUMNS, cells(one, interval=width >= _INTERVAL_FROM), strict=True)) for one in shown(comparison)]
     for column in columns:
         justify: Literal["left", "right"] = "left" if column in ("index", "part", "metric", "") else "right"
         # Names and intervals wrap; numbers and what they are about are never cut.
         wraps = column in ("metric", _CHANGED_BY)
         title = "change" if column == _CHANGED_BY and width < _INTERVAL_FROM else column
-        made.add_column(title, justify=justify, no_wrap=not wraps, overflow="fold", min_width=_LEAST.get(column))
-    for change in shown(comparison):
+        least = None if wraps else max(len(text) for text in (title, *(row[column] for row in rows)))
+        made.add_column(title, justify=justify, no_wrap=not wraps, overflow="fold", min_width=least)
+    for change, row in zip(shown(comparison), rows, strict=True):
         style = "bold" if change.change else ""
-        row = dict(zip(COLUMNS, cells(change, interval=width >= _INTERVAL_FROM), strict=True))
         made.add_row(*(Text(row[column], style) for column in columns))
     return made
 
