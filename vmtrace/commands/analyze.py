@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from analyze.connection_order import NOTABLE, SORTS
 from capture.options import whole
 from vmtrace.commands.options import add_display, add_file, add_json, add_oversize_abs, new_parser
 from vmtrace.commands.request import Request
@@ -14,6 +15,7 @@ _EXAMPLES = """\
   vmtrace analyze traces/ --report page.html            a page to open in a browser, and to send to others
   vmtrace analyze trace.pcap --connection 3             all that is known of connection 3
   vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
+  vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
   vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
   tcpdump -w - -c 10000 tcp | vmtrace analyze -         from another program
 """
@@ -66,6 +68,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         allowance=arguments.allowance,
         threads=arguments.threads,
         limit=arguments.limit,
+        sort=arguments.sort,
         separate=arguments.separate,
         anonymize=arguments.anonymize,
         quiet=arguments.quiet,
@@ -111,6 +114,13 @@ def _add_table(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--limit", metavar="N", type=whole(1, _MOST_ROWS), default=20, help="rows of the table (default: 20)"
+    )
+    group.add_argument(
+        "--sort",
+        choices=SORTS,
+        default=NOTABLE,
+        help="order of the table: notable (default: those with a verdict or a warning first, then by bytes), or bytes,"
+        " goodput (slowest first), time, rtt, retrans, start, id",
     )
     add_display(group)
 
