@@ -47,8 +47,8 @@ def show(results: RunResults, console: "Console") -> None:
     console.print()
     rows = metrics_rows(results)
     console.print(metrics_table(rows))
-    if any(_by_kernel(row) for row in rows):
-        console.print(Text("* no capture: segments that the kernel sent again", "dim"), soft_wrap=True)
+    if any(by_kernel(row) for row in rows):
+        console.print(Text("* no capture: segments that the kernel retransmitted", "dim"), soft_wrap=True)
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
@@ -158,7 +158,7 @@ def metrics_table(rows: list[MetricsRow]) -> "Table":
 
 def metrics_cells(row: MetricsRow) -> list[str]:
     """One row of Table 2, in the order of `COLUMNS`. Without captures loss is the kernel's retransmissions."""
-    kernel = _by_kernel(row)
+    kernel = by_kernel(row)
     loss = row.mean_kernel_retransmission_rate if kernel else row.mean_loss_rate
     return [
         printable(row.index or "all"),
@@ -174,7 +174,8 @@ def metrics_cells(row: MetricsRow) -> list[str]:
     ]
 
 
-def _by_kernel(row: MetricsRow) -> bool:
+def by_kernel(row: MetricsRow) -> bool:
+    """True if loss is known from the kernel's count alone."""
     return row.mean_loss_rate.value is None and row.mean_kernel_retransmission_rate.value is not None
 
 

@@ -73,8 +73,8 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
         (
             {"lag_s": 0.02, "lag_removed": False},
             (
-                "one side was recorded 20.0 ms late: times and retransmissions are wrong; save the capture as a file, which"
-                " can be read twice"
+                "one side was recorded 20.0 ms late: times and retransmissions are wrong; save the capture as a file,"
+                " which can be read twice"
             ),
         ),
     ],

@@ -39,6 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
         " pauses, and costs about 6 ms a transfer and 0.2 s for 100,000 packets",
     )
     sides.add_argument("--match-sides", action="store_true", help="match them (the default)")
+    parser.add_argument("--all", action="store_true", help="print everything, not only what fits on one screen")
     add_display(parser)
     files = parser.add_argument_group("output files")
     add_file(
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             json=arguments.json,
             pair=arguments.pair,
             match_sides=arguments.match_sides,
+            everything=arguments.all,
             quiet=arguments.quiet,
             no_color=arguments.no_color,
             debug=arguments.debug,

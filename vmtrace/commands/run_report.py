@@ -30,6 +30,7 @@ class Request(NamedTuple):
     json: str | None = None
     pair: int | None = None
     match_sides: bool = True
+    everything: bool = False
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -98,6 +99,11 @@ class Outputs:
         return printed(self._show, no_color=self._request.no_color)
 
     def _show(self, console: "Console") -> None:
+        if not self._request.everything:
+            from analyze.run import human_short
+
+            human_short.show(self._runs, console)
+            return
         from analyze.run import human
 
         for number, one in enumerate(self._runs):
