@@ -102,7 +102,7 @@ def _show_run(results: RunResults, console: "Console", most: int) -> int:
             console.print(Text("\n".join(wrapped(line, console.width)), block.style), soft_wrap=True)
         if block.rows:
             space = [""] if block.spaced else []
-            for one in (*space, metrics_table(list(block.rows)), *space):
+            for one in (*space, metrics_table(list(block.rows), console.width), *space):
                 console.print(one)
     return left
 
