@@ -32,7 +32,7 @@ PYTHON_SOURCES := $(wildcard analyze vmtrace lab bench tools tests)
 RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -o -name Cargo.toml -not -path '*/fuzz/*') \
     Cargo.toml Cargo.lock
 
-export PYTHON
+export PYTHON PROFILE
 
 .PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
     providers-demo all-installed picture wheel check-tools system-demo system-test clean
