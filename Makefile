@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 OUT := build/demo
 PROVIDERS_OUT := build/providers-demo
+WHEELS := build/wheels
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
@@ -33,10 +34,10 @@ PYTHON_SOURCES := $(wildcard analyze vmtrace lab bench tools tests)
 RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -o -name Cargo.toml -not -path '*/fuzz/*') \
     Cargo.toml Cargo.lock
 
-export PYTHON
+export PYTHON PROFILE
 
 .PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze accuracy docs \
-    providers-demo all-installed check-tools system-demo system-test clean
+    providers-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -125,6 +126,16 @@ accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark 
 
 docs: $(STAMPS)/install-dev ## check that the documents say what the program does
 	@$(BIN)/pytest -q tests/house
+
+picture: $(STAMPS)/install-dev ## docs/report.png, the README's picture of a report (needs Chromium)
+	@mkdir -p build
+	@$(BIN)/vmtrace analyze samples/lossy-sender.pcap samples/tls13.pcap --report build/picture.html --quiet
+	@chromium --headless --no-sandbox --hide-scrollbars --window-size=1100,1180 \
+	    --screenshot=docs/report.png file://$(CURDIR)/build/picture.html 2>build/picture.log
+
+wheel: $(STAMPS)/install-dev ## an abi3 wheel in build/wheels, for machines without Rust; auditwheel says how old they may be
+	@$(BIN)/maturin build --quiet --profile $(PROFILE) --locked --out $(WHEELS)
+	@$(BIN)/auditwheel show $(WHEELS)/vmtrace-*.whl
 
 clean: ## remove what was built, but not .venv
 	@rm -rf build $(TARGET_DIR)

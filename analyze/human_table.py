@@ -5,13 +5,16 @@ that comes from a capture goes through `printable`, because names in it may hold
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from analyze.connection_order import NOTABLE, ordered
+from analyze.human_causes import cause_lines, why
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
+from analyze.short_names import short_names
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
-from analyze.verdict import is_on_the_clients_data, is_open
+from analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,16 +27,10 @@ DIRECTIONS = ("client_to_server", "server_to_client")
 _ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH = 26, 9
 _COLUMN_GAP = 2
 _INPUTS_SHOWN = 10
-_SENTENCES_SHOWN = 3
 _INTERRUPTED = "interrupted: the numbers are about the part that was read"
-_SHORT_FACTORS = {
-    "host_stall": "stalls",
-    "timeout_wait": "timeouts",
-    "loss_recovery": "losses",
-    "receiver_window": "recv. window",
-    "bottleneck_bandwidth": "path's rate",
-    "congestion_window": "cong. window",
-}
+_LINKS = {"EN10MB": "Ethernet", "RAW": "raw IP", "LINUX_SLL": "Linux cooked", "LINUX_SLL2": "Linux cooked v2"}
+_EXPENDABLE = ("bytes", "client", "file")
+"""Of the columns that are always there, those that a very narrow terminal leaves out, in this order."""
 
 Row = dict[str, Any]
 
@@ -47,22 +44,16 @@ class Field:
     text: Callable[[Row, str], str]
     """The cell for a row of the connection table and the direction that carries most of its payload."""
     left: bool = False
+    shrinks: bool = False
+    """True for names that may be shortened in the middle."""
+    absent: str = ""
+    """What a dash in this column means."""
     warns: Callable[[Row, str], bool] = lambda _row, _direction: False
     """True if the cell tells of trouble (it is then coloured)."""
 
 
 def _tls(row: Row, _direction: str) -> str:
     return printable(str(row.get("tls_version") or ABSENT)).removeprefix("TLS ")
-
-
-def _why(row: Row) -> str:
-    """The factor of the verdict; with a question mark where it is undetermined."""
-    factor: str | None = row.get("verdict_factor")
-    if factor is None:
-        return ABSENT
-    return _SHORT_FACTORS.get(factor, factor.replace("_", " ")) + (
-        "?" if is_open(row.get("verdict_confidence")) else ""
-    )
 
 
 def _get(name: str) -> Callable[[Row, str], Any]:
@@ -75,41 +66,66 @@ def _positive(name: str) -> Callable[[Row, str], bool]:
 
 FIELDS = (
     Field("id", 0, lambda row, _: str(row["id"])),
-    Field("client", 0, lambda row, _: printable(row["client"]), left=True),
+    Field("client", 0, lambda row, _: printable(row["client"]), left=True, shrinks=True),
     Field("", 1, lambda _, d: "→" if d == DIRECTIONS[0] else "←"),
-    Field("server", 0, lambda row, _: printable(row["server"]), left=True),
+    Field("server", 0, lambda row, _: printable(row["server"]), left=True, shrinks=True),
     Field("bytes", 0, lambda row, _: si(row.get("ledger_wire_bytes"), "B")),
-    Field("time", 1, lambda row, _: seconds(row.get("duration_s"))),
-    Field("goodput", 1, lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s")),
-    Field("why", 1, lambda row, _: _why(row), left=True),
-    Field("RTT min", 1, lambda row, _: seconds(path_rtt_min_s(row))),
-    Field("median", 3, lambda row, d: seconds(median_of_path_s(row, d))),
+    Field("time", 1, lambda row, _: seconds(row.get("duration_s")), absent="its packets have no time"),
+    Field(
+        "goodput",
+        1,
+        lambda row, d: si(row.get(f"{d}_goodput_bps"), "bit/s"),
+        absent="no data, or all of it at one moment",
+    ),
+    Field("why", 0, lambda row, _: why(row), left=True, absent="too little was seen for a verdict"),
+    Field(
+        "RTT min",
+        1,
+        lambda row, _: seconds(path_rtt_min_s(row)),
+        absent="neither its handshake nor data with a clean ACK is in the capture",
+    ),
+    Field(
+        "median",
+        3,
+        lambda row, d: seconds(median_of_path_s(row, d)),
+        absent="the capture is not at the sender of the data, or no ACK gives a clean sample",
+    ),
     Field(
         "retrans",
         2,
         lambda row, d: count(row.get(f"{d}_loss_retransmitted_segments")),
+        absent="no data",
         warns=_positive("loss_retransmitted_segments"),
     ),
     Field(
         "lost",
         4,
         lambda row, d: count(row.get(f"{d}_loss_lost_segments_inferred")),
+        absent="no data",
         warns=_positive("loss_lost_segments_inferred"),
     ),
     Field(
         "win. limit",
         5,
         lambda row, d: share(row.get(f"{d}_window_limited_fraction")),
+        absent="no data, or a window whose scale is unknown",
         warns=lambda row, d: (row.get(f"{d}_window_limited_fraction") or 0) > 0.1,
     ),
     Field(
         "zero win.",
         7,
         lambda row, d: count(row.get(f"{d}_window_zero_windows")),
+        absent="the receiver advertised no window",
         warns=_positive("window_zero_windows"),
     ),
-    Field("gaps", 6, lambda row, d: count(row.get(f"{d}_spacing_oversize")), warns=_positive("spacing_oversize")),
-    Field("TLS", 4, _tls),
+    Field(
+        "pauses",
+        6,
+        lambda row, d: count(row.get(f"{d}_spacing_oversize")),
+        absent="fewer than two data packets",
+        warns=_positive("spacing_oversize"),
+    ),
+    Field("TLS", 4, _tls, absent="no TLS"),
     Field(
         "close",
         8,
@@ -125,65 +141,80 @@ def main_direction(row: Row) -> str:
     return DIRECTIONS[0] if is_on_the_clients_data(forth, back) else DIRECTIONS[1]
 
 
-def show(trace: "Trace", console: "Console", *, limit: int) -> None:
+def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE) -> None:
     """Print the summary."""
     from rich.text import Text
 
-    for line, style in inputs_lines(trace.header()["inputs"]):
+    for line, style in inputs_lines(trace.header()["inputs"], limit):
         console.print(Text(line, style), soft_wrap=True)
     if trace.interrupted:
         console.print(Text(_INTERRUPTED, "bold yellow"), soft_wrap=True)
     total = len(trace)
+    dashes: list[str] = []
     if total:
         console.print()
-        console.print(connection_table(trace, limit, console.width))
+        rows = ordered(trace, sort, limit)
+        fields = connection_fields(trace, rows, console.width)
+        console.print(_table(trace, rows, fields))
         if limit < total:
-            text = f"{plural(total - limit, 'smaller connection')} not shown (--limit {total} shows all)"
+            text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
-        for line in _sentences(trace, limit):
-            console.print(Text(line))
-    for line in unmeasured(trace):
+        for number, line in enumerate(cause_lines(trace, rows)):
+            console.print(Text(line if number else f"\n{line}"))
+        dashes = list(_dashes(fields))
+    for line in (*dashes, *unmeasured(trace)):
         console.print(Text(line, "dim"))
 
 
-def _sentences(trace: "Trace", limit: int) -> Iterator[str]:
-    """Why the largest of the connections shown were as slow as they were."""
-    rows = [trace.row(index) for index in trace.largest(min(limit, _SENTENCES_SHOWN))]
-    said = [row for row in rows if row.get("verdict_sentence")]
-    if said:
-        yield ""
-    for row in said:
-        sentence, confidence = printable(row["verdict_sentence"]), share(row.get("verdict_confidence"))
-        yield f"{row['id']}: {sentence} Confidence {confidence}."
+def _dashes(fields: dict[Field, list[str]]) -> Iterator[str]:
+    """What the dashes of the table mean, column by column."""
+    meant = [f"{field.title}: {field.absent}" for field, texts in fields.items() if field.absent and ABSENT in texts]
+    if meant:
+        yield f"{ABSENT} means: {'; '.join(meant)}."
 
 
-def connection_table(trace: "Trace", limit: int, width: int) -> "Table":
-    """The largest connections, in the columns that fit."""
+def connection_fields(trace: "Trace", rows: Sequence[int], width: int) -> dict[Field, list[str]]:
+    """These connections, in the columns that fit."""
+    read = [trace.row(index) for index in rows]
+    fields = _with_file(trace)
+    cells = {f: [f.text(row, main_direction(row)) for row in read] for f in fields}
+    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
+    return fitting(cells, width)
+
+
+def _with_file(trace: "Trace") -> Sequence[Field]:
+    """All columns; of several captures, with the name of each connection's file."""
+    if len(trace.paths) < 2:
+        return FIELDS
+    names = [printable(name) for name in short_names(trace.paths)]
+    file = Field("file", 0, lambda row, _: names[row["input"]], left=True, shrinks=True)
+    return (FIELDS[0], file, *FIELDS[1:])
+
+
+def _table(trace: "Trace", rows: Sequence[int], fields: dict[Field, list[str]]) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    rows = [trace.row(index) for index in trace.largest(limit)]
-    directions = [main_direction(row) for row in rows]
-    cells = {f: [f.text(row, d) for row, d in zip(rows, directions, strict=True)] for f in FIELDS}
-    cells = {f: texts for f, texts in cells.items() if f.rank <= 2 or any(t not in (ABSENT, "0") for t in texts)}
-    fields = fitting(cells, width)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0), collapse_padding=True)
     for field in fields:
         table.add_column(field.title, justify="left" if field.left else "right", no_wrap=True, overflow="ellipsis")
-    for number, (row, direction) in enumerate(zip(rows, directions, strict=True)):
+    for number, row in enumerate(map(trace.row, rows)):
+        direction = main_direction(row)
         table.add_row(*(Text(fields[f][number], "yellow" if f.warns(row, direction) else "") for f in fields))
     return table
 
 
 def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]:
-    """As many of the columns as fit, the most telling first; long addresses are shortened if that is not all."""
+    """As many of the columns as fit, the most telling first; long names are shortened if that is not all."""
     if _width(cells) > width:
-        cells = _with_addresses_of(_ADDRESS_WIDTH, cells)
-    always = {f: texts for f, texts in cells.items() if f.rank == 0}
-    if (too_wide := _width(always) - width) > 0:
-        addresses = sum(f.left for f in always)
-        widest = max(len(text) for f, texts in always.items() if f.left for text in texts)
-        cells = _with_addresses_of(max(widest - -(-too_wide // addresses), _LEAST_ADDRESS_WIDTH), cells)
+        cells = _shrunk(_ADDRESS_WIDTH, cells)
+    for title in _EXPENDABLE:
+        if _width(_shrunk(_LEAST_ADDRESS_WIDTH, _always(cells))) > width:
+            cells = {f: texts for f, texts in cells.items() if f.title != title}
+    for most in range(_ADDRESS_WIDTH, _LEAST_ADDRESS_WIDTH - 1, -1):
+        if _width(_always(cells)) <= width:
+            break
+        cells = _shrunk(most, cells)
     kept: dict[Field, list[str]] = {}
     for field in sorted(cells, key=lambda f: f.rank):
         wider = kept | {field: cells[field]}
@@ -192,16 +223,17 @@ def fitting(cells: dict[Field, list[str]], width: int) -> dict[Field, list[str]]
     return {f: texts for f, texts in cells.items() if f in kept}
 
 
+def _always(cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
+    return {f: texts for f, texts in cells.items() if f.rank == 0}
+
+
 def _width(cells: dict[Field, list[str]]) -> int:
     widths = (max((len(t) for t in [f.title, *texts]), default=0) for f, texts in cells.items())
     return sum(width + _COLUMN_GAP for width in widths) - _COLUMN_GAP
 
 
-def _with_addresses_of(width: int, cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
-    return {
-        f: [_shortened(text, width) for text in texts] if f.left and f.rank == 0 else texts
-        for f, texts in cells.items()
-    }
+def _shrunk(width: int, cells: dict[Field, list[str]]) -> dict[Field, list[str]]:
+    return {f: [_shortened(text, width) for text in texts] if f.shrinks else texts for f, texts in cells.items()}
 
 
 def _shortened(text: str, width: int) -> str:
@@ -211,13 +243,14 @@ def _shortened(text: str, width: int) -> str:
     return f"{text[: width - 1 - half]}…{text[-half:]}"
 
 
-def inputs_lines(headers: list[Row]) -> Iterator[tuple[str, str]]:
-    """What there is to say of all inputs; of many, only their sum and those with trouble."""
-    if len(headers) <= _INPUTS_SHOWN:
+def inputs_lines(headers: list[Row], most: int = _INPUTS_SHOWN) -> Iterator[tuple[str, str]]:
+    """A line for each input, and its trouble; of more than `most` inputs only for those with trouble."""
+    if len(headers) > 1:
+        packets, tcp = (sum(header[key] for header in headers) for key in ("packets", "tcp_packets"))
+        yield f"{len(headers):,} captures: {packets:,} packets ({tcp:,} TCP)", "bold"
+    if len(headers) <= most:
         yield from (line for header in headers for line in input_lines(header))
         return
-    packets, tcp = (sum(header[key] for header in headers) for key in ("packets", "tcp_packets"))
-    yield f"{len(headers):,} captures: {packets:,} packets ({tcp:,} TCP)", "bold"
     troubled = [header for header in headers if header["format"] is None or any(trouble(header))]
     yield from (line for header in troubled[:_INPUTS_SHOWN] for line in input_lines(header))
     if len(troubled) > _INPUTS_SHOWN:
@@ -230,7 +263,7 @@ def input_lines(header: Row) -> Iterator[tuple[str, str]]:
         yield f"{printable(header['path'])}: could not be read", "yellow"
         return
     form = header["format"] + (f", {header['compression']}" if header.get("compression") else "")
-    links = ", ".join(printable(str(name)) for name in header["link_types"]) or "no link type"
+    links = ", ".join(_LINKS.get(name, printable(str(name))) for name in header["link_types"]) or "no link type"
     text = f"{printable(header['path'])}: {form}, {links}, {plural(header['packets'], 'packet')}"
     text += f" ({header['tcp_packets']:,} TCP)"
     if header.get("start_ns") is not None and header.get("end_ns") is not None:
@@ -274,7 +307,7 @@ def trouble(header: Row) -> Iterator[str]:
         if capture["lag_removed"]:
             yield f"{what} (taken away)"
         else:
-            yield f"{what}, so that times and repeats are wrong; save the capture to a file: that can be read twice"
+            yield f"{what}: times and retransmissions are wrong; save the capture as a file, which can be read twice"
 
 
 def unmeasured(trace: "Trace") -> Iterator[str]:
@@ -288,14 +321,14 @@ def unmeasured(trace: "Trace") -> Iterator[str]:
 
     trace.load(["handshake_complete", *(f"{d}_{what}" for d in DIRECTIONS for what in ("rtt_samples", "window_scale"))])
     samples = zip(*(trace.values(f"{d}_rtt_samples") for d in DIRECTIONS), strict=True)
-    note(sum(1 for complete in trace.values("handshake_complete") if complete is False), "handshake not whole")
+    note(sum(1 for complete in trace.values("handshake_complete") if complete is False), "handshake incomplete")
     note(sum(1 for forth, back in samples if not forth and not back), "no clean RTT sample")
     scales = zip(*(trace.values(f"{d}_window_scale") for d in DIRECTIONS), strict=True)
     incomplete = trace.values("handshake_complete")
     unknown = sum(1 for pair, c in zip(scales, incomplete, strict=True) if pair == (None, None) and c is False)
     note(unknown, "window scale unknown (its handshake was not captured)")
     if reasons:
-        yield f"Not measured (shown as {ABSENT}): {'; '.join(reasons)}."
+        yield f"Not measured: {'; '.join(reasons)}."
 
 
 def provider_table(providers: Iterable["Provider"]) -> "Table":
@@ -304,7 +337,7 @@ def provider_table(providers: Iterable["Provider"]) -> "Table":
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _COLUMN_GAP, 0, 0))
-    for title in ("provider", "service", "told by"):
+    for title in ("provider", "service", "identified by"):
         table.add_column(title, no_wrap=True)
     for title in (
         "conns",
@@ -312,7 +345,7 @@ def provider_table(providers: Iterable["Provider"]) -> "Table":
         "bytes",
         "application",
         "overhead",
-        "TLS setup",
+        "TLS handshake",
         "TLS rec",
         "retrans",
         "TCP RTT",

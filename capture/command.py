@@ -26,10 +26,12 @@ from capture.display import LiveLine, health_text
 from capture.errors import CaptureError
 from capture.health import HEALTH_SUFFIX, CaptureHealth
 from capture.interfaces import interface_lines
+from capture.options import above, whole
 from capture.recorder import Recorder
 from capture.rotation import Rotation
 from capture.settings import DIRECTIONS, LARGEST_BUFFER_BYTES, LARGEST_SNAPLEN, CaptureSettings
 
+_LONGEST_S = 10 * 366 * 86_400.0
 _DONE, _FAILED, _USAGE, _INTERRUPTED = 0, 1, 2, 130
 _EXAMPLES = """\
 examples:
@@ -62,13 +64,13 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--snaplen",
         metavar="N",
-        type=_between(1, LARGEST_SNAPLEN),
+        type=whole(1, LARGEST_SNAPLEN),
         help=f"keep N bytes of each packet, {LARGEST_SNAPLEN} for all (default: headers, and TLS handshakes whole)",
     )
-    add("--duration", metavar="S", type=_seconds, help="end after so many seconds")
-    add("--count", metavar="N", type=_between(1, 1 << 62), help="end after so many packets")
+    add("--duration", metavar="S", type=above(0, _LONGEST_S), help="end after so many seconds")
+    add("--count", metavar="N", type=whole(1, 1 << 62), help="end after so many packets")
     add("--rotate-size", metavar="BYTES", type=size, help="a new file after so many bytes (500M, 1Gi)")
-    add("--rotate-seconds", metavar="S", type=_seconds, help="a new file after so many seconds")
+    add("--rotate-seconds", metavar="S", type=above(0, _LONGEST_S), help="a new file after so many seconds")
     add(
         "--buffer-bytes",
         metavar="BYTES",
@@ -203,29 +205,6 @@ def _wrong_usage(arguments: argparse.Namespace) -> str | None:
 def _complain(message: str, status: int) -> int:
     print(f"vmtrace: {message}", file=sys.stderr)
     return status
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
-    return seconds
-
-
-class _between:  # noqa: N801 - used as a function
-    """An integer from `least` to `most`."""
-
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
-
-    def __call__(self, text: str) -> int:
-        number = int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else self._least - 1
-        if not self._least <= number <= self._most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from {self._least} to {self._most}")
-        return number
 
 
 def _buffer(text: str) -> int:

@@ -15,7 +15,7 @@ from cloudwatch.importing import Saved, import_answers
 from cloudwatch.periods import checked_period
 from cloudwatch.policy import policy_text
 from cloudwatch.progress import Progress
-from cloudwatch.publishing import NAMESPACE, Published, publish_run
+from cloudwatch.publishing import NAMESPACE, Published, Selection, publish_run
 from cloudwatch.records import as_json, one_line
 from cloudwatch.run_facts import SIDES, is_instance_id
 from cloudwatch.service import Account
@@ -177,9 +177,8 @@ def _publish(arguments: argparse.Namespace) -> int:
             arguments.run,
             _account(arguments),
             progress,
-            dry_run=arguments.dry_run,
-            again=arguments.again,
-            verdicts=not arguments.no_verdict,
+            Selection(arguments.dry_run, arguments.again, verdicts=not arguments.no_verdict),
+            lambda due: None if arguments.quiet else _complain(_charge_text(due)),
         )
     finally:
         progress.clear()
@@ -203,7 +202,17 @@ def _published_text(published: Published, *, dry_run: bool) -> str:
         f"{published.values:,} values {verb} as {len(published.data):,} data in {published.requests:,} requests, "
         f"{published.metrics:,} custom metrics: namespace {NAMESPACE}{where}"
     )
+    if dry_run:
+        lines.append(_charge_text(published))
     return "\n".join(lines)
+
+
+def _charge_text(published: Published) -> str:
+    """What will be charged, in one line."""
+    return (
+        f"{published.metrics:,} custom metrics, each charged by AWS for the hours in which it has values: at most "
+        f"{published.most_usd_a_month:,.2f} USD a month at the list price of us-east-1"
+    )
 
 
 def _published_record(published: Published, *, dry_run: bool) -> dict[str, object]:

@@ -35,6 +35,10 @@ _BYTES_FOR_ONE = 3
 # Values of other sizes CloudWatch refuses; all that is not zero lies between.
 _SMALLEST, _LARGEST = 8.515920e-109, 1.174271e108
 
+# List prices of us-east-1 per metric and month, prorated by the hour: https://aws.amazon.com/cloudwatch/pricing/
+# (the first 10,000, and those up to 250,000).
+_FIRST_METRICS, _FIRST_USD, _FURTHER_USD = 10_000, 0.30, 0.10
+
 Tell = Callable[[str], object]
 
 
@@ -83,36 +87,50 @@ class Published:
         first = (datum.values[0] for datum in self.data)
         return len({(one.metric, one.index, one.part, one.factor) for one in first})
 
+    @property
+    def most_usd_a_month(self) -> float:
+        """What AWS charges for the metrics in a month with values in every hour; less with values in fewer hours."""
+        return min(self.metrics, _FIRST_METRICS) * _FIRST_USD + max(0, self.metrics - _FIRST_METRICS) * _FURTHER_USD
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which values to put, and whether to put them at all."""
+
+    dry_run: bool = False
+    again: bool = False
+    """Also those that were put before."""
+    verdicts: bool = True
+
 
 def publish_run(
-    folder: Path,
-    account: Account,
-    tell: Tell,
-    *,
-    dry_run: bool = False,
-    again: bool = False,
-    verdicts: bool = True,
+    folder: Path, account: Account, tell: Tell, selection: Selection, announce: Callable[[Published], object]
 ) -> Published:
-    """Put the values of a run that were not put before; `CloudWatchError` if nothing can be put."""
+    """Put the values of a run that were not put before; `CloudWatchError` if nothing can be put.
+
+    `announce` gets what will be put, before it is: custom metrics are charged.
+    """
     facts = run_facts(folder)
     instance = facts.instance(None)
     account = replace(account.checked(), region=account.region or (instance.region if instance else None))
     notes: list[str] = []
-    found = values_of(folder, notes, verdicts=verdicts)
+    found = values_of(folder, notes, verdicts=selection.verdicts)
     if not found:
         raise CloudWatchError(f"{folder}: no complete pair: there is nothing to publish")
-    service = None if dry_run else open_service(account, tell)
+    service = None if selection.dry_run else open_service(account, tell)
     target = _target(account, service.region if service else account.region)
-    wanted = found if again else _not_yet(found, _put_before(folder, target), notes)
+    wanted = found if selection.again else _not_yet(found, _put_before(folder, target), notes)
     taken, problems = _taken(wanted, time.time_ns())
     if wanted and not taken:
         raise CloudWatchError(f"{folder}: {'; '.join(problems)}")
     data = data_of(_dimension(facts.name), taken)
     requests = list(requests_of(data))
-    if service is not None:
-        _put(service, requests, folder / PUBLISHED, target, tell)
     region = service.region if service else account.region
-    return Published(tuple(data), len(requests), region, tuple(notes), tuple(problems))
+    published = Published(tuple(data), len(requests), region, tuple(notes), tuple(problems))
+    if service is not None:
+        announce(published)
+        _put(service, requests, folder / PUBLISHED, target, tell)
+    return published
 
 
 def _put(service: Service, requests: Sequence[list[Datum]], published: Path, target: str, tell: Tell) -> None:

@@ -113,7 +113,8 @@ class _Run:
 
     def run(self) -> End:
         with ExitStack() as stack:
-            stack.enter_context(self._observer)
+            with registry.sdk_of(self._provider):
+                stack.enter_context(self._observer)
             stack.enter_context(self._interruption)
             with self._interruption.allowed():
                 service = self._told(self._build)

@@ -1,6 +1,7 @@
 """`vmtrace storage clean RUN`: remove what a run that was killed, or could not remove all, left at the service."""
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,10 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned
     def build() -> Service:
         return registry.build(provider, target)
 
-    with HttpObserver(Budget(Limits(), None)), Journal(path) as journal:
+    with ExitStack() as stack:
+        with registry.sdk_of(provider):
+            stack.enter_context(HttpObserver(Budget(Limits(), None)))
+        journal = stack.enter_context(Journal(path))
         prefix = f"vmtrace-{_word(path, state, 'id')}/"
         remover = Remover(build, provider.error_of, journal, path, prefix)
         touched = bool(before.objects) or before.container is not None

@@ -8,8 +8,11 @@ which says what an exception of the SDK means.
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import requires
+from shlex import quote
 
 from providers import services
 from providers.errors import ProvidersError, ServiceError, UsageError
@@ -44,6 +47,25 @@ def find(name: str) -> Provider:
     return Provider(found[0], module.EXTRA, module.OPTIONS, module.build, module.error_of)
 
 
+@contextmanager
+def sdk_of(provider: Provider) -> Iterator[None]:
+    """Within it the SDK is imported; raises `ProvidersError`, which says how to install it, where a part is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ProvidersError(
+            f"{provider.name}: its SDK is not installed ({error.name}): "
+            f"{sys.executable} -m pip install {_requirements(provider.extra)}"
+        ) from None
+
+
+def _requirements(extra: str) -> str:
+    """What the extra of this installation asks for, quoted for a shell."""
+    ending = f"extra == '{extra}'"
+    wanted = [line.partition(";")[0].strip() for line in requires("vmtrace") or () if line.endswith(ending)]
+    return " ".join(map(quote, wanted))
+
+
 def build(provider: Provider, target: Target) -> Service:
     """A client. Raises `ProvidersError` where the SDK is not installed, or will not have these settings."""
     unknown = sorted(set(target.options) - set(provider.options))
@@ -51,12 +73,8 @@ def build(provider: Provider, target: Target) -> Service:
         known = ", ".join(provider.options) or "none"
         raise UsageError(f"--option {unknown[0]}: not of {provider.name}, which has: {known}")
     try:
-        return provider.build(target)
-    except ModuleNotFoundError as error:
-        raise ProvidersError(
-            f"{provider.name}: its SDK is not installed ({error.name}): in the clone of vmtrace, "
-            f"{sys.executable} -m pip install '.[{provider.extra}]'"
-        ) from None
+        with sdk_of(provider):
+            return provider.build(target)
     except ProvidersError:
         raise
     except Exception as error:

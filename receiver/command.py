@@ -15,6 +15,7 @@ from capture.instance_metadata import check_setting
 from capture.interfaces import no_such_interface
 from capture.interruption import ending_signals
 from capture.libpcap import interface_names
+from capture.options import whole
 from capture.rights import missing_rights
 from capture.settings import ANY
 from receiver.log import Log
@@ -25,7 +26,6 @@ from sender.wire.keys import ENVIRONMENT, load_key, write_new_key
 from sender.wire.version import vmtrace_version
 
 _LARGEST_PORT = 65535
-_LARGEST_LIMIT = 2**63 - 1
 _MOST_STREAMS = 1024
 _EXAMPLES = """examples:
   vmtrace receive --key-file vmtrace.key                 make a key if there is none, record every transfer
@@ -39,7 +39,7 @@ The key file goes to the sender by a safe way (scp). Nobody without it is served
 def build_parser() -> argparse.ArgumentParser:
     """All options of the receiver."""
     parser = argparse.ArgumentParser(
-        prog="receive",
+        prog="vmtrace receive",
         description="Wait for a sender and take its transfers: the far end of a connection-pair campaign.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -47,11 +47,15 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--key-file",
         metavar="FILE",
-        help=f"the shared key; made, and shown once, if there is no such file (or set {ENVIRONMENT})",
+        help=f"the shared key, made if there is no such file (or set {ENVIRONMENT})",
     )
     parser.add_argument("--bind", metavar="ADDR", help="listen on this address only (default: all, IPv4 and IPv6)")
     parser.add_argument(
-        "--port", metavar="PORT", type=_port, default=DEFAULT_PORT, help="TCP port (default: 5810; 0: any)"
+        "--port",
+        metavar="PORT",
+        type=whole(0, _LARGEST_PORT),
+        default=DEFAULT_PORT,
+        help="TCP port (default: 5810; 0: any)",
     )
     parser.add_argument(
         "--out",
@@ -96,14 +100,21 @@ class _Limit(NamedTuple):
 def _limits() -> tuple[_Limit, ...]:
     settings = ReceiverSettings(Path())
     limits, per_second = settings.limits, settings.admission.connections_per_s
+    limit = whole(1, 2**63 - 1)
     return (
-        _Limit("--max-sessions", "N", "senders served at a time", settings.sessions, _positive),
-        _Limit("--max-streams", "N", "streams of a transfer", limits.streams, _streams),
-        _Limit("--max-transfer-bytes", "N", "bytes of a transfer", limits.transfer_bytes, _positive),
-        _Limit("--max-session-bytes", "N", "bytes of a session", limits.session_bytes, _positive),
-        _Limit("--max-transfer-time", "S", "seconds a transfer may take", int(limits.transfer_s), _positive),
-        _Limit("--max-session-time", "S", "seconds a session may take", int(limits.session_s), _positive),
-        _Limit("--max-connection-rate", "N", "connections per second from one address", int(per_second), _positive),
+        _Limit("--max-sessions", "N", "senders served at a time", settings.sessions, limit),
+        _Limit("--max-streams", "N", "streams of a transfer", limits.streams, whole(1, _MOST_STREAMS)),
+        _Limit("--max-transfer-bytes", "N", "bytes of a transfer", limits.transfer_bytes, limit),
+        _Limit("--max-session-bytes", "N", "bytes of a session", limits.session_bytes, limit),
+        _Limit("--max-transfer-time", "S", "seconds a transfer may take", int(limits.transfer_s), limit),
+        _Limit("--max-session-time", "S", "seconds a session may take", int(limits.session_s), limit),
+        _Limit(
+            "--max-connection-rate",
+            "N",
+            "connections per second from one address",
+            int(per_second),
+            limit,
+        ),
     )
 
 
@@ -157,9 +168,9 @@ def settings_of(arguments: argparse.Namespace) -> ReceiverSettings:
 
 def _key(path: str | None, log: Log) -> bytes:
     if path is not None and not Path(path).exists():
-        text = write_new_key(Path(path))
+        write_new_key(Path(path))
         print(
-            f"vmtrace: made a new key in {path}; copy the file to the sender. It reads: {text}",
+            f"vmtrace: made a new key in {path}: copy this file to the sender by a safe way, such as scp",
             file=sys.stderr,
             flush=True,
         )
@@ -173,21 +184,3 @@ def _stop_on_signals(server: Server) -> None:
 
     for number in ending_signals():
         signal.signal(number, stop)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text[:20]) > _LARGEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text}: ports are 0 to {_LARGEST_PORT}")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text[:20]) <= _LARGEST_LIMIT:
-        raise argparse.ArgumentTypeError(f"{text}: must be a whole number, at least 1")
-    return int(text)
-
-
-def _streams(text: str) -> int:
-    if _positive(text) > _MOST_STREAMS:
-        raise argparse.ArgumentTypeError(f"{text}: at most {_MOST_STREAMS} streams are possible")
-    return int(text)

@@ -10,6 +10,7 @@ and recorded is `transfers`'; the line to the receiver is `link`'s.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import shutil
 import time
@@ -27,10 +28,15 @@ from sender.tally import Tally
 from sender.transfers import TransferFailed
 from sender.wire.errors import KeyRefused, ReceiverRefused, VersionMismatch, WireError
 from sender.wire.program import describe
+from sender.wire.records import directions_of
 
 Record = dict[str, Any]
 RunTransfer = Callable[[int, str, Any, Display], Record]
 _LEAST_FREE_BYTES = 16 << 20
+_FILLED = 0.9
+"""For the rest of a time that the last transfer was to fill, no further one is made."""
+_MOST_GROWTH = 32
+"""Of a transfer that fills a time: a short one says little about a long one (a token bucket that is full)."""
 _HOPELESS = (KeyRefused, VersionMismatch)
 
 
@@ -74,6 +80,10 @@ class Campaign:
         self._most_attempts = folder.settings.attempts
         self._clock = ClockWatch()
         self.tally = Tally()
+        self._goodput_bps: float | None = None
+        self._last_bytes = 0
+        self._moving_s = 0.0
+        self._last_failed = False
 
     def run(self) -> Ended:
         """Do what is left of the plan. Raises nothing that a campaign may meet: the result says how it ended."""
@@ -94,7 +104,8 @@ class Campaign:
             if step is None:
                 return
             self._check_room()
-            record = self._pair(step)
+            record = self._pair(self._filling(step))
+            self._count(record)
             self._folder.add_pair(record)
             self.tally.add(record)
             self._display.pair_finished(record)
@@ -102,7 +113,29 @@ class Campaign:
                 self._link.rest(step.entry.gap_s)
 
     def _time_is_over(self) -> bool:
-        return self._plan.duration_s is not None and self._folder.elapsed_s >= self._plan.duration_s
+        if self._plan.duration_s is None:
+            return False
+        if self._plan.fill and not self._last_failed:
+            return self._moving_s >= _FILLED * self._plan.duration_s
+        return self._folder.elapsed_s >= self._plan.duration_s
+
+    def _filling(self, step: Step) -> Step:
+        """In a plan that fills its time, the pair with a data transfer for what is left of it."""
+        if not self._plan.fill or self._plan.duration_s is None or self._goodput_bps is None:
+            return step
+        entry, left_s = step.entry, self._plan.duration_s - self._moving_s
+        allowed_bytes = self._link.accepted.limits.transfer_bytes // len(directions_of(entry.data.direction))
+        grown_bytes = _MOST_GROWTH * (self._last_bytes or entry.data.bytes)
+        data = entry.data.filling(left_s, self._goodput_bps, min(grown_bytes, allowed_bytes))
+        self._last_bytes = data.bytes
+        return dataclasses.replace(step, entry=dataclasses.replace(entry, data=data))
+
+    def _count(self, record: Record) -> None:
+        """What the next pair of a plan that fills its time goes by."""
+        data = record["data"] or {}
+        self._last_failed = record["status"] != COMPLETE
+        self._goodput_bps = data.get("goodput_bps") or self._goodput_bps
+        self._moving_s += data.get("duration_s") or 0.0
 
     def _check_room(self) -> None:
         if shutil.disk_usage(self._folder.path).free < _LEAST_FREE_BYTES:

@@ -9,15 +9,16 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Callable
 
+from capture.options import above, whole
 from capture.quantities import duration_s, size_bytes
 from capture.settings import LARGEST_BUFFER_BYTES
+from sender import quick
 from sender.display import choose_display
 from sender.errors import SenderError, UsageError
 from sender.plan import Plan
 from sender.plan_file import load_plan
-from sender.plan_record import LONGEST_S, plan_from_record, plan_record
+from sender.plan_record import plan_from_record, plan_record
 from sender.plan_view import plan_document, plan_table
 from sender.plans import BUILT_IN
 from sender.run_folder import RunFolder
@@ -30,7 +31,8 @@ from sender.wire.program import complain
 _DEFAULT_PLAN = "lee2011"
 _USAGE = 2
 _EXAMPLES = f"""examples:
-  vmtrace send 198.51.100.7 --key-file vmtrace.key --out run1
+  vmtrace send 198.51.100.7 --key-file vmtrace.key -t 10 -P 4 -R     as iperf3: 10 s, 4 streams, the receiver sends
+  vmtrace send 198.51.100.7 --key-file vmtrace.key --out run1        the plan of the EC2 packet study
   vmtrace send receiver.example --key-file vmtrace.key --out run1 --plan lee2011 --for 18h
   vmtrace send receiver.example --key-file vmtrace.key --out run1 --plan mine.toml --scale 0.1 --no-capture
   vmtrace send --resume run1 --key-file vmtrace.key        go on with a run that was interrupted, or killed
@@ -51,14 +53,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("host", metavar="HOST", nargs="?", help="name or address of the receiver")
     parser.add_argument("--key-file", metavar="FILE", help=f"the receiver's key (or set {ENVIRONMENT})")
-    parser.add_argument("--out", metavar="RUN", type=Path, help="folder of the run, new or empty")
+    parser.add_argument(
+        "--out",
+        metavar="RUN",
+        type=Path,
+        help="folder of the run, new or empty (with -t, -n, -P, -R: named by the time)",
+    )
     parser.add_argument(
         "--resume", metavar="RUN", nargs="?", const="", help="go on with the run in RUN, or in the folder of --out"
     )
     parser.add_argument(
-        "--port", metavar="PORT", type=whole(1, 65535), help=f"port of the receiver (default: {DEFAULT_PORT})"
+        "--port", "-p", metavar="PORT", type=whole(1, 65535), help=f"port of the receiver (default: {DEFAULT_PORT})"
     )
     parser.add_argument("--name", metavar="TEXT", help="name of this data set in reports (default: that of the folder)")
+    quick.add_options(parser)
     _add_plan(parser)
     _add_path(parser)
     _add_recording(parser)
@@ -96,11 +104,11 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--plan", metavar="NAME|FILE", help=f"{built_in}, or a TOML or JSON file (default: {_DEFAULT_PLAN})"
     )
-    group.add_argument("--scale", metavar="X", type=_scale, help="multiply sizes and idle times by X")
+    group.add_argument("--scale", metavar="X", type=above(0, 1e6), help="multiply sizes and idle times by X")
     limit = group.add_mutually_exclusive_group()
     limit.add_argument("--repeat", metavar="N", type=whole(1, 1_000_000), help="go through the plan N times")
     limit.add_argument(
-        "--for", dest="for_s", metavar="TIME", type=_time, help="repeat the plan for so long (18h, 30min)"
+        "--for", dest="for_s", metavar="TIME", type=quick.time_s, help="repeat the plan for so long (18h, 30min)"
     )
     group.add_argument("--show-plan", action="store_true", help="print the plan and what it amounts to, and end")
     group.add_argument("--json", action="store_true", help="with --show-plan: as JSON")
@@ -110,8 +118,8 @@ def _add_path(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("path")
     group.add_argument("--bind", metavar="ADDR|IF", help="send from this address, or by this interface")
     version = group.add_mutually_exclusive_group()
-    version.add_argument("--ipv4", action="store_const", dest="ip_version", const=4, help="use IPv4 only")
-    version.add_argument("--ipv6", action="store_const", dest="ip_version", const=6, help="use IPv6 only")
+    version.add_argument("--ipv4", "-4", action="store_const", dest="ip_version", const=4, help="use IPv4 only")
+    version.add_argument("--ipv6", "-6", action="store_const", dest="ip_version", const=6, help="use IPv6 only")
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +153,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ping-interval",
         metavar="TIME",
-        type=_time,
+        type=quick.time_s,
         help=f"least time between two echoes of the baseline (default: {defaults.ping_interval_s:g}s)",
     )
 
@@ -153,9 +161,14 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 def _add_trouble(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("trouble")
     group.add_argument(
-        "--stall-timeout", metavar="TIME", type=_time, help="a transfer has failed when no byte moves (default: 60s)"
+        "--stall-timeout",
+        metavar="TIME",
+        type=quick.time_s,
+        help="a transfer has failed when no byte moves (default: 60s)",
     )
-    group.add_argument("--patience", metavar="TIME", type=_time, help="how long the receiver may be away (default: 1h)")
+    group.add_argument(
+        "--patience", metavar="TIME", type=quick.time_s, help="how long the receiver may be away (default: 1h)"
+    )
     group.add_argument(
         "--attempts",
         metavar="N",
@@ -189,11 +202,11 @@ def _sort_out_resume(arguments: argparse.Namespace) -> None:
 def _new(arguments: argparse.Namespace) -> tuple[RunFolder, Endpoint]:
     if arguments.host is None:
         raise UsageError("name the receiver, as in: vmtrace send HOST --key-file FILE --out RUN")
-    if arguments.out is None:
+    if arguments.out is None and not quick.is_wanted(arguments):
         raise UsageError("name a folder for the run, as in: vmtrace send HOST --key-file FILE --out RUN")
     plan = _plan_of(arguments)
     settings = _settings_of(arguments, Settings())
-    folder = RunFolder.create(arguments.out, plan, settings, shlex.join(sys.argv), arguments.name)
+    folder = RunFolder.create(arguments.out or quick.new_folder(), plan, settings, shlex.join(sys.argv), arguments.name)
     return folder, _endpoint(arguments.host, arguments.port or DEFAULT_PORT, plan)
 
 
@@ -242,7 +255,7 @@ def _limit(plan: Plan) -> str:
 
 
 def _plan_of(arguments: argparse.Namespace) -> Plan:
-    plan = load_plan(arguments.plan or _DEFAULT_PLAN)
+    plan = quick.plan_of(arguments) if quick.is_wanted(arguments) else load_plan(arguments.plan or _DEFAULT_PLAN)
     if arguments.scale is not None:
         plan = plan.scaled(arguments.scale)
     if arguments.repeat is not None:
@@ -294,38 +307,6 @@ def _address_or_interface(text: str) -> tuple[str | None, str | None]:
 def _show_plan(plan: Plan, *, as_json: bool) -> int:
     print(json.dumps(plan_document(plan), indent=1) if as_json else plan_table(plan))
     return 0
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Reads a whole number between these, for argparse."""
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is due")
-        return number
-
-    return read
-
-
-def _scale(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text}: a number above 0, at most 1,000,000, is due")
-    return number
-
-
-def _time(text: str) -> float:
-    seconds = _time_or_none(text)
-    if not 0 < seconds <= LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text}: must be more than 0, and at most ten years")
-    return seconds
 
 
 def _time_or_none(text: str) -> float:

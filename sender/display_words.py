@@ -8,9 +8,10 @@ from typing import Any, Callable
 from capture.quantities import shown_bytes, shown_rate, shown_s
 from sender.display import Display, Pace, RunView
 from sender.live import Moving
-from sender.plan import Step, TransferPlan
+from sender.plan import Plan, Step, TransferPlan
 
 Record = dict[str, Any]
+_RATES_BPS = (10e6, 100e6, 1e9)
 
 
 class LineDisplay(Display, ABC):
@@ -69,10 +70,21 @@ def opening_lines(run: RunView) -> list[str]:
     """What a session begins with."""
     planned = run.plan.pairs_planned
     pairs = f"for {shown_s(run.plan.duration_s or 0)}" if planned is None else f"{planned:,} pairs"
-    lines = [f"plan {run.plan.name}: {pairs}, to {run.receiver}, into {run.folder}"]
+    lines = [f"plan {run.plan.name}: {pairs}, to {run.receiver}, into {run.folder}", expected_words(run.plan)]
     if run.finished:
         lines.append(f"going on after pair {run.finished:,}")
     return [*lines, run.capture]
+
+
+def expected_words(plan: Plan) -> str:
+    """How long a run takes, as far as its plan decides that."""
+    if plan.duration_s is not None:
+        rest = (
+            " of data transfers, and some seconds for a few pairs around them" if plan.fill else ", and the last pair"
+        )
+        return f"expected duration: {shown_s(plan.duration_s)}{rest}"
+    times = [f"{shown_s(plan.shortest_s(rate_bps) or 0)} at {shown_rate(rate_bps)}" for rate_bps in _RATES_BPS]
+    return f"expected duration: at least {', '.join(times)}; better known after the first pair"
 
 
 def moving_words(part: str, part_bytes: int, moving: Moving) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sender.command import endpoint_of, whole
+from capture.options import whole
+from sender.command import endpoint_of
 from sender.display import choose_display
 from sender.run_folder import RunFolder
 from sender.session import Order, fetch

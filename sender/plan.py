@@ -26,6 +26,11 @@ class TransferPlan:
         """Payload of both directions together."""
         return self.bytes * len(directions_of(self.direction))
 
+    def filling(self, time_s: float, goodput_bps: float, most_bytes: int) -> TransferPlan:
+        """The same with what takes `time_s` at this goodput of all directions together, but no less than it has."""
+        wanted = goodput_bps * time_s / 8 / len(directions_of(self.direction))
+        return replace(self, bytes=round(max(self.bytes, min(wanted, most_bytes))))
+
     def scaled(self, factor: float) -> TransferPlan:
         """The same with another size, of at least one byte for each stream."""
         return replace(self, bytes=max(self.streams, round(self.bytes * factor)))
@@ -67,6 +72,9 @@ class Plan:
     """Already applied to sizes and idle times; kept to be told."""
     repeat: int | None = 1
     duration_s: float | None = None
+    fill: bool = False
+    """With `duration_s`, which is then the time of all data transfers: each is sized by the goodput of the one before,
+    to fill what is left."""
     seed: int | None = None
     ip_version: int | None = None
     bind_address: str | None = None

@@ -32,7 +32,19 @@ _OPTION_NAMES = tuple(field.name for field in dataclasses.fields(SocketOptions))
 _TRANSFER_KEYS = ("bytes", "direction", "streams", "tls", *_OPTION_NAMES)
 _ENTRY_KEYS = ("index", "pairs", "probe", "data", "gap_s")
 _PATH_KEYS = ("ip_version", "bind_address", "bind_interface")
-_PLAN_KEYS = ("name", "scale", "repeat", "duration_s", "seed", *_PATH_KEYS, "pairs", "gap_s", "transfer", "entries")
+_PLAN_KEYS = (
+    "name",
+    "scale",
+    "repeat",
+    "duration_s",
+    "fill",
+    "seed",
+    *_PATH_KEYS,
+    "pairs",
+    "gap_s",
+    "transfer",
+    "entries",
+)
 
 
 def plan_from_record(record: object) -> Plan:
@@ -53,6 +65,7 @@ def plan_from_record(record: object) -> Plan:
         scale=_optional(table, "scale", _scale) or 1.0,
         repeat=1 if repeat is None and limit_s is None else repeat,
         duration_s=limit_s,
+        fill=_fill(table, limit_s),
         seed=_optional(table, "seed", _whole(0, 2**63 - 1)),
         ip_version=_optional(table, "ip_version", _ip_version),
         bind_address=address,
@@ -78,7 +91,15 @@ def plan_record(plan: Plan) -> dict[str, Any]:
         for entry in plan.entries
     ]
     names = ("name", "scale", "repeat", "duration_s", "seed", *_PATH_KEYS)
-    return {**{name: getattr(plan, name) for name in names}, "entries": entries}
+    fill = {"fill": True} if plan.fill else {}
+    return {**{name: getattr(plan, name) for name in names}, **fill, "entries": entries}
+
+
+def _fill(table: Mapping[str, Any], limit_s: float | None) -> bool:
+    fill = _optional(table, "fill", _truth) or False
+    if fill and limit_s is None:
+        raise SenderError("fill: goes with duration_s")
+    return fill
 
 
 def _transfer_record(transfer: TransferPlan) -> dict[str, Any]:

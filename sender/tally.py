@@ -80,7 +80,7 @@ class Tally:
         rate = self._rate(part)
         srtt_s, baseline_s = _mean(self._srtts_s[part]), _mean(self._baselines_s)
         words = [f"{part}: median throughput {shown_rate(median_bps)}"]
-        words += [f"{100 * rate:.3g} % of segments sent again"] if rate is not None else []
+        words += [f"{100 * rate:.3g} % of segments retransmitted"] if rate is not None else []
         if srtt_s is not None:
             beside = "" if baseline_s is None else f" (idle: {shown_s(baseline_s)})"
             words.append(f"mean RTT {shown_s(srtt_s)}{beside}")

@@ -1,7 +1,4 @@
-"""The `vmtrace` command: run, exit status. Plain command lines are read by `commands.plain`, all others by typer.
-
-Loading typer takes far longer than analysing a small capture, so it is loaded only where it is needed.
-"""
+"""The `vmtrace` command: what `vmtrace.command_line` runs, its trouble as one line, and the exit status."""
 
 import atexit
 import os
@@ -12,7 +9,7 @@ from io import TextIOWrapper
 from itertools import pairwise
 from typing import NoReturn
 
-from vmtrace.commands import plain
+from vmtrace import command_line
 from vmtrace.commands.outputs import answer
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 
@@ -23,6 +20,10 @@ _PLACES = frozenset({"--json", "--csv", "--parquet", "--figures", "--report", "-
 def main() -> None:
     """Run the command line and exit."""
     _prepare_standard_output()
+    if "_ARGCOMPLETE" in os.environ:
+        from vmtrace.completion import answer_shell
+
+        answer_shell(os.environ.get("COMP_LINE", ""))
     status = run(sys.argv[1:])
     try:
         with answer():
@@ -59,7 +60,8 @@ def _prepare_standard_output() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line; returns the exit status. No traceback leaves this without `--debug`."""
     try:
-        return _run(arguments)
+        _check_places(arguments)
+        return command_line.run(arguments)
     except UsageError as error:
         complain(str(error))
         return Exit.USAGE
@@ -75,37 +77,12 @@ def run(arguments: list[str]) -> int:
         return Exit.FAILED
 
 
-def _run(arguments: list[str]) -> int:
-    _check_places(arguments)
-    request = plain.parse(arguments)
-    if request is None:
-        return _run_other(arguments)
-    from vmtrace.commands import analysis
-
-    return analysis.run(request)
-
-
 def _check_places(arguments: list[str]) -> None:
     """Raises `UsageError` for an output without a name (`--csv "$FOLDER"`), which a path would take for this folder."""
     for argument, following in pairwise([*arguments, "-"]):
         option, equals, value = argument.partition("=")
         if option in _PLACES and not (value if equals else following):
             raise UsageError(f"{option}: give a name to write to, not an empty one")
-
-
-def _run_other(arguments: list[str]) -> int:
-    """Subcommands of other rooms, and whatever else typer must read."""
-    from vmtrace.commands import rooms
-
-    if arguments and arguments[0] in rooms.COMMANDS and not rooms.asks_for_help(arguments):
-        return rooms.run(arguments[0], arguments[1:])
-    from vmtrace import parser
-    from vmtrace.commands.from_argparse import OnlyDescribedError
-
-    try:
-        return parser.run(arguments)
-    except OnlyDescribedError:
-        return rooms.run(arguments[0], arguments[1:])
 
 
 def _unexpected(error: Exception) -> str:

@@ -18,7 +18,7 @@ from analyze.run.records import ROLES
 from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
 from analyze.run.statistics import CONFIDENCE, Floats, holm
 from analyze.run.transfers import MeasuredTransfer
-from analyze.run.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference
+from analyze.run.two_samples import FEWEST, PERMUTATIONS, Difference, Group, difference, levels
 from analyze.units import plural, si
 
 Part = Literal["probe", "data", "ping"]
@@ -62,6 +62,9 @@ class Change:
     median_before: float | None
     """None where indices are put together: they have sizes of their own."""
     median_after: float | None
+    level_before: float
+    """What `difference` is between: medians where it has a ratio of them, else means; of all indices, their mean."""
+    level_after: float
     difference: Difference
     p_adjusted: float | None = None
     reason: str | None = None
@@ -186,6 +189,7 @@ def _change(sample: _Sample, permutations: int) -> Change:
     if found.p is None:
         few = min(n_before, n_after) < FEWEST
         reason = f"fewer than {FEWEST} values on a side" if few else "all values are the same"
+    level_before, level_after = levels(sample.groups, of_medians=found.ratio_of_medians.value is not None)
     alone = sample.groups[0] if sample.index is not None else None
     return Change(
         index=sample.index,
@@ -195,6 +199,8 @@ def _change(sample: _Sample, permutations: int) -> Change:
         n_after=n_after,
         median_before=float(np.median(alone.before)) if alone else None,
         median_after=float(np.median(alone.after)) if alone else None,
+        level_before=level_before,
+        level_after=level_after,
         difference=found,
         reason=reason,
     )

@@ -54,6 +54,8 @@ def _change(change: Change) -> Record:
         "n_after": change.n_after,
         "median_before": change.median_before,
         "median_after": change.median_after,
+        "level_before": change.level_before,
+        "level_after": change.level_after,
         "ratio_of_medians": change.difference.ratio_of_medians.as_record(),
         "difference_of_means": change.difference.difference_of_means.as_record(),
         "cliffs_delta": change.difference.cliffs_delta.as_record(),

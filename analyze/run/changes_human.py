@@ -17,9 +17,11 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 _LEAST_SHOWN_P = 0.001
 _NOTES_SHOWN = 5
 _CHANGED_BY = "change [95 %]"
+_NO_WIDER = {"n": 120, "Cliff's delta": 130, "p": 80, "before": 70, "after": 70}
+"""Columns that a terminal narrower than this leaves out; `--json` has them."""
+_INTERVAL_FROM = 110
 _WIDE = 120
-_ONLY_WIDE = ("n", "before", "after")
-COLUMNS = ("index", "part", "metric", "n", "before", "after", _CHANGED_BY, "delta", "p", "")
+COLUMNS = ("index", "part", "metric", "n", "before", "after", _CHANGED_BY, "Cliff's delta", "p", "")
 
 
 def show(comparison: RunComparison, console: "Console") -> None:
@@ -66,18 +68,22 @@ def table(comparison: RunComparison, width: int = _WIDE) -> "Table":
     from rich.text import Text
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    columns = [column for column in COLUMNS if width >= _WIDE or column not in _ONLY_WIDE]
+    columns = [column for column in COLUMNS if width >= _NO_WIDER.get(column, 0)]
+    rows = [dict(zip(COLUMNS, cells(one, interval=width >= _INTERVAL_FROM), strict=True)) for one in shown(comparison)]
     for column in columns:
         justify: Literal["left", "right"] = "left" if column in ("index", "part", "metric", "") else "right"
-        made.add_column(column, justify=justify, no_wrap=column != _CHANGED_BY, min_width=min(len(column), 12))
-    for change in shown(comparison):
+        # Names and intervals wrap; numbers and what they are about are never cut.
+        wraps = column in ("metric", _CHANGED_BY)
+        title = "change" if column == _CHANGED_BY and width < _INTERVAL_FROM else column
+        least = None if wraps else max(len(text) for text in (title, *(row[column] for row in rows)))
+        made.add_column(title, justify=justify, no_wrap=not wraps, overflow="fold", min_width=least)
+    for change, row in zip(shown(comparison), rows, strict=True):
         style = "bold" if change.change else ""
-        row = dict(zip(COLUMNS, cells(change), strict=True))
         made.add_row(*(Text(row[column], style) for column in columns))
     return made
 
 
-def cells(change: Change) -> list[str]:
+def cells(change: Change, *, interval: bool = True) -> list[str]:
     """One row, in the order of `COLUMNS`."""
     delta = change.difference.cliffs_delta.value
     return [
@@ -85,9 +91,9 @@ def cells(change: Change) -> list[str]:
         change.part,
         change.metric,
         f"{count(change.n_before)}/{count(change.n_after)}",
-        _formatter(change.metric)(change.median_before),
-        _formatter(change.metric)(change.median_after),
-        _changed_by(change),
+        _formatter(change.metric)(change.level_before),
+        _formatter(change.metric)(change.level_after),
+        _changed_by(change) if interval else _changed_by(change).partition(" [")[0],
         ABSENT if delta is None else f"{delta:+.2f}",
         _shown_p(change.p_adjusted),
         change.change or "",

@@ -46,9 +46,9 @@ def show(results: RunResults, console: "Console") -> None:
         console.print(Text("\n".join(wrapped(line, console.width))), soft_wrap=True)
     console.print()
     rows = metrics_rows(results)
-    console.print(metrics_table(rows))
-    if any(_by_kernel(row) for row in rows):
-        console.print(Text("* no capture: segments that the kernel sent again", "dim"), soft_wrap=True)
+    console.print(metrics_table(rows, console.width))
+    if any(by_kernel(row) for row in rows):
+        console.print(Text("* no capture: segments that the kernel retransmitted", "dim"), soft_wrap=True)
     console.print()
     for line in relation_lines(results):
         console.print(Text(line), soft_wrap=True)
@@ -141,24 +141,29 @@ COLUMNS = (
 )
 
 
-def metrics_table(rows: list[MetricsRow]) -> "Table":
-    """Table 2 for people: means and medians, intervals where the sample allows one."""
+_NO_WIDER = {"[95 %]": 100, "median": 90, "drops": 80, "median RTT [95 %]": 70, "n": 60, "mean RTT": 50}
+"""Columns that a terminal narrower than this leaves out; `--csv` and `--json` have them."""
+
+
+def metrics_table(rows: list[MetricsRow], width: int = 120) -> "Table":
+    """Table 2 for people: means and medians, intervals where the sample allows one; on a narrow terminal less."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0), collapse_padding=True)
-    for column in COLUMNS:
+    kept = [number for number, column in enumerate(COLUMNS) if width >= _NO_WIDER.get(column, 0)]
+    for column in (COLUMNS[number] for number in kept):
         table.add_column(column, justify="left" if column in ("index", "transfer") else "right", no_wrap=True)
     for row in rows:
         cells = metrics_cells(row)
         warns = [""] * (len(cells) - 1) + ["yellow" if row.transfers_with_drops else ""]
-        table.add_row(*(Text(cell, style) for cell, style in zip(cells, warns, strict=True)))
+        table.add_row(*(Text(cells[number], warns[number]) for number in kept))
     return table
 
 
 def metrics_cells(row: MetricsRow) -> list[str]:
     """One row of Table 2, in the order of `COLUMNS`. Without captures loss is the kernel's retransmissions."""
-    kernel = _by_kernel(row)
+    kernel = by_kernel(row)
     loss = row.mean_kernel_retransmission_rate if kernel else row.mean_loss_rate
     return [
         printable(row.index or "all"),
@@ -174,7 +179,8 @@ def metrics_cells(row: MetricsRow) -> list[str]:
     ]
 
 
-def _by_kernel(row: MetricsRow) -> bool:
+def by_kernel(row: MetricsRow) -> bool:
+    """True if loss is known from the kernel's count alone."""
     return row.mean_loss_rate.value is None and row.mean_kernel_retransmission_rate.value is not None
 
 

@@ -84,6 +84,21 @@ def difference(groups: Sequence[Group], permutations: int = PERMUTATIONS) -> Dif
     return Difference(ratio, mean, delta, _p(ordered, sides, permutations))
 
 
+def levels(groups: Sequence[Group], *, of_medians: bool) -> tuple[float, float]:
+    """The values before and after whose ratio, or difference, is that of `difference`.
+
+    Medians, of several groups their geometric mean; or means, and their mean. Groups weigh as in the comparison.
+    """
+    weights = np.array([one.weight for one in groups])
+    weights = weights / weights.sum()
+    sides = [[one.before for one in groups], [one.after for one in groups]]
+    if of_medians:
+        before, after = (float(np.exp(weights @ np.log([np.median(one) for one in side]))) for side in sides)
+    else:
+        before, after = (float(weights @ np.array([one.mean() for one in side])) for side in sides)
+    return before, after
+
+
 def _differences(group: Group) -> Floats:
     """Logarithm of the ratio of medians, difference of means, Cliff's delta."""
     return np.array(

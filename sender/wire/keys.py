@@ -54,8 +54,8 @@ def load_key(path: str | None) -> bytes:
     return key_from_text(os.environ[ENVIRONMENT], ENVIRONMENT)
 
 
-def write_new_key(path: Path) -> str:
-    """Make a key file (mode 0600) that must not exist yet; returns its text, to be shown once."""
+def write_new_key(path: Path) -> None:
+    """Make a key file (mode 0600) that must not exist yet."""
     text = new_key_text()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -66,7 +66,6 @@ def write_new_key(path: Path) -> str:
     except OSError as error:
         path.unlink()
         raise OSError(error.errno, error.strerror, str(path)) from error
-    return text
 
 
 def derive(key: bytes, label: bytes, *context: bytes) -> bytes:

@@ -12,7 +12,7 @@ from analyze.units import ABSENT
 def test_the_table_tells_the_numbers(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=20, width=100)
     head, _, titles, first, second = text.splitlines()[:5]
-    assert head == "<bytes>: pcap, EN10MB, 134 packets (134 TCP), 2023-11-14 22:13:20.000 UTC + 10.2 s"
+    assert head == "<bytes>: pcap, Ethernet, 134 packets (134 TCP), 2023-11-14 22:13:20.000 UTC + 10.2 s"
     assert titles.split() == [
         "id",
         "client",
@@ -39,7 +39,7 @@ def test_the_table_fits_the_width(two_transfers: Any, width: int) -> None:
 
 def test_more_connections_than_rows_are_told_of(two_transfers: Any) -> None:
     text = summary_text(read(two_transfers.bytes()), limit=1, width=100)
-    assert "1 smaller connection not shown (--limit 2 shows all)" in text
+    assert "1 more connection not shown (--limit 2 shows all)" in text
     assert "40001" not in text
     assert "<p>1 smaller connection not shown</p>" in summary_html(read(two_transfers.bytes()), limit=1)
 
@@ -73,8 +73,8 @@ def test_damage_and_what_was_not_analysed_is_told(transfer: Any) -> None:
         (
             {"lag_s": 0.02, "lag_removed": False},
             (
-                "one side was recorded 20.0 ms late, so that times and repeats are wrong; save the capture to a file:"
-                " that can be read twice"
+                "one side was recorded 20.0 ms late: times and retransmissions are wrong; save the capture as a file,"
+                " which can be read twice"
             ),
         ),
     ],
@@ -105,7 +105,7 @@ def test_all_connections_shown_are_not_told_of_as_left_out(two_transfers: Any) -
 def test_what_could_not_be_measured_is_told_with_its_reason(transfer: Any) -> None:
     del transfer.records[:3]
     text = " ".join(summary_text(read(transfer.bytes()), limit=5, width=100).split())
-    assert "Not measured (shown as -): handshake not whole in 1 of 1" in text
+    assert "Not measured: handshake incomplete in 1 of 1" in text
     assert "window scale unknown (its handshake was not captured) in 1 of 1" in text
 
 
@@ -159,13 +159,50 @@ def test_repeats_do_not_turn_the_main_direction() -> None:
     assert main_direction(repeated | whole) == "server_to_client"
 
 
-def test_the_verdict_on_the_largest_connections_is_told_in_sentences(two_transfers: Any) -> None:
-    trace = read(two_transfers.bytes())
+def test_the_verdict_on_a_connection_is_a_sentence(transfer: Any) -> None:
+    trace = read(transfer.bytes())
     sentence = next(line for line in summary_text(trace, limit=20, width=400).splitlines() if line.startswith("1: "))
     assert sentence.startswith("1: The sending application gave too little to send")
     confidence = trace.json()["connections"][0]["verdict"]["confidence"]
     assert confidence > 0.8
     assert sentence.endswith(f"Confidence {100 * confidence:.1f} %.")
+
+
+def test_several_captures_have_a_line_and_a_column_each(transfer_file: Any, two_transfers: Any, tmp_path: Any) -> None:
+    two_transfers.write(tmp_path / "two.pcap")
+    text = summary_text(read(str(transfer_file), str(tmp_path / "two.pcap")), limit=20, width=120)
+    lines = text.splitlines()
+    assert lines[0].startswith("2 captures: ")
+    assert sum(": pcap, Ethernet, " in line for line in lines) == 2
+    head = next(line for line in lines if line.startswith("id "))
+    assert head.split()[:3] == ["id", "file", "client"]
+    assert {line.split()[1] for line in lines if "10.0.0.2:5001" in line} == {transfer_file.name, "two.pcap"}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_cause_stays_on_a_narrow_terminal(transfer: Any, width: int) -> None:
+    text = summary_text(read(transfer.bytes()), limit=1, width=width)
+    rows = [line for line in text.splitlines() if line.strip().startswith("1 ")]
+    assert "application" in rows[0]
+    assert len(rows[0].rstrip()) <= width
+
+
+def test_every_dash_in_the_table_is_explained(transfer: Any, two_transfers: Any) -> None:
+    del transfer.records[:3]
+    for capture in (transfer.bytes(), two_transfers.bytes()):
+        lines = summary_text(read(capture), limit=5, width=200).splitlines()
+        titles = next(line for line in lines if line.startswith("id "))
+        rows = [line for line in lines if "10.0.0.2:5001" in line]
+        meant = next((line for line in lines if line.startswith("- means: ")), "")
+        starts = {field.title: titles.index(f" {field.title} ") for field in FIELDS if f" {field.title} " in titles}
+        dashed = {title for title, at in starts.items() for row in rows if row[at : at + len(title) + 2].strip() == "-"}
+        assert {title for title in dashed if f"{title}: " not in meant} == set()
+
+
+def test_a_dash_is_explained_where_there_is_one(transfer: Any) -> None:
+    del transfer.records[3:]
+    text = summary_text(read(transfer.bytes()), limit=5, width=100)
+    assert "- means: goodput: no data, or all of it at one moment; why: too little was seen for a verdict" in text
 
 
 def test_a_verdict_that_is_open_has_a_question_mark() -> None:

@@ -203,8 +203,24 @@ def test_an_answer_of_many_notes_shows_the_first(new_run: Any) -> None:
 
 def test_a_narrow_terminal_still_has_the_change_and_how_sure_it_is(new_run: Any) -> None:
     comparison = compared(campaign(new_run("before"), 1), campaign(new_run("after"), 2, factor=0.8))
-    lines = shown(comparison, 95)
-    (row,) = [line.split() for line in lines if line.endswith("lower")]
-    assert row[:3] == ["I_0", "data", "goodput_bps"]
-    assert row[3].startswith("\N{MULTIPLICATION SIGN}0.8")
-    assert row[-2] == "<0.001"
+    for width in (72, 80, 95):
+        lines = shown(comparison, width)
+        (row,) = [line.split() for line in lines if line.endswith("lower")]
+        assert row[:3] == ["I_0", "data", "goodput_bps"]
+        assert [row[4], row[6]] == ["Mbit/s", "Mbit/s"]
+        assert row[7].startswith("\N{MULTIPLICATION SIGN}0.8")
+        assert row[-2] == ("<0.001" if width >= 80 else row[7])
+        assert max(map(len, lines[3:-1])) <= width
+
+
+def test_the_values_before_and_after_make_up_the_change_over_all_indices_too(new_run: Any) -> None:
+    indices = ("I_0", "I_1")
+    comparison = compared(
+        campaign(new_run("before"), 1, indices=indices), campaign(new_run("after"), 2, factor=1.3, indices=indices)
+    )
+    for change in comparison.changes:
+        ratio, difference = change.difference.ratio_of_medians.value, change.difference.difference_of_means.value
+        if ratio is not None:
+            assert change.level_after / change.level_before == pytest.approx(ratio)
+        else:
+            assert change.level_after - change.level_before == pytest.approx(difference)

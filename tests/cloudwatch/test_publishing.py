@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyze import verdict
-from cloudwatch import transfer_metrics
+from cloudwatch import publishing, transfer_metrics
 from cloudwatch.errors import CloudWatchError
-from cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, data_of, requests_of
+from cloudwatch.publishing import MOST_VALUES, MOST_VALUES_OF_DATUM, Published, Selection, data_of, requests_of
+from cloudwatch.service import Account
 from cloudwatch.transfer_metrics import Value, values_of
 from tests.cloudwatch.made import NS, REGION, error
 from tests.cloudwatch.test_transfer_metrics import measured
@@ -51,10 +53,10 @@ def test_values_come_back_from_the_service(moto: Any, ec2_run: Any, command: Any
     for sequence in range(1, 4):
         ec2_run.pair(sequence, start_s=60 * sequence)
     assert command("publish", ec2_run.folder, "--endpoint-url", moto.url) == 0
-    assert (
-        "24 values put as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1"
-        in capsys.readouterr().out
-    )
+    said = capsys.readouterr()
+    assert "24 values put as 24 data in 1 requests, 8 custom metrics: namespace vmtrace in eu-west-1" in said.out
+    assert said.err.startswith("vmtrace: 8 custom metrics, each charged by AWS for the hours in which it has values:")
+    assert "at most 2.40 USD a month" in said.err
     dimensions = [
         {"Name": "run", "Value": "run1"},
         {"Name": "index", "Value": "I_0"},
@@ -207,3 +209,29 @@ def test_what_was_put_before_the_service_failed_is_not_put_again(
     scripted.asked.clear()
     assert command("publish", ec2_run.folder, "--endpoint-url", scripted.url, "--quiet") == 0
     assert len(scripted.asked) == 1
+
+
+def test_metrics_beyond_the_first_10_000_are_charged_less() -> None:
+    def charged(metrics: int) -> float:
+        data = data_of("run", [replace(value(place, 0.0), index=f"I_{place}") for place in range(metrics)])
+        return Published(tuple(data), 1, None, (), ()).most_usd_a_month
+
+    assert charged(10) == pytest.approx(3.0)
+    assert charged(10_100) == pytest.approx(3000 + 10)
+
+
+def test_the_charge_is_announced_before_the_first_value_is_put(ec2_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ec2_run.pair(1, start_s=60)
+    order: list[str] = []
+
+    class Refusing:
+        region = "eu-west-1"
+
+        def ask(self, operation: str, _request: object) -> object:
+            order.append(operation)
+            return {}
+
+    monkeypatch.setattr(publishing, "open_service", lambda *_arguments: Refusing())
+    publishing.publish_run(ec2_run.folder, Account(), order.append, Selection(), lambda _: order.append("announced"))
+    assert order[0] == "announced"
+    assert order[1] == "put_metric_data"

@@ -1,5 +1,6 @@
 """Services are found by name, and imported only when they are asked for."""
 
+import json
 import re
 import subprocess
 import sys
@@ -44,9 +45,30 @@ def test_no_sdk_is_imported_before_a_client_is_built() -> None:
 
 def test_a_missing_sdk_is_told_of_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "swiftclient", None)
-    remedy = rf"in the clone of vmtrace, {re.escape(sys.executable)} -m pip install '\.\[swift\]'$"
+    remedy = rf"{re.escape(sys.executable)} -m pip install 'python-swiftclient\[keystone\]>=[0-9.]+'$"
     with pytest.raises(ProvidersError, match=remedy):
         registry.build(registry.find("swift"), Target("swift", "box"))
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [*(("run", name) for name in ("boto3", "botocore", "urllib3", "s3transfer")), ("clean", "urllib3")],
+)
+def test_whatever_part_of_an_sdk_is_missing_the_command_says_so_in_one_line(
+    tmp_path: Path, command: str, missing: str
+) -> None:
+    words = ["storage", "run", "--provider", "s3", "--out", "run", "--quick", "--no-capture"]
+    if command == "clean":
+        words = ["storage", "clean", "run"]
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/journal.jsonl").touch()
+        state = {"schema": "vmtrace.storage_run/1", "provider": "s3", "id": "1" * 16, "container": "box"}
+        (tmp_path / "run/run.json").write_text(json.dumps(state))
+    code = f"import sys; sys.modules[{missing!r}] = None; from vmtrace.cli import run; sys.exit(run({words!r}))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert re.search(rf"s3: its SDK is not installed \({missing}[.\w]*\): .* -m pip install 'boto3>=", done.stderr)
 
 
 def test_an_option_of_another_service_is_refused_with_those_there_are() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -19,12 +20,12 @@ from sender.campaign import Campaign, Ended
 from sender.display import Display
 from sender.link import Link
 from sender.ping import Echo
-from sender.plan import Plan
+from sender.plan import Entry, Plan, TransferPlan
 from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
 from sender.settings import Settings
 from sender.transfers import Transfers
 from sender.wire.errors import KeyRefused, ReceiverGone, ReceiverRefused, VersionMismatch
-from sender.wire.records import RunRequest
+from sender.wire.records import Limits, RunRequest
 from tests.sender.fakes import FakeFarSide, FakeInstruments, FastInterruption, endless, raising
 
 NewRun = Callable[..., RunFolder]
@@ -371,3 +372,31 @@ def test_memory_stays_flat_over_thousands_of_pairs(
         tracemalloc.stop()
     # A pair is a few numbers of eight bytes.
     assert sizes[1] - sizes[0] < 1900 * 100
+
+
+def test_a_plan_that_fills_its_time_sizes_each_data_transfer_by_the_one_before(new_run: NewRun) -> None:
+    entry = Entry("quick", 1, TransferPlan(10), TransferPlan(100))
+    plan = Plan("quick", (entry,), repeat=None, duration_s=3.0, fill=True)
+    far_side = FakeFarSide()  # whose every transfer takes a second
+    setting = Setting(new_run(plan), far_side)
+    assert setting.run() == Ended(COMPLETE, None)
+    assert [request.bytes for request in far_side.requests if request.part == "data"] == [100, 200, 200]
+
+
+def test_a_transfer_that_fills_a_time_grows_by_no_more_than_one_before_can_say(new_run: NewRun) -> None:
+    entry = Entry("quick", 1, TransferPlan(10), TransferPlan(100, "both"))
+    plan = Plan("quick", (entry,), repeat=None, duration_s=1000.0, fill=True)
+    far_side = FakeFarSide([None] * 6 + [raising(KeyboardInterrupt())])
+    far_side.accepted = dataclasses.replace(far_side.accepted, limits=Limits(20_000, 1 << 50, 3600.0, 1e6, 64))
+    setting = Setting(new_run(plan), far_side)
+    assert setting.run().status == INTERRUPTED
+    assert [request.bytes for request in far_side.requests if request.part == "data"] == [100, 3200, 10_000]
+
+
+def test_a_plan_that_fills_its_time_ends_where_no_pair_succeeds(new_run: NewRun) -> None:
+    entry = Entry("quick", 1, TransferPlan(10), TransferPlan(100))
+    plan = Plan("quick", (entry,), repeat=None, duration_s=0.001, fill=True)
+    far_side = FakeFarSide([raising(ReceiverRefused("no"))] * 100)
+    setting = Setting(new_run(plan), far_side)
+    assert setting.run().status == COMPLETE
+    assert [pair["status"] for pair in setting.pairs] == [FAILED]

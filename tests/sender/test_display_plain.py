@@ -11,6 +11,7 @@ from tests.sender.shown import tell
 
 LOG = """\
 plan small: 3 pairs, to there:5810 (host), into run1
+expected duration: at least 1 s at 10 Mbit/s, 1 s at 100 Mbit/s, 1 s at 1 Gbit/s; better known after the first pair
 packets are recorded: here on eth0
 1 of 3 pairs: I_0 pair 1: probe 1 KiB at 2 Mbit/s, data 1 KiB at 2 Mbit/s
 pair 2, attempt 1: there: connection lost [x]; trying again in 2 s

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
+import pytest
+
 from sender.display import RunView
-from sender.display_words import fetched_words, moving_words, opening_lines, pair_words, troubled
+from sender.display_words import expected_words, fetched_words, moving_words, opening_lines, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Plan
 from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED
@@ -34,6 +39,22 @@ def test_a_session_that_goes_on_says_after_which_pair(plan: Plan) -> None:
     view = RunView("run1", "a" * 32, plan, 2, 60.0, "there:5810 (host)", "packets are not recorded")
     assert opening_lines(view) == [
         "plan small: 3 pairs, to there:5810 (host), into run1",
+        expected_words(plan),
         "going on after pair 2",
         "packets are not recorded",
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"repeat": None, "duration_s": 60.0}, "expected duration: 1 min 0 s, and the last pair"),
+        (
+            {"repeat": None, "duration_s": 10.0, "fill": True},
+            "expected duration: 10 s of data transfers, and some seconds",
+        ),
+        ({"repeat": 1000}, "expected duration: at least 16 min 40 s at 10 Mbit/s"),
+    ],
+)
+def test_the_expected_duration_is_said_before_a_run_starts(plan: Plan, changes: dict[str, Any], words: str) -> None:
+    assert expected_words(dataclasses.replace(plan, **changes)).startswith(words)

@@ -271,3 +271,18 @@ def test_the_receivers_half_comes_on_demand(tmp_path: Path, receiver: Receiver, 
     assert json.loads(fetched.stdout)["status"] == "complete"
     assert len(list((run / "tcpinfo/receiver").iterdir())) == 24
     assert state(run)["receiver_half"]["status"] == "complete"
+
+
+def test_a_run_by_time_needs_no_plan_and_no_folder(receiver: Receiver, tmp_path: Path) -> None:
+    words = ("127.0.0.1", "-p", str(receiver.port), "--key-file", tmp_path / "key", "-t", "1", "-P", "2", "-R")
+    done = subprocess.run(
+        sender(*words, *QUICK), cwd=tmp_path, env=environment(), capture_output=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    (run,) = tmp_path.glob("vmtrace-*")
+    data = [pair["data"] for pair in pairs(run)]
+    assert state(run)["plan"]["fill"] is True
+    assert {(one["streams"], one["direction"]) for one in data} == {(2, "download")}
+    assert sum(one["duration_s"] for one in data) >= 0.9
+    sizes = [one["bytes"] for one in data]
+    assert sizes[0] == 2 * 256 * 1024 < max(sizes)

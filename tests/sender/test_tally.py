@@ -37,8 +37,8 @@ def test_medians_loss_and_rtt_beside_the_baseline(plan: Plan) -> None:
     text = tally.summary(plan, "run1", "complete", None)
     assert text.splitlines() == [
         "complete: 3 of 3 pairs finished, 5.9 KiB of payload",
-        "  probe: median throughput 1 Mbit/s, 1 % of segments sent again, mean RTT 220 ms (idle: 213 ms)",
-        "  data: median throughput 2 Mbit/s, 1 % of segments sent again, mean RTT 220 ms (idle: 213 ms)",
+        "  probe: median throughput 1 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
+        "  data: median throughput 2 Mbit/s, 1 % of segments retransmitted, mean RTT 220 ms (idle: 213 ms)",
         "run folder: run1",
         "next:       vmtrace report run1",
     ]

@@ -23,7 +23,7 @@ def test_the_names_for_a_notebook() -> None:
 DATA_LIBRARIES = {"matplotlib", "numpy", "pandas", "plotly", "polars", "pyarrow"}
 # Each of them, or what it loads, takes longer than the analysis of a small capture.
 SLOW_TO_LOAD = DATA_LIBRARIES | {
-    *("asyncio", "click", "pydantic", "rich", "typer"),
+    *("argcomplete", "asyncio", "pydantic", "rich", "rich_argparse"),
     *("ctypes", "dataclasses", "datetime", "inspect", "secrets", "shutil", "subprocess", "tempfile", "traceback"),
 }
 
@@ -52,9 +52,7 @@ def test_a_run_for_json_is_cheap(transfer: Any, tmp_path: Path) -> None:
     assert (tmp_path / "out.json").exists()
 
 
-def test_what_typer_parses_waits_for_no_data_library(tmp_path: Path) -> None:
-    loaded = loaded_by(
-        "from vmtrace.cli import run; assert run(['analyze', 'x.pcap', '--threads', '1']) == 1", tmp_path
-    )
-    assert "typer" in loaded
-    assert loaded & DATA_LIBRARIES == set()
+@pytest.mark.parametrize("options", [["--threads", "1"], ["--nope"], ["--limit", "3", "--csv", "out"]])
+def test_no_command_line_of_analyze_waits_for_a_data_library(tmp_path: Path, options: list[str]) -> None:
+    loaded = loaded_by(f"from vmtrace.cli import run; assert run(['analyze', 'gone.pcap', *{options}]) > 0", tmp_path)
+    assert loaded & (SLOW_TO_LOAD - loaded_by("", tmp_path)) == set()

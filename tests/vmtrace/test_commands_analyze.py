@@ -21,7 +21,7 @@ def capture(two_transfers: Any, tmp_path: Path) -> Path:
 def test_the_table_comes_by_itself(vmtrace: Any, capture: Path) -> None:
     done = vmtrace("analyze", "two.pcap")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("two.pcap: pcap, EN10MB, 134 packets (134 TCP)")
+    assert done.stdout.startswith("two.pcap: pcap, Ethernet, 134 packets (134 TCP)")
     assert "10.0.0.1:40001" in done.stdout
     assert "\x1b" not in done.stdout, "no colour where it is no terminal"
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -146,7 +146,7 @@ def test_anonymous_outputs_name_nobody(vmtrace: Any, capture: Path, tmp_path: Pa
 
 def test_oversize_and_threads_and_limit_reach_the_engine(vmtrace: Any, capture: Path, tmp_path: Path) -> None:
     options = ("--oversize-abs", "5", "--threads", "2", "--limit", "1")
-    assert "1 smaller connection not shown" in vmtrace("analyze", "two.pcap", *options).stdout
+    assert "1 more connection not shown" in vmtrace("analyze", "two.pcap", *options).stdout
     vmtrace("analyze", "two.pcap", *options, "--json", "o.json")
     document = json.loads((tmp_path / "o.json").read_text())
     assert document["connections"][0]["client_to_server"]["spacing"]["oversize_rule"] == "fixed"

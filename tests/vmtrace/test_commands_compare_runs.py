@@ -67,3 +67,20 @@ def test_a_run_that_cannot_be_read_ends_it(vmtrace: Any) -> None:
     done = vmtrace("compare-runs", "main", "nowhere", "--fail-if", "changes>0")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "vmtrace: nowhere: no such run folder\n"
+
+
+@pytest.mark.usefixtures("slower")
+def test_the_page_has_both_runs(vmtrace: Any, tmp_path: Path) -> None:
+    assert vmtrace("compare-runs", "main", "branch", "--html", "changes.html", "-q").returncode == 0
+    text = (tmp_path / "changes.html").read_text()
+    assert "main and branch compared" in text
+    assert (tmp_path / "changes.html").stat().st_mode & 0o777 == 0o600
+
+
+def test_runs_with_nothing_in_common_fail_clearly(vmtrace: Any, new_run: Any, tmp_path: Path) -> None:
+    for name, index in (("main", "I_0"), ("branch", "I_1")):
+        new_run(name).pairs(8, index, captured=False)
+    done = vmtrace("compare-runs", "main", "branch", "--html", "changes.html")
+    line = "main and branch have nothing that could be compared: only in main: I_0; only in branch: I_1"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"vmtrace: {line}\n")
+    assert not (tmp_path / "changes.html").exists()

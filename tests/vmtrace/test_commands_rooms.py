@@ -1,6 +1,5 @@
-"""Subcommands of other rooms: parsed by argparse, told of by typer, and none of it loaded before it is asked for."""
+"""Subcommands of other rooms: help and errors as of all others, and nothing loaded before it is asked for."""
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from vmtrace.commands import rooms
-from vmtrace.errors import UsageError
 
 # Those that every checkout has; the list of commands itself imports nothing.
 NAMES = ("capture", "receive", "send", "fetch", "agent", "cost")
@@ -29,12 +27,6 @@ def test_every_option_of_the_parser_is_in_the_help(vmtrace: Any, name: str) -> N
     parser = rooms.COMMANDS[name].parser(name)
     options = [word for action in parser._actions for word in action.option_strings if word != "-h"]
     assert [option for option in options if option not in shown] == []
-
-
-def test_the_list_of_commands_has_a_line_for_each(vmtrace: Any) -> None:
-    done = vmtrace("--help", COLUMNS="160")
-    for name in rooms.COMMANDS:
-        assert name in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -77,17 +69,6 @@ def test_a_plan_is_shown_and_may_be_piped_to_head(vmtrace: Any, tmp_path: Path) 
     assert (done.stdout, done.stderr) == ("{\n", "")
 
 
-def test_the_shell_completes_options_and_choices(vmtrace: Any) -> None:
-    def completed(words: str) -> list[str]:
-        number = str(len(words.split(" ")) - 1)
-        done = vmtrace(_VMTRACE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=number)
-        return list(done.stdout.split())
-
-    assert completed("vmtrace send --show") == ["--show-plan"]
-    assert completed("vmtrace capture --direction i") == ["in"]
-    assert "receive" in completed("vmtrace rec")
-
-
 def test_running_a_command_loads_no_parser_and_no_data_library(tmp_path: Path) -> None:
     code = (
         "from vmtrace.cli import run; assert run(['send', '--show-plan']) == 0; import sys; "
@@ -97,28 +78,5 @@ def test_running_a_command_loads_no_parser_and_no_data_library(tmp_path: Path) -
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
     )
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert loaded & {"typer", "click", "rich", "numpy", "pyarrow", "matplotlib", "receiver", "lab"} == set()
+    assert loaded & {"argcomplete", "rich", "numpy", "pyarrow", "matplotlib", "receiver", "lab"} == set()
     assert "sender" in loaded
-
-
-def test_errors_of_subcommands_name_the_whole_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = argparse.ArgumentParser()
-    below = parser.add_subparsers(required=True).add_parser("run")
-    below.add_argument("--seed", type=int)
-    rooms._raise_usage_errors(parser)
-    parser.prog = "vmtrace lab"
-    with pytest.raises(UsageError, match=r"argument --seed: invalid int value: 'x' \(see .* run --help\)"):
-        parser.parse_args(["run", "--seed", "x"])
-
-
-def test_help_in_the_place_of_a_value_says_that_the_value_is_missing(vmtrace: Any) -> None:
-    done = vmtrace("receive", "--key-file", "--help")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "vmtrace: argument --key-file: expected one argument (see vmtrace receive --help)\n",
-    )
-
-
-def test_help_is_asked_for_only_before_two_dashes() -> None:
-    assert rooms.asks_for_help(["x", "--help"])
-    assert not rooms.asks_for_help(["x", "--", "--help"])

@@ -264,7 +264,7 @@ class Outputs:
         elif self._request.by_provider:
             console.print(human_table.provider_table(self._providers))
         else:
-            human_table.show(self._trace, console, limit=self._request.limit)
+            human_table.show(self._trace, console, limit=self._request.limit, sort=self._request.sort)
             both_sides.show(self._runs, console)
         if self._findings is not None:
             from analyze.allowances import findings

@@ -1,140 +1,148 @@
 """`vmtrace analyze`: its options. What it does with them is `vmtrace.commands.analysis`."""
 
-from enum import StrEnum
+import argparse
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from analyze.connection_order import NOTABLE, SORTS
+from capture.options import whole
+from vmtrace.commands.options import add_display, add_file, add_json, add_oversize_abs, new_parser
+from vmtrace.commands.request import Request
 
-from vmtrace.commands.options import Debug, NoColor, Quiet
-
+_MOST_THREADS = 1024
+_MOST_ROWS = 1_000_000_000
+_EXAMPLES = """\
+  vmtrace analyze trace.pcap                            a line for each connection, and what limited it
+  vmtrace analyze traces/ --report page.html            a page to open in a browser, and to send to others
+  vmtrace analyze trace.pcap --connection 3             all that is known of connection 3
+  vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
+  vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
+  vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
+  tcpdump -w - -c 10000 tcp | vmtrace analyze -         from another program
+"""
 _FAIL_IF_HELP = (
-    "Exit with status 3 if this holds for any connection: METRIC OPERATOR NUMBER, joined by 'and', 'or', brackets; e.g."
+    "exit with status 3 if this holds for any connection: METRIC OPERATOR NUMBER, joined by 'and', 'or', brackets; e.g."
     " 'loss_rate>0.001 and goodput_bps<1e6'. Metrics: loss_rate, retransmission_rate, retransmitted_segments,"
     " lost_segments, rtt_min_s, rtt_mean_s, rtt_median_s, rtt_p99_s, goodput_bps, zero_windows, window_limited,"
     " oversize, oversize_time_s, spacing_max_s (either direction); duration_s, handshake_rtt_s, syn_retransmissions,"
-    " tls_handshake_s, overhead_ratio; or any column of connections.csv."
+    " tls_handshake_s, overhead_ratio; or any column of connections.csv"
 )
 
 
-class Grouping(StrEnum):
-    """What `--by` can group by."""
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace analyze`."""
+    what = "Measure captures: goodput, loss, round-trip time, pauses, windows, TLS, and what limited each connection."
+    parser = new_parser("analyze", "FILE [FILE ...]", what, _EXAMPLES)
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="captures, folders of captures, patterns; - is standard input"
+    )
+    _add_selection(parser.add_argument_group("which packets"))
+    _add_table(parser.add_argument_group("the table"))
+    _add_judging(parser.add_argument_group("judging"))
+    _add_outputs(parser.add_argument_group("output files"))
+    return parser
 
-    PROVIDER = "provider"
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    from vmtrace.commands import analysis
+
+    return analysis.run(request_of(arguments))
 
 
-_Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="Captures, folders of captures, patterns; - is standard input.")
-]
-_Json = Annotated[
-    str | None,
-    typer.Option(metavar="OUT|-", help="Write everything measured as JSON (- is standard output), and print no table."),
-]
-_Csv = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as CSV files into this folder.")]
-_Parquet = Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables as Parquet files into this folder.")]
-_Report = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.html", help="Write one HTML page: verdict, zoomable lanes, packets, all connections."),
-]
-_Figures = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Write figures for print (PNG and SVG) into this folder.")
-]
-_FilterExpression = Annotated[
-    str | None, typer.Option("--filter", metavar="BPF", help="Read only packets that match, e.g. 'tcp port 443'.")
-]
-_Connection = Annotated[
-    list[int] | None,
-    typer.Option(
+def request_of(arguments: argparse.Namespace) -> Request:
+    """The options as the typed values that the analysis works with."""
+    return Request(
+        names=tuple(arguments.files),
+        json=arguments.json,
+        csv=arguments.csv,
+        parquet=arguments.parquet,
+        report=arguments.report,
+        figures=arguments.figures,
+        filter=arguments.filter,
+        connections=tuple(dict.fromkeys(arguments.connection)),
+        by_provider=arguments.by == "provider",
+        address_ranges=tuple(arguments.address_ranges),
+        fail_if=arguments.fail_if,
+        oversize_abs_ms=arguments.oversize_abs,
+        instance_type=arguments.instance_type,
+        allowance=arguments.allowance,
+        threads=arguments.threads,
+        limit=arguments.limit,
+        sort=arguments.sort,
+        separate=arguments.separate,
+        anonymize=arguments.anonymize,
+        quiet=arguments.quiet,
+        no_color=arguments.no_color,
+        debug=arguments.debug,
+    )
+
+
+def _add_selection(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--filter", metavar="BPF", help="read only packets that match, e.g. 'tcp port 443'")
+    files = group.add_mutually_exclusive_group()
+    files.add_argument(
+        "--separate",
+        action="store_true",
+        default=None,
+        help="treat the files as separate captures; default: as one, unless two hold the same traffic captured at two"
+        " points",
+    )
+    files.add_argument("--merge", dest="separate", action="store_false", help="treat the files as one capture")
+    group.add_argument(
+        "--threads", metavar="N", type=whole(0, _MOST_THREADS), default=0, help="threads to use (default: one per core)"
+    )
+
+
+def _add_table(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--connection",
         metavar="ID",
-        help="Show all of this connection, and draw and write its packets; may be given several times.",
-    ),
-]
-_By = Annotated[Grouping | None, typer.Option(help="Sum up connections by whose service they went to.")]
-_AddressRanges = Annotated[
-    list[Path] | None,
-    typer.Option(
+        type=whole(0, 2**63 - 1),
+        action="append",
+        default=[],
+        help="show all of this connection, and draw and write its packets; may be given several times",
+    )
+    group.add_argument("--by", choices=("provider",), help="provider: sum up connections by the service they went to")
+    group.add_argument(
+        "--address-ranges",
         metavar="FILE",
-        help="With --by provider: published address ranges, for servers that no name tells (AWS ip-ranges.json,"
-        " Azure ServiceTags, Google cloud.json, or CSV lines of prefix,name); may be given several times.",
-    ),
-]
-_FailIf = Annotated[str | None, typer.Option(metavar="EXPR", help=_FAIL_IF_HELP)]
-_OversizeAbs = Annotated[
-    float | None,
-    typer.Option(metavar="MS", help="Count a packet spacing as oversize from this many milliseconds on.", min=0.001),
-]
-_InstanceType = Annotated[
-    str | None,
-    typer.Option(metavar="TYPE", help="Compare with the published bandwidth of this EC2 instance type, e.g. m5.large."),
-]
-_Allowance = Annotated[
-    str | None,
-    typer.Option(metavar="RATE", help="Compare with this rate, e.g. 5Gbit/s: an interface's or a contract's."),
-]
-_Threads = Annotated[int, typer.Option(metavar="N", help="Threads to use; 0: one for each core.", min=0, max=1024)]
-_Limit = Annotated[int, typer.Option(metavar="N", help="Rows of the table.", min=1)]
-_Separate = Annotated[
-    bool | None,
-    typer.Option(
-        "--separate/--merge",
-        help="Take each file as a capture of its own, or all as parts of one run. By itself: as one run, unless two"
-        " hold the same traffic captured at two points.",
-    ),
-]
-_Anonymize = Annotated[
-    bool, typer.Option("--anonymize", help="Replace addresses and server names, the same way in every output.")
-]
+        type=Path,
+        action="append",
+        default=[],
+        help="with --by provider: published IP ranges, used to identify servers without a hostname (AWS ip-ranges.json,"
+        " Azure ServiceTags, Google cloud.json, or CSV lines of prefix,name); may be given several times",
+    )
+    group.add_argument(
+        "--limit", metavar="N", type=whole(1, _MOST_ROWS), default=20, help="rows of the table (default: 20)"
+    )
+    group.add_argument(
+        "--sort",
+        choices=SORTS,
+        default=NOTABLE,
+        help="order of the table: notable (default: those with a verdict or a warning first, then by bytes), or bytes,"
+        " goodput (slowest first), time, rtt, retrans, start, id",
+    )
+    add_display(group)
 
 
-def analyze(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
-    files: _Files,
-    json: _Json = None,
-    csv: _Csv = None,
-    parquet: _Parquet = None,
-    report: _Report = None,
-    figures: _Figures = None,
-    filter_expression: _FilterExpression = None,
-    connection: _Connection = None,
-    by: _By = None,
-    address_ranges: _AddressRanges = None,
-    fail_if: _FailIf = None,
-    oversize_abs: _OversizeAbs = None,
-    instance_type: _InstanceType = None,
-    allowance: _Allowance = None,
-    threads: _Threads = 0,
-    limit: _Limit = 20,
-    separate: _Separate = None,
-    anonymize: _Anonymize = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-    debug: Debug = False,
-) -> int:
-    """Measure captures: connections, loss, round-trip time, spacing, windows, TLS, and where the bytes went."""
-    from vmtrace.commands.analysis import run
-    from vmtrace.commands.request import Request
+def _add_judging(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--fail-if", metavar="EXPR", help=_FAIL_IF_HELP)
+    add_oversize_abs(group, "count a pause as unusually long from this many milliseconds on (default: adaptive)")
+    group.add_argument(
+        "--instance-type", metavar="TYPE", help="compare with the published bandwidth of this EC2 type, e.g. m5.large"
+    )
+    group.add_argument(
+        "--allowance", metavar="RATE", help="compare with this rate, e.g. 5Gbit/s: an interface's or a contract's"
+    )
 
-    return run(
-        Request(
-            names=tuple(files),
-            json=json,
-            csv=csv,
-            parquet=parquet,
-            report=report,
-            figures=figures,
-            filter=filter_expression,
-            connections=tuple(dict.fromkeys(connection or ())),
-            by_provider=by is Grouping.PROVIDER,
-            address_ranges=tuple(address_ranges or ()),
-            fail_if=fail_if,
-            oversize_abs_ms=oversize_abs,
-            instance_type=instance_type,
-            allowance=allowance,
-            threads=threads,
-            limit=limit,
-            separate=separate,
-            anonymize=anonymize,
-            quiet=quiet,
-            no_color=no_color,
-            debug=debug,
-        )
+
+def _add_outputs(group: argparse._ArgumentGroup) -> None:
+    page = "one HTML page: verdict, zoomable lanes, packets, all connections"
+    add_file(group, "--report", page, "FILE.html")
+    add_json(group)
+    add_file(group, "--csv", "tables as CSV files in this folder", "DIR")
+    add_file(group, "--parquet", "tables as Parquet files in this folder", "DIR")
+    add_file(group, "--figures", "figures for print (PNG and SVG) in this folder", "DIR")
+    group.add_argument(
+        "--anonymize", action="store_true", help="replace addresses and server names, the same way in every output"
     )

@@ -1,66 +1,52 @@
 """`vmtrace compare`: its options. What it does with them is `vmtrace.commands.run_compare`."""
 
+import argparse
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from vmtrace.commands.options import add_display, add_file, add_json, add_oversize_abs, new_parser
 
-from vmtrace.commands.options import Debug, Json, NoColor, Quiet
-
-EXAMPLES = """Examples:
-
+_EXAMPLES = """\
   vmtrace compare sender.pcap receiver.pcap
-      loss, one-way delay and located gaps of each connection, and the clock
-
+      loss, one-way delay and located pauses of each connection, and the clocks
   vmtrace compare vm.pcap host.pcap --json compared.json --figures figures
-      everything for programs; delay and spacing drawn
-
+      everything for programs; delay and time between packets drawn
   vmtrace compare RUN/packets/sender/0001-data.pcap RUN/packets/receiver/0001-data.pcap
       a transfer of a run folder
 """
 
 
-def compare(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
-    sender: Annotated[Path, typer.Argument(metavar="SENDER", help="Capture of one end, usually the sender's.")],
-    receiver: Annotated[
-        Path, typer.Argument(metavar="RECEIVER", help="Capture of the other end, of the same transfers.")
-    ],
-    json: Json = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write connections, gaps, clock steps as CSV into this folder."),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write figures (PNG, SVG) of one-way delay and of spacing at both ends, with their data (CSV), into"
-            " this folder.",
-        ),
-    ] = None,
-    oversize_abs: Annotated[
-        float | None,
-        typer.Option(
-            metavar="MS", min=0.001, help="Locate pauses from this length on, instead of by the adaptive rule."
-        ),
-    ] = None,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-    debug: Debug = False,
-) -> int:
-    """Match two captures of the same transfers: exact loss, one-way delay, clock offset and skew, located pauses."""
-    from vmtrace.commands.run_compare import Request, run
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace compare`."""
+    what = "Match two captures of the same transfers: exact loss, one-way delay, clock offset and skew, located pauses."
+    parser = new_parser("compare", "SENDER RECEIVER", what, _EXAMPLES)
+    parser.add_argument("sender", metavar="SENDER", type=Path, help="capture of one end, usually the sender's")
+    parser.add_argument("receiver", metavar="RECEIVER", type=Path, help="capture of the other end, same transfers")
+    add_oversize_abs(parser, "locate pauses from this many milliseconds on (default: adaptive)")
+    add_display(parser)
+    files = parser.add_argument_group("output files")
+    add_json(files)
+    add_file(files, "--csv", "connections, pauses, clock steps as CSV files in this folder", "DIR")
+    add_file(
+        files, "--figures", "one-way delay and time between packets at both ends (PNG, SVG, CSV) in this folder", "DIR"
+    )
+    return parser
 
-    return run(
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    from vmtrace.commands.run_compare import Request
+    from vmtrace.commands.run_compare import run as run_compare
+
+    return run_compare(
         Request(
-            sender=sender,
-            receiver=receiver,
-            json=json,
-            csv=csv,
-            figures=figures,
-            oversize_abs_ms=oversize_abs,
-            quiet=quiet,
-            no_color=no_color,
-            debug=debug,
+            sender=arguments.sender,
+            receiver=arguments.receiver,
+            json=arguments.json,
+            csv=arguments.csv,
+            figures=arguments.figures,
+            oversize_abs_ms=arguments.oversize_abs,
+            quiet=arguments.quiet,
+            no_color=arguments.no_color,
+            debug=arguments.debug,
         )
     )

@@ -60,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     out = Path("vmtrace-demo")
     parser.add_argument("--out", metavar="DIR", type=Path, default=out, help="folder for runs (default: %(default)s)")
     parser.add_argument("--repeat", metavar="N", type=int, default=1, help="rounds of its six pairs (default: 1)")
+    parser.add_argument("--all", action="store_true", help="print the whole report, not only what fits on one screen")
     parser.add_argument("--loopback", action="store_true", help="over loopback, also with root")
     return parser
 
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             print(f"demo: over loopback, which loses nothing and takes no time ({reason})", flush=True)
             _over_loopback(folder, plan, Path(name))
-    return _report(folder)
+    return _report(folder, everything=arguments.all)
 
 
 def _new_folder(parent: Path) -> Path:
@@ -163,11 +164,12 @@ def _port_of(process: "subprocess.Popen[str]") -> str:
     raise CommandError(f"the receiver did not start: {said.strip()[-200:]}")
 
 
-def _report(folder: Path) -> int:
+def _report(folder: Path, *, everything: bool) -> int:
     from vmtrace import cli
 
     page = folder / "report.html"
-    status = cli.run(["report", str(folder), "--html", str(page), "--figures", str(folder / "figures")])
+    words = ["report", str(folder), "--html", str(page), "--figures", str(folder / "figures")]
+    status = cli.run([*words, "--all"] if everything else words)
     if status == 0:
         print(f"\nrun folder: {folder}\nfigures:    {folder / 'figures'}")
         print(f"report, to open in a browser:\n{page.absolute()}")

@@ -1,80 +1,76 @@
 """`vmtrace report`: its options. What it does with them is `vmtrace.commands.run_report`."""
 
+import argparse
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from capture.options import whole
+from vmtrace.commands.options import add_display, add_file, add_json, new_parser
 
-from vmtrace.commands.options import Debug, Json, NoColor, Quiet
-
-EXAMPLES = """Examples:
-
+_EXAMPLES = """\
   vmtrace report RUN
-      Table 2 on the terminal, and everything as RUN/report.html
-
+      the answer on the terminal, and everything as RUN/report.html
   vmtrace report RUN --figures figures --csv tables
       figures for print (PNG, SVG, and their data), and all tables
-
   vmtrace report lan ec2 planetlab --html compared.html
       several runs side by side
-
   vmtrace report RUN --pair 17 --html pair-17.html
       draw the packets of pair 17
 """
 
 
-def report(  # noqa: PLR0913, PLR0917 - each option is an argument: that is how typer reads them
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders that vmtrace send left.")],
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write one HTML file with all tables and zoomable figures; needs no network. By itself"
-            " RUN/report.html, for one run and no other output.",
-        ),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write figures for print (PNG, SVG) and their data (CSV) into this folder."),
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write all tables as CSV files into this folder.")
-    ] = None,
-    json: Json = None,
-    pair: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SEQUENCE",
-            help="Draw the packets of this pair, instead of the one with the lowest data throughput.",
-            min=1,
-        ),
-    ] = None,
-    match_sides: Annotated[
-        bool,
-        typer.Option(
-            "--match-sides/--no-match-sides",
-            help="Match the packets of both sides' captures with each other, where both are in the run folder: exact"
-            " loss, one-way delay, pauses located. It costs about 6 ms a transfer and 0.2 s for 100,000 packets.",
-        ),
-    ] = True,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
-    debug: Debug = False,
-) -> int:
-    """Report on runs of connection pairs: RTT and loss by index, what probes tell, and the figures of the study."""
-    from vmtrace.commands.run_report import Request, run
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace report`."""
+    what = "Report on runs of connection pairs: what limited them, throughput, RTT and loss, and the figures."
+    parser = new_parser("report", "RUN [RUN ...]", what, _EXAMPLES)
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="run folders that vmtrace send left")
+    parser.add_argument(
+        "--pair",
+        metavar="SEQUENCE",
+        type=whole(1, 2**63 - 1),
+        help="draw the packets of this pair (default: of the one with the lowest data throughput)",
+    )
+    sides = parser.add_mutually_exclusive_group()
+    sides.add_argument(
+        "--no-match-sides",
+        dest="match_sides",
+        action="store_false",
+        default=True,
+        help="do not match the packets of both sides' captures; matching gives exact loss, one-way delay and located"
+        " pauses, and costs about 6 ms a transfer and 0.2 s for 100,000 packets",
+    )
+    sides.add_argument("--match-sides", action="store_true", help="match them (the default)")
+    parser.add_argument("--all", action="store_true", help="print everything, not only what fits on one screen")
+    add_display(parser)
+    files = parser.add_argument_group("output files")
+    add_file(
+        files,
+        "--html",
+        "one HTML page with all tables and zoomable figures, without network (default: RUN/report.html, for one run and"
+        " no other output)",
+    )
+    add_file(files, "--figures", "figures for print (PNG, SVG) and their data (CSV) in this folder", "DIR")
+    add_file(files, "--csv", "all tables as CSV files in this folder", "DIR")
+    add_json(files)
+    return parser
 
-    return run(
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    from vmtrace.commands.run_report import Request
+    from vmtrace.commands.run_report import run as run_report
+
+    return run_report(
         Request(
-            folders=tuple(runs),
-            html=html,
-            figures=figures,
-            csv=csv,
-            json=json,
-            pair=pair,
-            match_sides=match_sides,
-            quiet=quiet,
-            no_color=no_color,
-            debug=debug,
+            folders=tuple(arguments.runs),
+            html=arguments.html,
+            figures=arguments.figures,
+            csv=arguments.csv,
+            json=arguments.json,
+            pair=arguments.pair,
+            match_sides=arguments.match_sides,
+            everything=arguments.all,
+            quiet=arguments.quiet,
+            no_color=arguments.no_color,
+            debug=arguments.debug,
         )
     )

@@ -26,6 +26,7 @@ class Request(NamedTuple):
     allowance: str | None = None
     threads: int = 0
     limit: int = 20
+    sort: str = "notable"
     separate: bool | None = None
     anonymize: bool = False
     quiet: bool = False

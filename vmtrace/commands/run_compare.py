@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.trace import Options, Trace, TraceError, read
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.thresholds import check_oversize_abs
-from vmtrace.errors import CommandError, Exit, complain, describe
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
     from analyze.compare.comparison import Comparison
+
+
+_FOR_RUNS = {Kind.RUN: "vmtrace compare-runs", Kind.STORAGE_RUN: "vmtrace storage report"}
 
 
 class Request(NamedTuple):
@@ -34,6 +38,9 @@ def run(request: Request) -> int:
     from analyze.compare.comparison import NothingInCommonError, compare
 
     check_oversize_abs(request.oversize_abs_ms)
+    instead = redirect([request.sender, request.receiver], Kind.CAPTURE, _FOR_RUNS)
+    if instead is not None:
+        raise UsageError(instead)
     paths = [str(request.sender), str(request.receiver)]
     with Bar([*paths, *paths], wanted=not request.quiet) as bar:
         # Each file is read twice: for its connections, then for their packets.

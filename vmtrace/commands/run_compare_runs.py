@@ -4,14 +4,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.commands.thresholds import parsed_threshold
-from vmtrace.errors import Exit, UsageError, complain
+from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from analyze.fail_if import Condition, Expression
     from analyze.run.changes import RunComparison
+
+
+_FOR_OTHERS = {Kind.CAPTURE: "vmtrace compare", Kind.STORAGE_RUN: "vmtrace storage report"}
 
 
 class Request(NamedTuple):
@@ -19,6 +23,7 @@ class Request(NamedTuple):
 
     before: Path
     after: Path
+    html: Path | None = None
     json: str | None = None
     fail_if: str | None = None
     quiet: bool = False
@@ -32,22 +37,37 @@ def run(request: Request) -> int:
 
     expression = parsed_threshold(request.fail_if)
     condition = None if expression is None else _bound(expression)
+    instead = redirect([request.before, request.after], Kind.RUN, _FOR_OTHERS)
+    if instead is not None:
+        raise UsageError(instead)
     failures = list[str]()
     runs = read_runs([request.before, request.after], failures)
     if failures:
         return Exit.FAILED
     before, after = measure_runs(runs, quiet=request.quiet, match_sides=False)
     comparison = compare_runs(before, after)
+    if not comparison.changes:
+        raise CommandError(_nothing_in_common(comparison))
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
         from analyze.run import changes_human
 
         failures += printed(partial(changes_human.show, comparison), no_color=request.no_color, piped_width=140)
-    failures += write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
+    tasks = (
+        *wanted(request.json, lambda place: _write_json(comparison, place)),
+        *wanted(request.html, lambda place: _write_html(comparison, place)),
+    )
+    failures += write_all(tasks, debug=request.debug)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
     if failures:
         return Exit.FAILED
     return Exit.CROSSED if crossed else Exit.DONE
+
+
+def _nothing_in_common(comparison: "RunComparison") -> str:
+    """Why two runs cannot be compared, in one line."""
+    notes = "; ".join(comparison.notes) or "no transfer and no ping of both was measured"
+    return f"{comparison.before.name} and {comparison.after.name} have nothing that could be compared: {notes}"
 
 
 def _bound(expression: "Expression") -> "Condition":
@@ -77,6 +97,14 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
     values = ", ".join(f"{metric} = {value:.6g}" for metric, value in crossing.values.items() if value is not None)
     complain(f"--fail-if {text}: {where}{role}: {values}")
     return True
+
+
+def _write_html(comparison: "RunComparison", path: Path) -> None:
+    from analyze.atomic import writing
+    from analyze.run.changes_page import page
+
+    with writing(path) as out:
+        out.write(page(comparison).encode("utf-8", "replace"))
 
 
 def _write_json(comparison: "RunComparison", place: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from analyze.run.results import Choice, NoSuchPairError, RunResults
 from analyze.run.run_folder import inside_or_new
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
 from vmtrace.errors import CommandError, Exit, UsageError
@@ -29,6 +30,7 @@ class Request(NamedTuple):
     json: str | None = None
     pair: int | None = None
     match_sides: bool = True
+    everything: bool = False
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -41,6 +43,9 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
+    instead = redirect(request.folders, Kind.RUN)
+    if instead is not None:
+        raise UsageError(instead)
     failures = list[str]()
     runs = read_runs(list(dict.fromkeys(request.folders)), failures)
     if not runs:
@@ -94,6 +99,11 @@ class Outputs:
         return printed(self._show, no_color=self._request.no_color)
 
     def _show(self, console: "Console") -> None:
+        if not self._request.everything:
+            from analyze.run import human_short
+
+            human_short.show(self._runs, console)
+            return
         from analyze.run import human
 
         for number, one in enumerate(self._runs):

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
@@ -47,6 +48,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked; returns the exit status."""
+    instead = redirect(arguments.runs, Kind.STORAGE_RUN)
+    if instead is not None:
+        raise UsageError(instead)
     failures: list[str] = []
     runs = _read(list(dict.fromkeys(arguments.runs)), failures)
     if not runs:

@@ -1,0 +1,97 @@
+"""A wheel works where there is neither Rust nor a compiler: installed into an empty environment, it answers at once."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+ROOMS = ("analyze", "capture", "cloudwatch", "lab", "providers", "receiver", "sender", "vmtrace")
+# On a machine of its own it is less than 15 s (docs/performance.md); these tests have other guests.
+MOST_S = 150.0
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `make wheel` does; what cargo has built before is not built again."""
+    folder = tmp_path_factory.mktemp("wheel")
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists() or shutil.which("cargo", path=build_path()) is None:
+        pytest.skip("maturin or cargo is not installed")
+    profile = os.environ.get("PROFILE", "quick")
+    command = [str(maturin), "build", "--quiet", "--profile", profile, "--locked", "--out", str(folder)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"PATH": build_path()}, check=True, timeout=1500)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def build_path() -> str:
+    return f"{Path.home() / '.cargo/bin'}:{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """An environment with the wheel, made with nothing else in reach; and when its installation began."""
+    folder = tmp_path_factory.mktemp("machine")
+    subprocess.run([sys.executable, "-m", "venv", str(folder / ".venv")], check=True, timeout=300)
+    (folder / "samples").symlink_to(ROOT / "samples")
+    began_s = time.monotonic()
+    done = run(folder, ".venv/bin/python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel))
+    if "ConnectionError" in done.stderr or "Max retries exceeded" in done.stderr:
+        pytest.skip("there is no package registry for what the wheel needs")
+    assert done.returncode == 0, done.stderr
+    return folder, began_s
+
+
+def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """With the environment's own programs in reach, and no other."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HOME", "LANG"))}
+    environment = kept | {"PATH": str(folder / ".venv/bin")}
+    return subprocess.run(
+        list(command), cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def test_it_is_for_any_python_and_for_old_systems(wheel: Path) -> None:
+    found = re.fullmatch(r"vmtrace-\S+-cp311-abi3-manylinux_2_(\d+)_\w+\.whl", wheel.name)
+    assert found is not None, wheel.name
+    own = int((platform.libc_ver()[1] or "2.17").split(".")[1])
+    assert int(found[1]) <= own
+
+
+def test_all_rooms_and_no_sources_of_the_engine_are_in_it(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == set(ROOMS)
+    assert [name for name in names if name.endswith((".rs", "Cargo.toml"))] == []
+    assert any(name.startswith("analyze/_engine") for name in names)
+
+
+def test_the_readmes_first_command_answers_soon(installed: tuple[Path, float]) -> None:
+    folder, began_s = installed
+    for program in ("cargo", "cc", "gcc", "rustc"):
+        assert shutil.which(program, path=str(folder / ".venv/bin")) is None
+    (command,) = [line for line in README.splitlines() if line.startswith(".venv/bin/vmtrace analyze samples/lossy")][
+        :1
+    ]
+    done = run(folder, *command.split())
+    answered_s = time.monotonic() - began_s
+    print(f"first answer {answered_s:.1f} s after pip install began")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 of 2: loss. Connection 1: Losses kept the congestion window small" in " ".join(done.stdout.split())
+    assert (folder / "report.html").stat().st_size > 100_000
+    assert answered_s < MOST_S
+
+
+@pytest.mark.parametrize("room", ["sender", "receiver", "capture"])
+def test_sender_receiver_and_capture_are_in_it(installed: tuple[Path, float], room: str) -> None:
+    done = run(installed[0], ".venv/bin/python", "-m", room, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "usage: " in done.stdout

@@ -1,0 +1,78 @@
+"""Answers a shell that asks how a command line goes on, by argcomplete: subcommands, options, choices, and names.
+
+`vmtrace completion SHELL` makes a shell ask. What completes is the argparse tree itself; a new subcommand adds nothing
+here, unless an option of it has names that are no choices of argparse.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import argcomplete
+from argcomplete.completers import BaseCompleter, FilesCompleter
+
+from vmtrace.command_line import tree
+
+
+def answer_shell(line: str) -> None:
+    """Answer a shell that asks how `line` goes on, and end the process."""
+    argcomplete.autocomplete(tree(line.split()[1:]), always_complete_options=False, default_completer=_Values())
+    raise AssertionError("argcomplete ends the process")
+
+
+class _Values(BaseCompleter):
+    """The values of options that have names; of all others, files."""
+
+    def __call__(
+        self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser, parsed_args: argparse.Namespace
+    ) -> Iterable[str]:
+        del parsed_args
+        storage = " storage" in parser.prog
+        name = f"{action.dest} of storage" if storage else action.dest
+        names = _NAMES[name]() if name in _NAMES else ()
+        # A plan is a name or a file.
+        return names if names and action.dest != "plan" else [*names, *FilesCompleter()(prefix)]
+
+
+def _profiles() -> Iterable[str]:
+    from lab.profiles import PROFILES
+
+    return PROFILES
+
+
+def _plans() -> Iterable[str]:
+    from sender.plans import BUILT_IN
+
+    return BUILT_IN
+
+
+def _storage_plans() -> Iterable[str]:
+    from providers.plans import BUILT_IN
+
+    return BUILT_IN
+
+
+def _providers() -> Iterable[str]:
+    from providers.registry import names
+
+    return names()
+
+
+def _instance_types() -> Iterable[str]:
+    from analyze.allowances.published import known_types
+
+    return known_types()
+
+
+def _interfaces() -> Iterable[str]:
+    return [path.name for path in Path("/sys/class/net").iterdir()]
+
+
+_NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "profile": _profiles,
+    "plan": _plans,
+    "plan of storage": _storage_plans,
+    "provider of storage": _providers,
+    "instance_type": _instance_types,
+    "interface": _interfaces,
+}
