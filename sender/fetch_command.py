@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sender.command import endpoint_of, whole
-from sender.display import choose_display
+from sender.display.choose import choose_display
 from sender.run_folder import RunFolder
 from sender.session import Order, fetch
 from sender.wire.keys import ENVIRONMENT, load_key

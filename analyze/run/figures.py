@@ -1,6 +1,6 @@
 """Which figures a report has, in the order of the study."""
 
-from analyze.run.chart import Chart
+from analyze.charts.chart import Chart
 from analyze.run.charts import along_run, host_cpu, of_transfer, spacing_throughput, throughput_pairs
 from analyze.run.charts.of_transfer import PairPackets
 from analyze.run.results import Choice, RunResults

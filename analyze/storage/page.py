@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from analyze.charts import on_page
+from analyze.charts.chart import Chart
+from analyze.pages.markup import table
 from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
-from analyze.run import chart_page
-from analyze.run.chart import Chart
-from analyze.run.markup import table
 from analyze.storage.tables import Record, Report
 from analyze.storage.texts import Table, facts, heading, tables, trouble
 from analyze.units import printable
@@ -21,7 +21,7 @@ def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance
         "summary": "".join(map(_summary, reports)),
         "tables": "".join(map(_section, tables(reports))),
         "provenance": escape(json.dumps(provenance, indent=2)),
-        "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
+        "data": in_script({"charts": [on_page.of_chart(chart) for chart in charts]}),
         "library": plotly(),
         "script": scripts("run.js"),
     }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyze.run.limits import LimitRow, limit_rows, limit_sentences
-from analyze.run.page_limits import limits_part
+from analyze.run.page.limits import limits_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_run import run_verdict
 from tests.analyze.test_run_tables import results_of

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from analyze.run import provenance
+from analyze.records import provenance
+from analyze.records.run_folder import named_apart, read_run
 from analyze.run.figures import charts
-from analyze.run.page import write_page_of
+from analyze.run.page.page import write_page_of
 from analyze.run.results import RunResults
-from analyze.run.run_folder import named_apart, read_run
-from analyze.run.transfers import MeasuredTransfer, Measuring
+from analyze.run.transfers.transfers import MeasuredTransfer, Measuring
 from analyze.units import share
 from tests.analyze.pages import Visit, data_of
 

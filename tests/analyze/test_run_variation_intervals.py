@@ -10,7 +10,7 @@ import pytest
 
 from analyze.document import as_bytes
 from analyze.run.document import document
-from analyze.run.page_intervals import intervals_part
+from analyze.run.page.intervals import intervals_part
 from analyze.run.results import RunResults
 from analyze.run.variation.findings import variation
 from analyze.run.variation.interval_words import interval_lines, interval_sentence

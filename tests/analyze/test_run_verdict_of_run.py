@@ -11,7 +11,7 @@ from rich.console import Console
 from analyze.document import as_bytes
 from analyze.run.document import document
 from analyze.run.human import show
-from analyze.run.page_verdict import run_verdict_part
+from analyze.run.page.verdict import run_verdict_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_pair import pair_verdicts
 from analyze.run.verdict.of_run import run_verdict, run_verdicts

@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 
 from analyze.document import as_bytes
-from analyze.run import changes_document
-from analyze.run.changes import compare_runs
-from analyze.run.changes_columns import columns, names, rows
+from analyze.run.changes.columns import columns, names, rows
+from analyze.run.changes.compare_runs import compare_runs
+from analyze.run.changes.document import document as changes_document
 from analyze.run.document import document
-from analyze.run.page_verdict import changes_part
+from analyze.run.page.verdict import changes_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_set import verdict_change, verdict_changes
 from analyze.schema import load
@@ -89,7 +89,7 @@ def test_reports_and_comparisons_write_it_as_their_schemas_say(runs: tuple[RunRe
     jsonschema.validate(content, load("vmtrace.run_report.1"))
     (change,) = content["verdict_changes"]
     assert (change["before"], change["after"], change["changed"]) == ("old", "new", True)
-    compared = json.loads(as_bytes(changes_document.document(compare_runs(*runs))))
+    compared = json.loads(as_bytes(changes_document(compare_runs(*runs))))
     jsonschema.validate(compared, load("vmtrace.runs_comparison.1"))
     assert compared["verdicts"]["factor_after"] == BANDWIDTH
     assert "Another limit" in changes_part(runs)

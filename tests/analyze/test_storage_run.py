@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from analyze.charts.on_paper import draw
+from analyze.records.run_folder import RunFolderError
 from analyze.report.page_file import in_script
-from analyze.run.chart_print import draw
-from analyze.run.run_folder import RunFolderError
 from analyze.schema import load
 from analyze.storage.charts import charts
 from analyze.storage.document import document, provenance, write_csv

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sender.display import RunView
-from sender.display_words import fetched_words, moving_words, opening_lines, pair_words, troubled
+from sender.display.view import RunView
+from sender.display.words import fetched_words, moving_words, opening_lines, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Plan
 from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED

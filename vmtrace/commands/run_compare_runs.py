@@ -11,7 +11,7 @@ from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from analyze.fail_if import Condition, Expression
-    from analyze.run.changes import RunComparison
+    from analyze.run.changes.compare_runs import RunComparison
 
 
 class Request(NamedTuple):
@@ -28,7 +28,7 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    from analyze.run.changes import compare_runs
+    from analyze.run.changes.compare_runs import compare_runs
 
     expression = parsed_threshold(request.fail_if)
     condition = None if expression is None else _bound(expression)
@@ -40,9 +40,9 @@ def run(request: Request) -> int:
     comparison = compare_runs(before, after)
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
-        from analyze.run import changes_human
+        from analyze.run.changes import terminal
 
-        failures += printed(partial(changes_human.show, comparison), no_color=request.no_color, piped_width=140)
+        failures += printed(partial(terminal.show, comparison), no_color=request.no_color, piped_width=140)
     failures += write_all(wanted(request.json, lambda place: _write_json(comparison, place)), debug=request.debug)
     crossed = condition is not None and _judge(comparison, request.fail_if or "", condition)
     if failures:
@@ -53,8 +53,8 @@ def run(request: Request) -> int:
 def _bound(expression: "Expression") -> "Condition":
     """Before anything is read: a metric that there is not is a mistake whatever the runs are."""
     from analyze.fail_if import ExpressionError, bind
-    from analyze.run.changes_columns import names
-    from analyze.run.records import ROLES
+    from analyze.records.run import ROLES
+    from analyze.run.changes.columns import names
 
     try:
         return bind(expression, names(), ROLES)
@@ -64,7 +64,7 @@ def _bound(expression: "Expression") -> "Condition":
 
 def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bool:
     """Tell of the first index in which the expression holds; true if there is one."""
-    from analyze.run.changes_columns import columns, could_be_judged, rows
+    from analyze.run.changes.columns import columns, could_be_judged, rows
 
     crossing = next(iter(condition.crossings(columns(comparison))), None)
     if crossing is None:
@@ -81,7 +81,7 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
 
 def _write_json(comparison: "RunComparison", place: str) -> None:
     from analyze.document import as_bytes
-    from analyze.run.changes_document import document
+    from analyze.run.changes.document import document
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

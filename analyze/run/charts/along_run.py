@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
 from analyze.palette import TRANSFERS
-from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.run.records import ROLES, Pair, Role
+from analyze.records.run import ROLES, Pair, Role
 from analyze.run.results import RunResults, goodput_bps, measured
-from analyze.run.statistics import Floats
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.stats.estimates import Floats
 
 _UNITS = ((2 * 86_400, 86_400, "d"), (2 * 3600, 3600, "h"), (120, 60, "min"), (0, 1, "s"))
 """From this span on, seconds in the unit, and the unit."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.run.statistics import ABSENT, NORMAL_QUANTILE, Estimate, Floats, student_quantile
-from analyze.run.variation.association import autocorrelation
+from analyze.stats.association import autocorrelation
+from analyze.stats.estimates import ABSENT, NORMAL_QUANTILE, Estimate, Floats, student_quantile
 from analyze.units import plural
 
 FEWEST_TRANSFERS = 5

@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from analyze.records.run import Side
 from analyze.run.limits import FACTORS
-from analyze.run.records import Side
 from analyze.run.results import RunResults
 from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.statistics import Estimate, Floats, holm, spearman
-from analyze.run.transfers import MeasuredTransfer
-from analyze.run.variation.association import CLEARLY_STRONGER
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.variation.candidates import LAGS
 from analyze.run.variation.findings import SIGNIFICANT, Judgement
 from analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED, Compared, compared
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, Overlaps, overlaps
+from analyze.stats.association import CLEARLY_STRONGER
+from analyze.stats.estimates import Estimate, Floats, holm, spearman
 
 FEWEST_INTERVALS = FEWEST_TRANSFERS
 """The fewest transfers that must have an interval of a factor."""
