@@ -1,6 +1,6 @@
 """A figure as data: panels, axes with units, series. Print, page and CSV are made from the same one, so they agree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -36,6 +36,10 @@ class Series:
     style: Style = "points"
     symbol: Symbol = "circle"
     reference: bool = False
+    labels: tuple[str, ...] = ()
+    """What each point is (`pair 17`), to be read on a page; all points have one or none has."""
+    links: tuple[str, ...] = ()
+    """The row of the page's tables that each point leads to."""
 
     def drawable(self, x_axis: Axis, y_axis: Axis) -> "Series":
         """Without what the axes cannot show: what is not measured, and what has no logarithm."""
@@ -50,10 +54,12 @@ class Series:
         if len(self.x) <= limit or np.any(np.diff(self.x) < 0):
             return self
         kept = Points(self.x, self.y).thinned(limit)
-        return Series(self.name, kept.time_s, kept.value, self.colour, self.style, self.symbol, self.reference)
+        return replace(self, x=kept.time_s, y=kept.value, labels=(), links=())
 
     def _at(self, mask: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> "Series":
-        return Series(self.name, self.x[mask], self.y[mask], self.colour, self.style, self.symbol, self.reference)
+        kept = np.flatnonzero(mask)
+        labels, links = (tuple(texts[place] for place in kept) if texts else () for texts in (self.labels, self.links))
+        return replace(self, x=self.x[mask], y=self.y[mask], labels=labels, links=links)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Charts as the data that the page's script hands to plotly."""
+"""Charts as the data that the script of a page draws (`analyze/pages/scripts/charts.js`)."""
 
 from typing import Any
 
@@ -49,6 +49,8 @@ def _series(one: Series) -> Plain:
         "reference": one.reference,
         "x": _numbers(one.x),
         "y": _numbers(one.y),
+        **({"labels": [printable(text) for text in one.labels]} if one.labels else {}),
+        **({"links": list(one.links)} if one.links else {}),
     }
 
 

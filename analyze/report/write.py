@@ -1,16 +1,15 @@
-"""The report of captures: verdict and lanes of some connections, a table of all. `page_file` makes one file of it."""
+"""The report of captures: verdict and lanes of some connections, a table of all, in one file (`analyze.pages`)."""
 
 import json
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from analyze.pages.write import Template, in_script, scripts, write_page
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
 from analyze.report import connection, judgement
-from analyze.report.page_file import in_script, resource, scripts, write_page
 from analyze.units import plural, printable, si
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 _ROW_LIMIT = 2000
 _INPUTS_SHOWN = 3
+_DAMAGE_SHOWN = 100
 
 
 def write_report(
@@ -38,16 +38,18 @@ def write_report(
         "factors": judgement.looks(),
         "plots": plots,
     }
-    parts = {
-        "title": escape(_title(trace)),
-        "inputs": _inputs(trace),
-        "verdicts": "".join(f"<p>{escape(one['title'])}: {escape(one['verdict']['sentence'])}</p>" for one in plots),
+    values = {
+        "title": _title(trace),
+        "inputs": [_input(header) for header in trace.header().get("inputs", ())],
+        "inputs_shown": _INPUTS_SHOWN,
+        "verdicts": [f"{one['title']}: {one['verdict']['sentence']}" for one in plots],
         "notes": _notes(trace),
-        "provenance": escape(json.dumps(provenance, indent=2)),
+        "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
-        "script": scripts("sorting.js", "marks.js", "lanes.js", "packets.js", "verdict.js", "page.js"),
+        "scripts": scripts("analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
+        + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "page.js"),
     }
-    write_page(resource("page.html"), parts, path)
+    write_page(Template("analyze.report", "page.html"), values, path)
 
 
 def _file_names(paths: Sequence[str]) -> tuple[str, ...]:
@@ -106,35 +108,26 @@ def _sort_key(title: str, row: dict[str, Any], direction: str) -> float | None:
     return row.get(column.format(d=direction)) if column else None
 
 
-def _inputs(trace: "Trace") -> str:
-    items = []
-    for header in trace.header().get("inputs", ()):
-        first, *others = [escape(line.strip()) for line, _ in input_lines(header)]
-        more = "".join(f"<li>{line}</li>" for line in others)
-        items.append(f"<li>{first}{f'<ul>{more}</ul>' if more else ''}{_damage(header['damage'])}</li>")
-    listed = f"<ul>{''.join(items)}</ul>"
-    return (
-        listed if len(items) <= _INPUTS_SHOWN else f"<details><summary>{len(items)} files</summary>{listed}</details>"
-    )
+def _input(header: dict[str, Any]) -> dict[str, Any]:
+    first, *more = [line.strip() for line, _ in input_lines(header)]
+    damage = header["damage"]
+    rest = len(damage) - _DAMAGE_SHOWN
+    return {
+        "line": first,
+        "more": more,
+        "damage": [
+            (f"{one['offset']:,}", si(one["skipped_bytes"], "B"), printable(one["what"]))
+            for one in damage[:_DAMAGE_SHOWN]
+        ],
+        "more_damage": plural(rest, "more place") if rest > 0 else "",
+    }
 
 
-def _damage(damage: list[dict[str, Any]]) -> str:
-    if not damage:
-        return ""
-    rows = "".join(
-        f"<tr><td>{d['offset']:,}</td><td>{si(d['skipped_bytes'], 'B')}</td><td>{escape(printable(d['what']))}</td>"
-        for d in damage[:100]
-    )
-    more = f"<p>{plural(len(damage) - 100, 'more place')}</p>" if len(damage) > 100 else ""
-    head = "<tr><th>offset</th><th>skipped</th><th>what was wrong</th></tr>"
-    return f"<details><summary>damage</summary><table>{head}{rows}</table>{more}</details>"
-
-
-def _notes(trace: "Trace") -> str:
+def _notes(trace: "Trace") -> list[str]:
     lines: Iterable[str] = unmeasured(trace)
     notes = [*lines]
     if trace.interrupted:
         notes.insert(0, "The reading was interrupted: the numbers are about the part that was read.")
     if len(trace) > _ROW_LIMIT:
         notes.append(f"The table shows the {_ROW_LIMIT:,} largest of {len(trace):,} connections.")
-    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return notes

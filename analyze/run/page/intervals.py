@@ -1,8 +1,7 @@
 """The part of a report's page on what hosts and CloudWatch show while a factor limited."""
 
-from html import escape
-
-from analyze.pages.markup import estimate_text, number_text, table
+from analyze.pages.blocks import Block, Fold, Lines, Text, table
+from analyze.pages.texts import estimate_text, number_text
 from analyze.run.results import RunResults
 from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.intervals import FEWEST_INTERVALS, IntervalFinding, interval_findings
@@ -11,19 +10,19 @@ from analyze.run.verdict.judged import IN_WORDS
 from analyze.units import count, printable, seconds, share
 
 
-def intervals_part(run: RunResults) -> str:
+def intervals_part(run: RunResults) -> tuple[Block, ...]:
     """Sentences on what goes with a factor and what does not, and the numbers."""
     found = interval_findings(run)
     if not found:
         few = f"no factor limited {FEWEST_INTERVALS} transfers"
-        return f"<p>Nothing to compare: {few}, or there are no metrics beside the packets.</p>"
-    said = "".join(f"<li>{escape(line.strip())}</li>" for line in interval_lines(run) if line)
+        return (Text(f"Nothing to compare: {few}, or there are no metrics beside the packets."),)
+    said = Lines(tuple(line.strip() for line in interval_lines(run) if line))
     head = (
         "while limited by", "metric", "answer", "intervals", "transfers", "periods", "inside", "outside",
         "inside less outside", "p95 inside", "period", "coverage", "weight", "lag", "Spearman", "p, corrected",
     )  # fmt: skip
     numbers = table(head, ((_cells(one), False) for one in found), left=(1, 2))
-    return f"<ul>{said}</ul><details><summary>all numbers</summary>{numbers}</details>"
+    return said, Fold("All numbers", (numbers,))
 
 
 def _cells(one: IntervalFinding) -> list[str]:

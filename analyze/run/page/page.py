@@ -1,232 +1,158 @@
-"""The HTML report of runs: tables as markup made here, figures as data for the page's script."""
+"""The HTML report of runs, put together: the answer, pairs, distributions, and tables behind folds."""
 
-import json
 from collections.abc import Callable, Sequence
-from html import escape
 from pathlib import Path
 
-from analyze.charts import on_page
 from analyze.charts.chart import Chart
-from analyze.pages.markup import Cell, estimate_text, index_name, number_text, sortable_table, table
+from analyze.pages.blocks import Block, Figures, Fold, Group, Page, Section, Text
+from analyze.pages.write import write_report_page
 from analyze.records.provenance import Provenance
-from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
-from analyze.run.human import baseline_lines, heading, trouble
+from analyze.run.figures import MOST_RUNS
+from analyze.run.human import heading
+from analyze.run.page.answer import answer
 from analyze.run.page.intervals import intervals_part
 from analyze.run.page.limits import limits_part
 from analyze.run.page.pairs import pairs_part
+from analyze.run.page.tables import beside, metrics, plan, relation, transfers
 from analyze.run.page.variation import two_sides_part, variation_part
 from analyze.run.page.verdict import changes_part, run_verdict_part
-from analyze.run.prediction import DESCRIPTIONS
 from analyze.run.results import RunResults
-from analyze.run.tables import (
-    BaselineRow,
-    MetricsRow,
-    PlanRow,
-    correlation_rows,
-    metrics_rows,
-    plan_rows,
-    prediction_rows,
-)
-from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
+from analyze.units import plural, printable
 
-_ROW_LIMIT = 4000
+Blocks = tuple[Block, ...]
+
+_LEAD = "throughput-by-cause"
+_DISTRIBUTIONS = ("distribution-", "figure-3-", "figure-6-")
 
 
 def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Provenance, path: Path) -> None:
     """Write the report of these runs."""
-    parts = {
-        "title": escape(", ".join(printable(run.name) for run in runs)),
-        "summary": "".join(map(_summary, runs)) + _beside(runs),
-        "verdict": _each(runs, run_verdict_part) + changes_part(runs),
-        "pairs": _each(runs, pairs_part),
-        "plan": _each(runs, _plan),
-        "metrics": _each(runs, _metrics),
-        "relation": _each(runs, _relation),
-        "limits": _each(runs, limits_part),
-        "variation": _each(runs, variation_part),
-        "limit_influences": _each(runs, intervals_part),
-        "two_sides": _each(runs, two_sides_part),
-        "transfers": _each(runs, _transfers),
-        "provenance": escape(json.dumps(provenance, indent=2)),
-        "data": in_script({"charts": [on_page.of_chart(chart) for chart in charts]}),
-        "library": plotly(),
-        "script": scripts("sorting.js", "run.js"),
-    }
-    write_page(resource("run.html"), parts, path)
+    write_report_page(page_of(runs, charts, provenance), path)
 
 
-def _each(runs: Sequence[RunResults], make: Callable[[RunResults], str]) -> str:
+def page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Provenance) -> Page:
+    """The report as data. Of many runs the first have their details, and all a row and a point."""
+    lead = next((chart for chart in charts if chart.name == _LEAD), None)
+    shown = runs[:MOST_RUNS]
+    return Page(
+        title=_title(runs),
+        facts=_facts(runs),
+        answer=answer(runs, lead),
+        sections=(
+            *([_beside(runs, shown)] if len(runs) > 1 else []),
+            *_first_sections(shown),
+            *_figures(charts),
+            *_further_sections(shown),
+        ),
+        provenance=provenance,
+    )
+
+
+def _title(runs: Sequence[RunResults]) -> str:
+    names = [printable(run.name) for run in runs]
+    return ", ".join(names) if len(names) <= MOST_RUNS else f"{names[0]} and {plural(len(names) - 1, 'more run')}"
+
+
+def _facts(runs: Sequence[RunResults]) -> tuple[str, ...]:
+    if len(runs) > 1:
+        return (plural(len(runs), "run"),)
+    hosts = [f"{side}: {printable(host)}" for side, host in runs[0].run.record.hosts.items() if host]
+    return (heading(runs[0]).removeprefix(f"{printable(runs[0].name)}: "), *hosts)
+
+
+def _beside(runs: Sequence[RunResults], shown: Sequence[RunResults]) -> Section:
+    blocks: Blocks = (beside(runs),)
+    if len(runs) > len(shown):
+        blocks += (Text(f"Figures and details below are of the first {len(shown)} runs: vmtrace report RUN makes those"
+                        " of another one.", "hint"),)  # fmt: skip
+    return Section("beside", "Side by side", (*blocks, *changes_part(shown)), wide=True)
+
+
+def _each(runs: Sequence[RunResults], make: Callable[[RunResults], Blocks]) -> Blocks:
     """A part for each run, under the run's name if there are several."""
     if len(runs) == 1:
         return make(runs[0])
-    return "".join(f"<h3>{escape(printable(run.name))}</h3>{make(run)}" for run in runs)
+    return tuple(Group(printable(run.name), make(run)) for run in runs)
 
 
-def _summary(run: RunResults) -> str:
-    wrong = "".join(f'<li class="trouble">{escape(line)}</li>' for line in trouble(run))
-    plain = "".join(f"<li>{escape(line)}</li>" for line in baseline_lines(run))
-    hosts = [f"{side}: {printable(host)}" for side, host in run.run.record.hosts.items() if host]
-    named = f"<li>{escape(', '.join(hosts))}</li>" if hosts else ""
-    return f"<p>{escape(heading(run))}</p><ul>{wrong}{plain}{named}</ul>"
-
-
-def _beside(runs: Sequence[RunResults]) -> str:
-    """Several runs in one table: a row each, over all their transfers."""
-    if len(runs) == 1:
-        return ""
-    head = (
-        "run", "pairs", "ping mean [ms]", "probe: median rate [Mbit/s]", "data: median rate [Mbit/s]", "mean RTT [ms]",
-        "mean loss [%]", "mean spacing [ms]", "probe and data: r",
+def _first_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
+    numbered = {id(run): number for number, run in enumerate(runs)}
+    return (
+        Section(
+            "pairs", "Pairs", _each(runs, lambda run: pairs_part(run, numbered[id(run)])), wide=True,
+            hint="A click on a head sorts. The verdict is that on the data transfer; a question mark: undecided, see its"
+            " sentence. Share: of the bytes that were lost to any factor or, where nothing was, of those delivered. The"
+            " lanes and packets of a pair: vmtrace analyze RUN/packets/sender/0017-data.pcap --report pair-17.html",
+        ),
+        Section(
+            "verdict", "Why, and what would help", _each(runs, run_verdict_part),
+            hint="Each transfer counts by how long it took, for the factor that its own verdict names; those undecided"
+            " count for none. What a change would bring is worked out for each transfer that its verdict says so of;"
+            " all others stay as they were.",
+        ),
     )  # fmt: skip
-    beside = table(head, ((_beside_cells(run), False) for run in runs))
-    return f'<section id="beside" class="wide"><h2>Side by side</h2>{beside}</section>'
 
 
-def _beside_cells(run: RunResults) -> list[str]:
-    rows = {row.role: row for row in metrics_rows(run) if row.index is None}
-    probe, data = rows["probe"], rows["data"]
-    return [
-        printable(run.name),
-        count(plan_rows(run)[-1].finished),
-        number_text(data.ping.mean_s, 1e3),
-        estimate_text(probe.median_goodput_bps, 1e-6),
-        estimate_text(data.median_goodput_bps, 1e-6),
-        estimate_text(data.mean_rtt_s, 1e3),
-        estimate_text(data.mean_loss_rate, 100),
-        estimate_text(data.mean_spacing_s, 1e3),
-        estimate_text(correlation_rows(run)[-1].pearson),
-    ]
-
-
-def _plan(run: RunResults) -> str:
-    head = (
-        "index",
-        "probe size",
-        "data size",
-        "pairs planned",
-        "finished",
-        "failed",
-        "transfers with drops",
-        "not whole",
-    )
-    return table(head, ((_plan_cells(row), row.index is None) for row in plan_rows(run)))
-
-
-def _plan_cells(row: PlanRow) -> list[str]:
-    return [
-        index_name(row.index),
-        si(row.probe_bytes, "B"),
-        si(row.data_bytes, "B"),
-        count(row.planned),
-        count(row.finished),
-        count(row.failed),
-        count(row.transfers_with_drops),
-        count(row.transfers_with_trouble),
-    ]
-
-
-def _metrics(run: RunResults) -> str:
-    head = (
-        "index", "transfer", "n", "mean RTT [ms]", "median RTT [ms]", "ping min / mean / max [ms]", "mean loss [%]",
-        "median loss [%]", "sent again [%]", "kernel's count [%]", "median rate [Mbit/s]", "drops", "at receiver",
+def _figures(charts: Sequence[Chart]) -> tuple[Section, ...]:
+    rest = [chart for chart in charts if chart.name != _LEAD]
+    spread = [chart for chart in rest if chart.name.startswith(_DISTRIBUTIONS)]
+    small = tuple(chart for chart in spread if chart.name.startswith("distribution-"))
+    large = tuple(chart for chart in spread if chart not in small)
+    others = tuple(chart for chart in rest if chart not in spread)
+    return (
+        Section("distributions", "Distributions", (Figures(small, beside=True), Figures(large))),
+        Section(
+            "figures", "Along the run, and inside of one pair", (Figures(others),),
+            hint="Drag to zoom, double-click to see all; a click on a name hides or shows its series. Points of long"
+            " series are thinned out for drawing; the lowest and highest stay.",
+        ),
     )  # fmt: skip
-    return table(head, ((_metrics_cells(row), row.index is None) for row in metrics_rows(run)))
 
 
-def _metrics_cells(row: MetricsRow) -> list[str]:
-    return [
-        index_name(row.index),
-        row.role,
-        count(row.transfers),
-        estimate_text(row.mean_rtt_s, 1e3),
-        estimate_text(row.median_rtt_s, 1e3),
-        _ping(row.ping),
-        estimate_text(row.mean_loss_rate, 100),
-        estimate_text(row.median_loss_rate, 100),
-        number_text(row.mean_retransmission_rate.value, 100),
-        number_text(row.mean_kernel_retransmission_rate.value, 100),
-        estimate_text(row.median_goodput_bps, 1e-6),
-        count(row.transfers_with_drops),
-        count(row.measured_at_receiver),
-    ]
+def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
+    def folded(title: str, make: Callable[[RunResults], Blocks]) -> Blocks:
+        return (Fold(title, _each(runs, make)),)
 
-
-def _relation(run: RunResults) -> str:
-    head = ("index", "n", "Pearson", "Spearman", *(rule.replace("_", " ") for rule in DESCRIPTIONS))
-    errors: dict[str | None, list[str]] = {}
-    for row in prediction_rows(run):
-        errors.setdefault(row.index, []).append(
-            f"{_percent(row.error.mean.value)} ({_percent(row.error.median.value)})"
-        )
-    rows = [
-        ([index_name(row.index), count(row.pearson.n), estimate_text(row.pearson),
-          estimate_text(row.spearman), *errors[row.index]], row.index is None)
-        for row in correlation_rows(run)
-    ]  # fmt: skip
-    rules = "".join(f"<li>{escape(name.replace('_', ' '))}: {escape(text)}</li>" for name, text in DESCRIPTIONS.items())
-    said = "<p>Under the rules: the mean (median) error of predicting the data transfer's throughput by</p>"
-    return f"{table(head, rows)}{said}<ul>{rules}</ul>"
-
-
-_TRANSFERS_HEAD = (
-    Cell("pair"), Cell("index", left=True), Cell("transfer", left=True), Cell("start", left=True), Cell("size"),
-    Cell("time"), Cell("throughput"), Cell("mean RTT"), Cell("loss"), Cell("sent again"), Cell("mean spacing"),
-    Cell("oversize"), Cell("window limit"), Cell("captured at", left=True), Cell("lost, both sides"),
-    Cell("one-way delay"), Cell("longest gap"), Cell("made at", left=True), Cell("trouble", left=True),
-)  # fmt: skip
-
-
-def _transfers(run: RunResults) -> str:
-    shown = run.transfers[:_ROW_LIMIT]
-    more = len(run.transfers) - len(shown)
-    rest = f"<p>{plural(more, 'more transfer')} in the CSV files.</p>" if more else ""
-    shown_rows = sortable_table(_TRANSFERS_HEAD, map(_transfer_cells, shown))
-    return f"<details><summary>all {plural(len(run.transfers), 'transfer')}</summary>{shown_rows}{rest}</details>"
-
-
-def _transfer_cells(one: MeasuredTransfer) -> list[Cell]:
-    transfer, numbers = one.transfer, one.measures
-    return [
-        Cell(str(one.pair.sequence), one.pair.sequence),
-        Cell(index_name(one.pair.index), left=True),
-        Cell(transfer.role, left=True),
-        Cell(instant(transfer.start_ns), left=True),
-        Cell(si(transfer.bytes, "B"), transfer.bytes),
-        _seconds(transfer.duration_s),
-        Cell(si(transfer.goodput_bps, "bit/s"), transfer.goodput_bps),
-        _seconds(numbers.rtt_mean_s),
-        _share(numbers.loss_rate),
-        _share(numbers.retransmission_rate),
-        _seconds(numbers.spacing_mean_s),
-        _count(numbers.oversize),
-        _share(numbers.window_limited_fraction),
-        Cell(numbers.captured_at or ABSENT, left=True),
-        _count(numbers.two_sides_lost_segments),
-        _seconds(numbers.one_way_delay_median_s),
-        _seconds(numbers.longest_gap_s),
-        Cell((numbers.longest_gap_at or ABSENT).replace("_", " "), left=True),
-        Cell(printable(one.capture_trouble or ""), left=True, wraps=bool(one.capture_trouble)),
-    ]
-
-
-def _seconds(value: float | None) -> Cell:
-    return Cell(seconds(value), value)
-
-
-def _share(value: float | None) -> Cell:
-    return Cell(share(value), value)
-
-
-def _count(value: int | None) -> Cell:
-    return Cell(count(value), value)
-
-
-def _ping(ping: BaselineRow) -> str:
-    if ping.mean_s is None:
-        return ABSENT
-    return " / ".join(number_text(value, 1e3) for value in (ping.min_s, ping.mean_s, ping.max_s))
-
-
-def _percent(value: float | None) -> str:
-    return ABSENT if value is None else f"{100 * value:.1f} %"
+    return (
+        Section(
+            "variation", "Is throughput unstable, and what does it vary with?", _each(runs, variation_part),
+            hint="Each throughput is over the median of its index. A metric is named if its rank correlation is beyond"
+            " chance, corrected for lags, for likeness of neighbours in time and for all metrics asked, and goes the"
+            " way that could harm; that is a relation, and no proof of a cause. Coverage: the share of a transfer that"
+            " has values. Weight: the share of those values' time that lies in the transfer; below 50 % of either"
+            " nothing is more than consistent.",
+        ),
+        Section(
+            "limits", "What limited the transfers, in time and in bytes", folded("All factors", limits_part),
+            hint="Lost is what the rate that a transfer reached at its best would have delivered more in the time of a"
+            " factor.",
+        ),
+        Section(
+            "limit-influences", "What hosts did while a factor limited",
+            folded("Metrics inside and outside of each factor's intervals", intervals_part), wide=True,
+            hint="A metric's mean inside the intervals of a factor against that in the rest of the transfers' time,"
+            " weighted by overlap. Intervals shorter than a metric's period share it with other time: the difference is"
+            " then smaller than it was.",
+        ),
+        Section("plan", "As run (Table 1)", folded("Pairs planned, finished and failed", lambda run: (plan(run),))),
+        Section(
+            "metrics", "Round-trip time and loss (Table 2)",
+            folded("Means and medians by index, with intervals", lambda run: (metrics(run),)), wide=True,
+            hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where there"
+            " are enough transfers for one. RTT and loss are those of the packets captured where the data was sent;"
+            " ping is the baseline just before each pair.",
+        ),
+        Section(
+            "relation", "What a probe shows of the data transfer",
+            folded("Correlation, and prediction by four rules", relation), wide=True,
+            hint="A prediction uses only what was known when the data transfer began: its own probe, and earlier pairs"
+            " of the same index. The error is the absolute one, as a share of the throughput that came.",
+        ),
+        Section(
+            "two-sides", "Both sides' captures together", folded("Loss, delay and pauses by index", two_sides_part),
+            wide=True,
+            hint="Packets matched one by one. The delay is true to within the error of the clocks' offset; above the"
+            " least, it is free of it.",
+        ),
+        Section("transfers", "Transfers", _each(runs, lambda run: (transfers(run),)), wide=True),
+    )  # fmt: skip

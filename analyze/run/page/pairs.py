@@ -1,8 +1,10 @@
-"""Every pair of a run in one table that is sorted by a click: what limited its data transfer, and how it went."""
+"""Every pair of a run in one table that can be sorted: what limited its data transfer, and how it went."""
 
-from analyze.pages.markup import Cell, index_name, sortable_table
+from analyze.pages.blocks import Block, Cell, Column, Row, Table, Text
+from analyze.pages.texts import index_name
 from analyze.palette import FACTORS
 from analyze.records.run import Pair
+from analyze.run.charts.by_cause import row_id
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
 from analyze.units import ABSENT, plural, printable, seconds, share, si
@@ -10,19 +12,21 @@ from analyze.verdict import is_open
 
 _ROW_LIMIT = 4000
 _HEAD = (
-    Cell("pair"), Cell("index", left=True), Cell("since start"), Cell("limiting factor", left=True), Cell("share"),
-    Cell("confidence"), Cell("throughput"), Cell("probe"), Cell("loss"), Cell("mean RTT"), Cell("verdict", left=True),
+    Column("pair"), Column("index", left=True), Column("since start"), Column("limiting factor", left=True),
+    Column("share"), Column("confidence"), Column("throughput"), Column("probe"), Column("loss"), Column("mean RTT"),
+    Column("verdict", left=True, wraps=True),
 )  # fmt: skip
 
 
-def pairs_part(run: RunResults) -> str:
-    """A row for each pair, also for those that failed."""
+def pairs_part(run: RunResults, number: int = 0) -> tuple[Block, ...]:
+    """A row for each pair, also for those that failed; `number` is the run's on its page."""
     pairs = run.run.pairs
     if not pairs:
-        return "<p>No pair is over.</p>"
+        return (Text("No pair is over."),)
     more = len(pairs) - _ROW_LIMIT
-    rest = f"<p>{plural(more, 'more pair')} in the CSV files.</p>" if more > 0 else ""
-    return sortable_table(_HEAD, (_cells(run, pair) for pair in pairs[:_ROW_LIMIT])) + rest
+    rest = [Text(f"{plural(more, 'more pair')} in the CSV files.")] if more > 0 else []
+    rows = tuple(Row(tuple(_cells(run, pair)), id=row_id(number, pair.sequence)) for pair in pairs[:_ROW_LIMIT])
+    return (Table(_HEAD, rows, sortable=True), *rest)
 
 
 def _cells(run: RunResults, pair: Pair) -> list[Cell]:
@@ -32,7 +36,7 @@ def _cells(run: RunResults, pair: Pair) -> list[Cell]:
     probed = probe.transfer.goodput_bps if probe else None
     return [
         Cell(str(pair.sequence), pair.sequence),
-        Cell(index_name(pair.index), left=True),
+        Cell(index_name(pair.index)),
         _since(run, pair),
         _factor(numbers),
         Cell(share(numbers.verdict_share), numbers.verdict_share),
@@ -41,7 +45,7 @@ def _cells(run: RunResults, pair: Pair) -> list[Cell]:
         Cell(si(probed, "bit/s"), probed),
         Cell(share(numbers.loss_rate), numbers.loss_rate),
         Cell(seconds(numbers.rtt_mean_s), numbers.rtt_mean_s),
-        Cell(_sentence(pair, numbers), left=True, wraps=True),
+        Cell(_sentence(pair, numbers)),
     ]
 
 
@@ -57,10 +61,10 @@ def _factor(numbers: Measures) -> Cell:
     """The factor in its colour; with a question mark if the verdict was left open."""
     factor = numbers.verdict_factor
     if factor is None:
-        return Cell(ABSENT, left=True)
+        return Cell(ABSENT)
     mark = "?" if is_open(numbers.verdict_confidence) else ""
     look = FACTORS.get(factor)
-    return Cell(factor.replace("_", " ") + mark, left=True, colour=look.colour if look else None)
+    return Cell(factor.replace("_", " ") + mark, colour=look.colour if look else None)
 
 
 def _sentence(pair: Pair, numbers: Measures) -> str:

@@ -1,8 +1,7 @@
 """The parts of a report's page on what throughput varies with, and on what both sides' captures say together."""
 
-from html import escape
-
-from analyze.pages.markup import estimate_text, index_name, number_text, table
+from analyze.pages.blocks import Block, Fold, Lines, Text, table
+from analyze.pages.texts import estimate_text, index_name, number_text
 from analyze.records.run import ROLES
 from analyze.run.human import two_sides_lines
 from analyze.run.results import RunResults
@@ -11,24 +10,25 @@ from analyze.run.variation.findings import Finding, variation
 from analyze.run.variation.words import HEADINGS, answer, level, spread_sentence
 from analyze.units import ABSENT, count, printable, seconds, share
 
+_NO_ANSWER = ("too_few", "not_measured")
+"""What one line of the first screen is about."""
 
-def variation_part(run: RunResults) -> str:
+
+def variation_part(run: RunResults) -> tuple[Block, ...]:
     """The answer of each role in sentences, and the numbers behind them."""
     found = variation(run)
-    parts = []
+    parts = list[Block]()
+    without = {HEADINGS[judgement] for judgement in _NO_ANSWER}
     for role in ROLES:
-        answers = "".join(
-            f"<li>{escape(said)}<ul>{''.join(f'<li>{escape(one)}</li>' for one in sentences)}</ul></li>"
-            for said, sentences in answer(found, role)
-        )
-        parts.append(f"<p>{escape(spread_sentence(role, found.overall(role)))}</p><ul>{answers}</ul>")
+        parts.append(Text(f"{spread_sentence(role, found.overall(role))}."))
+        parts += [Lines(tuple(sentences), title=said) for said, sentences in answer(found, role) if said not in without]
     head = (
         "throughput of", "metric", "answer", "n", "least", "median", "p95", "most", "period", "coverage", "weight",
         "lag", "Spearman", "Pearson", "p, corrected", "beyond", "transfers beyond", "throughput lower [%]",
     )  # fmt: skip
     rows = ((_finding_cells(one), False) for one in found.findings)
     numbers = table(head, rows, left=(1, 2))
-    return f"{''.join(parts)}<details><summary>all numbers</summary>{numbers}</details>"
+    return (*parts, Fold("All numbers", (numbers,)))
 
 
 def _finding_cells(one: Finding) -> list[str]:
@@ -52,19 +52,18 @@ def _finding_cells(one: Finding) -> list[str]:
     ]
 
 
-def two_sides_part(run: RunResults) -> str:
+def two_sides_part(run: RunResults) -> tuple[Block, ...]:
     """Exact loss, delays and located pauses by index, or that there are none."""
     rows = two_sides_rows(run)
     if not rows:
-        return "<p>No transfer was captured on both sides.</p>"
+        return (Text("No transfer was captured on both sides."),)
     head = (
         "index", "transfer", "matched", "not matched", "data segments", "lost", "mean loss [%]",
         "median one-way delay [ms]", "above the least [ms]", "gaps at sender", "on path", "at receiver",
         "path or receiver", "not located",
     )  # fmt: skip
-    said = "".join(f"<li>{escape(line)}</li>" for line in two_sides_lines(run))
     numbers = table(head, ((_two_sides_cells(row), row.index is None) for row in rows))
-    return f"<ul>{said}</ul>{numbers}"
+    return Lines(tuple(two_sides_lines(run))), numbers
 
 
 def _two_sides_cells(row: TwoSidesRow) -> list[str]:

@@ -1,9 +1,9 @@
-"""The part of a report's page that comes first: why the run was slow, what proves it, and what would help."""
+"""What proves the verdict on a run, what would help, and each factor's share."""
 
 from collections.abc import Sequence
-from html import escape
 
-from analyze.pages.markup import estimate_text, number_text, table
+from analyze.pages.blocks import Block, Fold, Lines, Table, Text, table
+from analyze.pages.texts import estimate_text, number_text
 from analyze.records.run import ROLES
 from analyze.run.results import RunResults
 from analyze.run.variation.findings import variation
@@ -14,13 +14,12 @@ from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import confidence_words, place
 from analyze.units import count, plural, printable, share, si
 
+_NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 
-def changes_part(runs: Sequence[RunResults]) -> str:
+
+def changes_part(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     """Several runs: what is different about what limited them; nothing for one alone."""
     changes = verdict_changes(runs)
-    if not changes:
-        return ""
-    said = "".join(f"<li>{escape(one.sentence)}</li>" for one in changes)
     head = ("against the first", "transfers", "factor", "share of time [percentage points]", "p, corrected", "change")
     rows = [
         (
@@ -37,34 +36,31 @@ def changes_part(runs: Sequence[RunResults]) -> str:
         for one in changes
         for row in one.factors
     ]
-    return f"<h3>What changed</h3><ul>{said}</ul>{table(head, rows, left=(0, 1, 2))}"
+    return (Lines(tuple(one.sentence for one in changes)), table(head, rows, left=(0, 1, 2)))
 
 
-_NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
-
-
-def run_verdict_part(run: RunResults) -> str:
-    """The sentence of the run, of probes and data, evidence, what would help, and every factor's shares."""
+def run_verdict_part(run: RunResults) -> tuple[Block, ...]:
+    """What would help, the evidence, the verdicts on probes and data transfers, and every factor's shares."""
     whole, *parts = run_verdicts(run)
+    spread = Lines(tuple(_spread(run)))
     if not whole.judged:
-        return f'<p class="sentence">{escape(whole.sentence)}</p>{_spread(run)}'
-    said = f'<p class="sentence">{escape(whole.sentence)}{escape(confidence_words(whole))}</p>{_spread(run)}'
-    others = "".join(
-        f"<li>{_NAMES[part.scope]}: {escape(part.sentence)}{escape(confidence_words(part))}</li>" for part in parts
+        return (spread,)
+    others = Lines(
+        tuple(f"{_NAMES[part.scope]}: {part.sentence}{confidence_words(part)}" for part in parts if part.judged)
     )
-    return f"{said}<ul>{others}</ul>{_what_if(whole)}{_evidence(whole)}{_factors(whole)}"
+    return (*_what_if(whole), *_evidence(whole), others, spread, _factors(whole))
 
 
-def _spread(run: RunResults) -> str:
+def _spread(run: RunResults) -> list[str]:
     """Whether throughput is unstable; what it varies with stands further below."""
     found = variation(run)
     said = (spread_sentence(role, found.overall(role)) for role in ROLES)
-    return "".join(f"<p>{escape(one[:1].upper() + one[1:])}.</p>" for one in said)
+    return [f"{one[:1].upper()}{one[1:]}." for one in said]
 
 
-def _what_if(found: RunVerdict) -> str:
+def _what_if(found: RunVerdict) -> tuple[Block, ...]:
     if not found.what_if:
-        return ""
+        return ()
     head = ("what if", "throughput of the run", "times as fast", "transfers faster")
     now_bps = found.goodput_bps
     rows = [
@@ -79,22 +75,22 @@ def _what_if(found: RunVerdict) -> str:
         )
         for one in found.what_if
     ]
-    return f"<p>It reached {escape(si(now_bps, 'bit/s'))}, bytes over time of all transfers.</p>{table(head, rows)}"
+    return Text(f"It reached {si(now_bps, 'bit/s')}, bytes over time of all transfers."), table(head, rows)
 
 
-def _evidence(found: RunVerdict) -> str:
+def _evidence(found: RunVerdict) -> tuple[Table, ...]:
     if not found.evidence:
-        return ""
+        return ()
     head = ("evidence", "in", "display filter for that capture")
     rows = [([piece.text, place(piece), piece.display_filter], False) for piece in found.evidence]
-    return table(head, rows, left=(0, 1, 2))
+    return (table(head, rows, left=(0, 1, 2)),)
 
 
-def _factors(found: RunVerdict) -> str:
+def _factors(found: RunVerdict) -> Fold:
     head = ("factor", "verdict in", "their share of time", "share of all time", "lost", "share of what was lost")
     numbers = table(head, ((_cells(row), False) for row in found.factors))
-    judged = f"{plural(found.judged, 'transfer')} judged, {count(found.left_open)} left open"
-    return f"<details><summary>all factors: {escape(judged)}</summary>{numbers}</details>"
+    judged = f"{plural(found.judged, 'transfer')} judged, {count(found.left_open)} undecided"
+    return Fold(f"All factors: {judged}", (numbers,))
 
 
 def _cells(row: FactorShare) -> list[str]:

@@ -13,7 +13,7 @@
 
   function compare(a, b) {
     if (order.field === null) return a.place - b.place;
-    return page.sorting.compare(keyOf(a), keyOf(b), order.falling) || a.place - b.place;
+    return page.tables.compare(keyOf(a), keyOf(b), order.falling) || a.place - b.place;
   }
 
   function showRows() {
@@ -41,7 +41,7 @@
   function headNode() {
     const node = make("tr");
     titles.forEach((field) => node.append(make("th", field.title, field.left ? "left" : "")));
-    page.sorting.head([...node.cells], (index) => titles[index].left, (index, falling) => {
+    page.tables.head([...node.cells], (index) => titles[index].left, (index, falling) => {
       order.field = index;
       order.falling = falling;
       showRows();

@@ -170,10 +170,10 @@ page.packets = (() => {
   }
 
   const head = [...element("events").tHead.rows[0].cells];
-  page.sorting.head(head, (index) => head[index].classList.contains("left"), (index, falling) => {
+  page.tables.head(head, (index) => head[index].classList.contains("left"), (index, falling) => {
     const key = (node) => { const cell = node.cells[index]; return cell.dataset.key === undefined || cell.dataset.key === "" ? cell.textContent : Number(cell.dataset.key); };
     const body = element("events").tBodies[0];
-    body.replaceChildren(...[...body.rows].sort((a, b) => page.sorting.compare(key(a), key(b), falling)));
+    body.replaceChildren(...[...body.rows].sort((a, b) => page.tables.compare(key(a), key(b), falling)));
   });
   element("event-before").addEventListener("click", () => step(-1));
   element("event-after").addEventListener("click", () => step(1));

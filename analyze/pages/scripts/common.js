@@ -10,8 +10,6 @@ const page = (() => {
     if (className) node.className = className;
     return node;
   };
-  // plotly reads a few tags (<b>, <a>, ...) in the texts it draws.
-  const plotText = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   // Light or dark as the system has it until somebody chooses; paper is always light.
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -36,7 +34,6 @@ const page = (() => {
   // What is clear on white may be too dark on black. What one colour becomes must be no other one's.
   const BRIGHTER = { "#0072B2": "#56B4E9", "#56B4E9": "#C9E9FB", "#555555": "#A8B0B8", "#B8860B": "#E0B040", "#D55E00": "#FF8A3D", "#009E73": "#2FCB9C" };
   const shade = (named) => (isDark() ? BRIGHTER[named] ?? named : named);
-  const themed = (look) => ({ ...look, color: shade(look.color) });
 
   async function copy(text, button) {
     const before = button.textContent;
@@ -57,5 +54,5 @@ const page = (() => {
     return node;
   }
 
-  return { data, element, make, plotText, isDark, isPrinting, onTheme: (draw) => drawers.push(draw), colour, shade, themed, filterNode };
+  return { data, element, make, isDark, isPrinting, onTheme: (draw) => drawers.push(draw), colour, shade, filterNode };
 })();

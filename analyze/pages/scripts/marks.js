@@ -85,6 +85,7 @@ page.marks = (() => {
     up: (pen, x, y, r) => { pen.moveTo(x - r, y + r); pen.lineTo(x, y - r); pen.lineTo(x + r, y + r); pen.closePath(); },
     down: (pen, x, y, r) => { pen.moveTo(x - r, y - r); pen.lineTo(x, y + r); pen.lineTo(x + r, y - r); pen.closePath(); },
     ring: (pen, x, y, r) => { pen.moveTo(x + r, y); pen.arc(x, y, r, 0, 7); },
+    disc: (pen, x, y, r) => { pen.moveTo(x + r, y); pen.arc(x, y, r, 0, 7); },
   };
 
   // Places that are taken are not drawn on again: many points cost no more than the pixels they cover.
@@ -103,8 +104,34 @@ page.marks = (() => {
       if (dot) pen.rect(x - size / 2, y - size / 2, size, size);
       else SHAPES[look.symbol](pen, x, y, look.size);
     }
-    if (dot || look.symbol === "up" || look.symbol === "down") pen.fill();
+    if (look.symbol === "disc") disc(pen, look.outline);
+    else if (dot || look.symbol === "up" || look.symbol === "down") pen.fill();
     else pen.stroke();
+  }
+
+  // A light colour is seen on a light ground by its outline.
+  function disc(pen, outline) {
+    pen.fill();
+    pen.globalAlpha = 0.45;
+    [pen.strokeStyle, pen.lineWidth] = [outline, 0.8];
+    pen.stroke();
+    pen.globalAlpha = 1;
+  }
+
+  // A line from value to value.
+  function line(pen, xs, ys, place, look) {
+    pen.strokeStyle = look.colour;
+    pen.lineWidth = look.dashed ? 1 : 1.4;
+    pen.setLineDash(look.dashed ? [5, 3] : []);
+    pen.beginPath();
+    let drawing = false;
+    xs.forEach((x, index) => {
+      if (ys[index] === null) { drawing = false; return; }
+      if (drawing) pen.lineTo(place.x(x), place.y(ys[index])); else pen.moveTo(place.x(x), place.y(ys[index]));
+      drawing = true;
+    });
+    pen.stroke();
+    pen.setLineDash([]);
   }
 
   // A line on which each value holds until the next. Within a column of pixels only its ends and extremes are drawn.
@@ -148,5 +175,5 @@ page.marks = (() => {
     return low;
   }
 
-  return { si, ticks, tickTexts, hatch, inkOn, points, steps, firstFrom };
+  return { si, ticks, tickTexts, hatch, inkOn, points, steps, line, firstFrom };
 })();

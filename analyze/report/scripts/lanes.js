@@ -3,12 +3,12 @@
 // Behind them the colour of what limited the transfer; above them the same with its names, and the events.
 page.lanes = (() => {
   const { data, element, make, colour, shade } = page;
-  const { si, ticks, tickTexts, hatch, inkOn, firstFrom } = page.marks;
+  const { si, ticks, hatch, inkOn, firstFrom } = page.marks;
+  const { PAPER_WIDTH, prepare, marksOf, rows, columns, axisBelow } = page.canvas;
   const LEFT = 92; // room for the texts of the vertical axes
   const RIGHT = 10;
   const HEIGHTS = { factors: 24, events: 20, throughput: 104, sequence: 150, rtt: 96, flight: 120, spacing: 104, cpu: 84, ena: 70 };
   const EVENT_KINDS = [["gap", "pauses"], ["retransmission", "retransmissions"], ["timer", "after a timer"]];
-  const PAPER_WIDTH = 760;
   const NEAR = 7; // pixels within which a click means an event
 
   let plot = null;
@@ -93,29 +93,13 @@ page.lanes = (() => {
     };
   }
 
-  function prepare(canvas, width, height) {
-    const ratio = page.isPrinting() ? 3 : Math.max(1, devicePixelRatio || 1);
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    canvas.style.height = page.isPrinting() ? "auto" : `${height}px`;
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.font = "11px system-ui, sans-serif";
-    return pen;
-  }
-
   // Paper has a width of its own, whatever the window's is.
   const widthOf = () => (page.isPrinting() ? PAPER_WIDTH : Math.max(element("lanes").clientWidth, 320));
   const timeX = (time, width) => LEFT + ((time - view.from) / (view.to - view.from)) * (width - LEFT - RIGHT);
 
-  function clipped(pen, width, height, draw) {
-    pen.save();
-    pen.beginPath();
-    pen.rect(LEFT, 0, width - LEFT - RIGHT, height);
-    pen.clip();
-    draw();
-    pen.restore();
-  }
+  const boxOf = (width, height) => ({ left: LEFT, right: width - RIGHT, top: 0, bottom: height });
+  const clipped = (pen, width, height, draw) => page.canvas.clipped(pen, boxOf(width, height), draw);
+  const frame = (pen, width, height) => page.canvas.frame(pen, boxOf(width, height));
 
   function bandsBehind(pen, width, height) {
     pen.globalAlpha = page.isDark() ? 0.24 : 0.15;
@@ -138,35 +122,11 @@ page.lanes = (() => {
   }
 
   function grid(pen, lane, range, place, width, height) {
-    pen.fillStyle = colour("--faint");
-    pen.strokeStyle = colour("--grid");
-    pen.lineWidth = 1;
-    pen.textAlign = "right";
-    pen.textBaseline = "middle";
-    let places = ticks(range.low, range.high, Math.max(2, Math.floor(height / 26)));
-    let texts = tickTexts(places, lane.unit);
-    if (lane.log) {
-      places = [];
-      const step = Math.ceil((Math.log10(range.high / range.low) * 17) / height);
-      for (let exponent = Math.round(Math.log10(range.low)); 10 ** exponent <= range.high * 1.01; exponent += step) places.push(10 ** exponent);
-      texts = places.map((value) => si(value, lane.unit));
-    }
-    pen.beginPath();
-    places.forEach((value, index) => {
-      const y = Math.round(place.y(value)) + 0.5;
-      pen.moveTo(LEFT, y);
-      pen.lineTo(width - RIGHT, y);
-      pen.fillText(texts[index], LEFT - 6, Math.max(7, Math.min(height - 7, y)));
-    });
-    for (const time of timeTicks(width)) {
-      const x = Math.round(timeX(time, width)) + 0.5;
-      pen.moveTo(x, 0);
-      pen.lineTo(x, height);
-    }
-    pen.stroke();
+    rows(pen, boxOf(width, height), marksOf({ ...range, ...lane }, height, lane.log ? 17 : 26), place.y);
+    columns(pen, boxOf(width, height), { places: timeMarks(width).places }, (time) => timeX(time, width));
   }
 
-  const timeTicks = (width) => ticks(view.from, view.to, Math.floor((width - LEFT) / 110));
+  const timeMarks = (width) => marksOf({ low: view.from, high: view.to, unit: "s" }, width - LEFT, 110);
 
   function drawLane(lane, width) {
     const height = HEIGHTS[lane.key] ?? 90;
@@ -194,11 +154,6 @@ page.lanes = (() => {
     lane.place = place;
     lane.parts = parts;
     lane.shown = shown.series;
-  }
-
-  function frame(pen, width, height) {
-    pen.strokeStyle = colour("--line");
-    pen.strokeRect(LEFT + 0.5, 0.5, width - LEFT - RIGHT - 1, height - 1);
   }
 
   function drawFactors(lane, width) {
@@ -252,13 +207,7 @@ page.lanes = (() => {
 
   function drawAxis(lane, width) {
     const pen = prepare(lane.canvas, width, 34);
-    pen.fillStyle = colour("--ink");
-    pen.textAlign = "center";
-    pen.textBaseline = "top";
-    const places = timeTicks(width);
-    tickTexts(places, "s").forEach((text, index) => pen.fillText(text, Math.min(timeX(places[index], width), width - 22), 3));
-    pen.fillStyle = colour("--faint");
-    pen.fillText("time since the connection's first packet", (LEFT + width) / 2, 19);
+    axisBelow(pen, boxOf(width, 0), width, timeMarks(width), (time) => timeX(time, width), "time since the connection's first packet");
   }
 
   const DRAWERS = { factors: drawFactors, events: drawEvents, axis: drawAxis };
