@@ -115,12 +115,13 @@ def _input(header: dict[str, Any]) -> dict[str, Any]:
     return {
         "line": first,
         "more": more,
-        "damage": [
-            (f"{one['offset']:,}", si(one["skipped_bytes"], "B"), printable(one["what"]))
-            for one in damage[:_DAMAGE_SHOWN]
-        ],
+        "damage": list(map(_place, damage[:_DAMAGE_SHOWN])),
         "more_damage": plural(rest, "more place") if rest > 0 else "",
     }
+
+
+def _place(damage: dict[str, Any]) -> tuple[str, str, str]:
+    return f"{damage['offset']:,}", si(damage["skipped_bytes"], "B"), printable(damage["what"])
 
 
 def _notes(trace: "Trace") -> list[str]:

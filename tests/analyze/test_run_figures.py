@@ -17,6 +17,8 @@ from analyze.run.figures import charts
 from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import Measuring
 
+FIRST = ("throughput-by-cause", "distribution-throughput", "distribution-mean-rtt", "distribution-loss-rate")
+
 
 def results_of(made: Any) -> RunResults:
     run = read_run(made.folder)
@@ -34,6 +36,7 @@ def series_of(chart: Chart, panel: int = 0) -> dict[str, Series]:
 
 def test_every_figure_of_the_study_is_there(small_run: Any) -> None:
     assert list(charts_of(small_run)) == [
+        *FIRST,
         "figure-3-probe-and-data-throughput",
         "along-the-run",
         "figure-4-rtt",
@@ -166,7 +169,7 @@ def test_a_run_without_captures_has_the_figures_that_need_none(new_run: Any) -> 
     made.pairs(3, captured=False)
     found = charts_of(made)
     assert list(found) == [
-        "figure-3-probe-and-data-throughput", "along-the-run", "figure-6-mean-spacing-and-throughput"
+        *FIRST, "figure-3-probe-and-data-throughput", "along-the-run", "figure-6-mean-spacing-and-throughput"
     ]  # fmt: skip
     assert found["figure-6-mean-spacing-and-throughput"].panels[0].note == "no captures"
 

@@ -7,7 +7,7 @@ page.charts = (() => {
   const { PAPER_WIDTH, prepare, clipped, frame, marksOf, rows, columns, axisBelow } = page.canvas;
   const NEAR = 14; // pixels within which a point is read
   const BELOW = 36; // room under a panel for the texts of its axis
-  const MANY = 600; // points of a panel from which on they are drawn small
+  const [SOME, MANY] = [150, 1200]; // points of a panel from which on they are drawn smaller, and as dots
 
   // Shape ----------------------------------------------------------------------------------------------------------
   const columnsOf = (chart, width) => Math.max(1, Math.min(chart.columns, chart.panels.length, Math.floor(width / (chart.columns > 2 ? 170 : 300))));
@@ -82,22 +82,21 @@ page.charts = (() => {
     const pen = prepare(canvas, width, height);
     const ranges = rangesOf(figure, index);
     const yMarks = marksOf({ ...ranges.y, ...panel.y }, inner, 26);
-    const widest = Math.max(...yMarks.texts.map((text) => pen.measureText(text).width), 20);
-    // Panels one under the other begin at the same place.
-    const box = { left: figure.across === 1 ? 92 : widest + 10, right: width - 12, top: 0, bottom: inner };
+    const box = { left: figure.left ?? leftOf(pen, yMarks.texts), right: width - 12, top: 0, bottom: inner };
     const x = scaleOf(ranges.x, chart.x, box.left + 4, box.right - 4);
     const y = scaleOf(ranges.y, panel.y, box.bottom - 5, box.top + 6);
-    const xMarks = marksOf({ ...ranges.x, ...chart.x }, box.right - box.left, 82);
+    const xMarks = marksOf({ ...ranges.x, ...chart.x }, box.right - box.left, width < 500 ? 62 : 82);
     rows(pen, box, yMarks, y.of);
     columns(pen, box, xMarks, x.of);
     frame(pen, box);
     const shown = panel.series.filter((one) => !hidden.has(one.name));
     const scale = { x: x.of, y: y.of };
-    const many = shown.reduce((sum, one) => sum + (one.style === "points" ? one.x.length : 0), 0) > MANY;
+    const number = shown.reduce((sum, one) => sum + (one.style === "points" ? one.x.length : 0), 0);
+    const size = number > SOME ? 2.5 : 4;
     clipped(pen, { ...box, top: box.top - 1 }, () => {
       for (const one of shown) {
         const look = { ...one, colour: shade(one.colour), dashed: one.reference, outline: colour("--ink") };
-        if (one.style === "points") points(pen, one.x, one.y, 0, one.x.length, scale, { ...look, symbol: symbolOf(one, many), size: many ? 2 : 4 }, many ? 2.5 : 4);
+        if (one.style === "points") points(pen, one.x, one.y, 0, one.x.length, scale, { ...look, symbol: symbolOf(one, number > MANY), size }, number > SOME ? 3 : 4);
         else if (one.style === "steps") steps(pen, one.x, one.y, 0, one.x.length, scale, look, x.of(one.x[one.x.length - 1]));
         else line(pen, one.x, one.y, scale, look);
       }
@@ -113,14 +112,27 @@ page.charts = (() => {
     canvas.dataset.to = ranges.x.high;
   }
 
-  const symbolOf = (series, many) => (series.symbol === "circle" ? (many ? "dot" : "disc") : series.symbol);
+  const leftOf = (pen, texts) => Math.max(...texts.map((text) => pen.measureText(text).width), 20) + 10;
+
+  // Panels one under the other begin at the same place: where the widest text of any leaves room.
+  function commonLeft(figure) {
+    if (figure.across > 1) return null;
+    const pen = figure.places[0].canvas.getContext("2d");
+    pen.font = "11px system-ui, sans-serif";
+    const widths = figure.places.map(({ index }) => leftOf(pen, marksOf({ ...rangesOf(figure, index).y, ...figure.chart.panels[index].y }, figure.height, 26).texts));
+    return Math.max(...widths, 0);
+  }
+
+  const symbolOf = (series, asDots) => (series.symbol === "circle" ? (asDots ? "dot" : "disc") : series.symbol);
 
   function draw(figure) {
-    const width = isPrinting() ? PAPER_WIDTH : figure.node.clientWidth;
+    const paper = figure.node.closest(".beside") ? Math.floor(PAPER_WIDTH / 3) - 10 : PAPER_WIDTH;
+    const width = isPrinting() ? paper : figure.node.clientWidth;
     if (width === 0) return; // behind a fold: drawn when that is opened
     const { chart } = figure;
     figure.across = columnsOf(chart, width);
     figure.height = heightOf(chart, figure.across, Number(figure.node.dataset.height) || 0);
+    figure.left = commonLeft(figure);
     figure.grid.style.gridTemplateColumns = `repeat(${figure.across}, minmax(0, 1fr))`;
     const each = Math.floor((width - 16 * (figure.across - 1)) / figure.across);
     for (const place of figure.places) drawPanel(figure, place, each);
@@ -265,23 +277,21 @@ page.charts = (() => {
     const keys = make("div", undefined, "chart-keys");
     const named = new Map();
     for (const panel of figure.chart.panels) for (const series of panel.series) if (!named.has(series.name)) named.set(series.name, series);
-    if (named.size > 1) {
-      for (const [name, series] of named) {
-        const button = make("button", undefined, "key");
-        button.type = "button";
-        const shape = series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
-        const swatch = make("i", undefined, shape);
-        figure.swatches.push([series.colour, swatch]);
-        button.append(swatch, name);
-        button.setAttribute("aria-pressed", "true");
-        button.addEventListener("click", () => {
-          if (!figure.hidden.delete(name)) figure.hidden.add(name);
-          button.setAttribute("aria-pressed", String(!figure.hidden.has(name)));
-          figure.spans = spans(figure.chart, figure.hidden);
-          draw(figure);
-        });
-        keys.append(button);
-      }
+    for (const [name, series] of named) {
+      const button = make("button", undefined, "key");
+      button.type = "button";
+      const shape = series.style === "points" ? `swatch ${series.symbol}` : `swatch line${series.reference ? " dashed" : ""}`;
+      const swatch = make("i", undefined, shape);
+      figure.swatches.push([series.colour, swatch]);
+      button.append(swatch, name);
+      button.setAttribute("aria-pressed", "true");
+      button.addEventListener("click", () => {
+        if (!figure.hidden.delete(name)) figure.hidden.add(name);
+        button.setAttribute("aria-pressed", String(!figure.hidden.has(name)));
+        figure.spans = spans(figure.chart, figure.hidden);
+        draw(figure);
+      });
+      keys.append(button);
     }
     keys.append(figure.output);
     return keys;

@@ -35,6 +35,13 @@ const page = (() => {
   const BRIGHTER = { "#0072B2": "#56B4E9", "#56B4E9": "#C9E9FB", "#555555": "#A8B0B8", "#B8860B": "#E0B040", "#D55E00": "#FF8A3D", "#009E73": "#2FCB9C" };
   const shade = (named) => (isDark() ? BRIGHTER[named] ?? named : named);
 
+  // What is coloured by markup (marks of rows, bars) takes the same shades as what is drawn.
+  function tint() {
+    for (const node of document.querySelectorAll("i[data-colour]")) node.style.backgroundColor = shade(node.dataset.colour);
+  }
+  drawers.push(tint);
+  tint();
+
   async function copy(text, button) {
     const before = button.textContent;
     try {

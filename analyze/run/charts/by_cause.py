@@ -67,7 +67,7 @@ def _series(run: RunResults, clock: Clock, number: int) -> tuple[Series, ...]:
     causes = {id(one): cause_of(one) for one in run.transfers}
     found = []
     for cause in COLOURS:
-        for role in ROLES:
+        for role in reversed(ROLES):  # data first: its disc is the one in the legend
             chosen = [one for one in run.of(role) if causes[id(one)] == cause]
             if chosen:
                 found.append(

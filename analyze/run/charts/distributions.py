@@ -11,7 +11,7 @@ from analyze.run.results import RunResults, goodput_bps, measured
 from analyze.stats.estimates import Floats
 
 _MEASURES = (
-    ("throughput", "throughput", "bit/s", lambda found: goodput_bps(found)),
+    ("throughput", "throughput", "bit/s", goodput_bps),
     ("mean RTT", "RTT", "s", lambda found: measured(found, lambda one: one.rtt_mean_s)),
     ("loss rate", "loss rate", "%", lambda found: 100 * measured(found, lambda one: one.loss_rate)),
 )
@@ -29,19 +29,21 @@ def _chart(runs: Sequence[RunResults], place: int) -> Chart:
         for number, run in enumerate(runs)
         for role in ROLES
     )
+    panel = Panel("share of transfers", Axis("share of transfers", "%"), series, empty_note(series, "no captures"))
     return Chart(
         name=f"distribution-{title.replace(' ', '-').lower()}",
         title=f"Distribution of {title}",
         caption="The share of transfers at or below each value; steps at the values themselves.",
         x=Axis(label, unit),
-        panels=(Panel("transfers", Axis("share of transfers", "%"), series, empty_note(series, "no captures")),),
+        panels=(panel,),
     )
 
 
 def _cumulative(name: str, values: Floats, colour: str) -> Series:
     ordered = np.sort(values[np.isfinite(values)])
-    shares = 100 * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
-    return Series(name, ordered, shares, colour, "steps")
+    shares = 100 * np.arange(len(ordered) + 1) / max(len(ordered), 1)
+    # It rises from nothing at the least value.
+    return Series(name, np.concatenate([ordered[:1], ordered]), shares[: len(ordered) + 1], colour, "steps")
 
 
 def _name(runs: Sequence[RunResults], run: RunResults, role: Role) -> str:

@@ -19,7 +19,6 @@ from analyze.run.variation.findings import Finding, variation
 from analyze.run.variation.words import metric_names
 from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import run_verdict
-from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import confidence_words
 from analyze.stats.association import FEWEST
 from analyze.units import plural, printable, share
@@ -64,16 +63,15 @@ def _of_several(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     if len(runs) > MOST_PANELS:
         return (said,)
     lines = [f"{run.name}: {first_sentence(found.sentence)[0]}" for run, found in verdicts]
-    lines += [one.sentence for one in verdict_changes(runs)]
     return said, Lines(tuple(map(printable, lines)))
 
 
 def _bar(name: str, transfers: Sequence[MeasuredTransfer]) -> Shares:
     """The time of all transfers by the factor of their verdicts."""
-    time_s, number = Counter[str](), Counter[str]()
+    time_s, number = dict[str, float](), Counter[str]()
     for one in transfers:
         cause = cause_of(one)
-        time_s[cause] += max(one.transfer.duration_s, 0.0)
+        time_s[cause] = time_s.get(cause, 0.0) + max(one.transfer.duration_s, 0.0)
         number[cause] += 1
     total_s = sum(time_s.values())
     parts = tuple(
@@ -84,7 +82,7 @@ def _bar(name: str, transfers: Sequence[MeasuredTransfer]) -> Shares:
             COLOURS.get(cause, COLOURS[NOT_JUDGED]),
             _HATCHES.get(cause, "dashes" if cause == UNDECIDED else "plain"),
         )
-        for cause, part_s in time_s.most_common()
+        for cause, part_s in sorted(time_s.items(), key=lambda one: -one[1])
     )
     return Shares(f"{printable(name)}: what limited the transfers" if name else "What limited the transfers", parts)
 
@@ -100,12 +98,12 @@ def unmeasured(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     ]
     if not missing:
         return ()
-    few = _metrics(one for _, _, one in missing if one.judgement == "too_few")
-    none = _metrics(one for _, _, one in missing if one.judgement == "not_measured") - few
+    # What was asked of too few transfers has an association without a number; what was not measured has none.
+    few = _metrics(one for _, _, one in missing if one.association is not None)
+    none = _metrics(one for _, _, one in missing if one.association is None) - few
     said = [f"{plural(len(few), 'possible cause')} {_needs(few)} {FEWEST} or more transfers"] if few else []
-    said += (
-        [f"{plural(len(none), 'possible cause')} {'was' if len(none) == 1 else 'were'} not measured"] if none else []
-    )
+    was = "was" if len(none) == 1 else "were"
+    said += [f"{plural(len(none), 'possible cause')} {was} not measured"] if none else []
     return (Fold("; ".join(said), tuple(_reasons(runs, missing)), id="unmeasured"),)
 
 
@@ -118,15 +116,16 @@ def _metrics(findings: Iterable[Finding]) -> set[str]:
 
 
 def _reasons(runs: Sequence[RunResults], missing: Sequence[tuple[RunResults, str, Finding]]) -> list[Lines]:
-    """The names, by why there is no answer."""
+    """The names, by why there is no answer; once where it is the same for probes and data transfers."""
     groups: dict[tuple[str, str, str], list[Finding]] = {}
     for run, role, one in missing:
-        groups.setdefault((run.name if len(runs) > 1 else "", role, one.reason or "too few transfers"), []).append(one)
+        groups.setdefault((run.name if len(runs) > 1 else "", one.reason or "too few transfers", role), []).append(one)
+    merged: dict[tuple[str, str, str], list[str]] = {}
+    for (name, why, role), found in groups.items():
+        merged.setdefault((name, why, metric_names(one.metric for one in found)), []).append(role)
     return [
-        Lines(
-            (metric_names(one.metric for one in found),), title=f"{f'{printable(name)}, ' if name else ''}{role}: {why}"
-        )
-        for (name, role, why), found in groups.items()
+        Lines((names,), title=f"{f'{printable(name)}, ' if name else ''}{' and '.join(roles)}: {printable(why)}")
+        for (name, why, names), roles in merged.items()
     ]
 
 

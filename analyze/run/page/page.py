@@ -22,7 +22,7 @@ from analyze.units import plural, printable
 Blocks = tuple[Block, ...]
 
 _LEAD = "throughput-by-cause"
-_DISTRIBUTIONS = ("distribution-", "figure-3-", "figure-6-")
+_DISTRIBUTIONS = ("distribution-", "figure-3-probe-and-data-throughput", "figure-6-mean-spacing-and-throughput")
 
 
 def write_page_of(runs: Sequence[RunResults], charts: Sequence[Chart], provenance: Provenance, path: Path) -> None:
@@ -80,12 +80,12 @@ def _first_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
     return (
         Section(
             "pairs", "Pairs", _each(runs, lambda run: pairs_part(run, numbered[id(run)])), wide=True,
-            hint="A click on a head sorts. The verdict is that on the data transfer; a question mark: undecided, see its"
-            " sentence. Share: of the bytes that were lost to any factor or, where nothing was, of those delivered. The"
-            " lanes and packets of a pair: vmtrace analyze RUN/packets/sender/0017-data.pcap --report pair-17.html",
+            hint="A click on a head sorts. The verdict is that on the data transfer; a question mark: undecided, see"
+            " its sentence. Share: of the bytes that were lost to any factor or, where nothing was, of those delivered."
+            " The lanes and packets of a pair: vmtrace analyze RUN/packets/sender/0017-data.pcap --report pair-17.html",
         ),
         Section(
-            "verdict", "Why, and what would help", _each(runs, run_verdict_part),
+            "why", "Why, and what would help", _each(runs, run_verdict_part),
             hint="Each transfer counts by how long it took, for the factor that its own verdict names; those undecided"
             " count for none. What a change would bring is worked out for each transfer that its verdict says so of;"
             " all others stay as they were.",
@@ -138,9 +138,9 @@ def _further_sections(runs: Sequence[RunResults]) -> tuple[Section, ...]:
         Section(
             "metrics", "Round-trip time and loss (Table 2)",
             folded("Means and medians by index, with intervals", lambda run: (metrics(run),)), wide=True,
-            hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where there"
-            " are enough transfers for one. RTT and loss are those of the packets captured where the data was sent;"
-            " ping is the baseline just before each pair.",
+            hint="Over transfers, one value of each: means and medians with their 95 % confidence intervals, where"
+            " there are enough transfers for one. RTT and loss are those of the packets captured where the data was"
+            " sent; ping is the baseline just before each pair.",
         ),
         Section(
             "relation", "What a probe shows of the data transfer",

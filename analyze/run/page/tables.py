@@ -135,10 +135,11 @@ def relation(run: RunResults) -> tuple[Block, ...]:
 
 
 _TRANSFERS_HEAD = (
-    Column("pair"), Column("index", left=True), Column("transfer", left=True), Column("start", left=True), Column("size"),
-    Column("time"), Column("throughput"), Column("mean RTT"), Column("loss"), Column("retransmitted"), Column("mean spacing"),
-    Column("unusually long pauses"), Column("window limit"), Column("captured at", left=True), Column("lost, both sides"),
-    Column("one-way delay"), Column("longest pause"), Column("made at", left=True), Column("trouble", left=True, wraps=True),
+    Column("pair"), Column("index", left=True), Column("transfer", left=True), Column("start", left=True),
+    Column("size"), Column("time"), Column("throughput"), Column("mean RTT"), Column("loss"), Column("retransmitted"),
+    Column("mean spacing"), Column("unusually long pauses"), Column("window limit"), Column("captured at", left=True),
+    Column("lost, both sides"), Column("one-way delay"), Column("longest pause"), Column("made at", left=True),
+    Column("trouble", left=True, wraps=True),
 )  # fmt: skip
 
 

@@ -6,11 +6,11 @@ from analyze.records.run import ROLES
 from analyze.run.human import two_sides_lines
 from analyze.run.results import RunResults
 from analyze.run.two_sides.table import TwoSidesRow, two_sides_rows
-from analyze.run.variation.findings import Finding, variation
+from analyze.run.variation.findings import Finding, Judgement, variation
 from analyze.run.variation.words import HEADINGS, answer, level, spread_sentence
 from analyze.units import ABSENT, count, printable, seconds, share
 
-_NO_ANSWER = ("too_few", "not_measured")
+_NO_ANSWER: tuple[Judgement, ...] = ("too_few", "not_measured")
 """What one line of the first screen is about."""
 
 

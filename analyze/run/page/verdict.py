@@ -20,6 +20,8 @@ _NAMES = {"all": "All transfers", "probe": "Probes", "data": "Data transfers"}
 def changes_part(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     """Several runs: what is different about what limited them; nothing for one alone."""
     changes = verdict_changes(runs)
+    if not changes:
+        return ()
     head = ("against the first", "transfers", "factor", "share of time [percentage points]", "p, corrected", "change")
     rows = [
         (
