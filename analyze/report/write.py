@@ -1,6 +1,7 @@
 """The report of captures: verdict and lanes of some connections, a table of all, in one file (`analyze.pages`)."""
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
 from analyze.pages.write import Template, in_script, scripts, write_page
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
-from analyze.report import connection, judgement
-from analyze.units import plural, printable, si
+from analyze.report import connection, judgement, overview
+from analyze.units import ABSENT, plural, printable, si
 
 if TYPE_CHECKING:
     from analyze.packet_series import ConnectionSeries, SeriesOf
@@ -32,14 +33,19 @@ def write_report(
         return connection.of_connection(one, connections=len(series), capture=capture, inputs=inputs)
 
     plots = list(map(plot, series))
+    found = [trace.row(index) for index in trace.largest(_ROW_LIMIT)]
+    columns, rows = _table(found, inputs if len(trace.paths) > 1 else ())
     data = {
-        "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
-        "rows": _rows(trace),
+        "fields": columns,
+        "rows": rows,
+        "timeline": overview.timeline(found) if len(found) > 1 else None,
+        "command": _command(trace),
         "factors": judgement.looks(),
         "plots": plots,
     }
     values = {
         "title": _title(trace),
+        "causes": overview.causes(trace),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,
         "verdicts": [f"{one['title']}: {one['verdict']['sentence']}" for one in plots],
@@ -47,7 +53,7 @@ def write_report(
         "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
         "scripts": scripts("analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
-        + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "page.js"),
+        + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
     }
     write_page(Template("analyze.report", "page.html"), values, path)
 
@@ -69,20 +75,38 @@ def _title(trace: "Trace") -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more file')}"
 
 
-def _rows(trace: "Trace") -> list[dict[str, Any]]:
-    rows = []
-    for index in trace.largest(_ROW_LIMIT):
-        row = trace.row(index)
-        direction = main_direction(row)
-        rows.append(
-            {
-                "id": row["id"],
-                "cells": [field.text(row, direction) for field in FIELDS],
-                "keys": [_sort_key(field.title, row, direction) for field in FIELDS],
-                "name": printable(str(row.get("tls_sni") or "")),
-            }
-        )
-    return rows
+def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The columns that say anything of any connection, and the rows."""
+    columns = [
+        *({"title": field.title or "data", "left": field.left} for field in FIELDS),
+        {"title": "server name", "left": True},
+        {"title": "file", "left": True},
+    ]
+    rows = [_row(row, files) for row in found]
+    told = [place for place in range(len(columns)) if any(row["cells"][place] not in ("", ABSENT) for row in rows)]
+    return [columns[place] for place in told], [
+        row | {"cells": [row["cells"][place] for place in told], "keys": [row["keys"][place] for place in told]}
+        for row in rows
+    ]
+
+
+def _row(row: dict[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """A cell for each column with the number it is sorted by; without `files`, which are of several inputs, no file."""
+    direction = main_direction(row)
+    more = [printable(str(row.get("tls_sni") or "")), files[row["input"]] if files else ""]
+    return {
+        "id": row["id"],
+        "cells": [*(field.text(row, direction) for field in FIELDS), *more],
+        "keys": [*(_sort_key(field.title, row, direction) for field in FIELDS), *(None for _ in more)],
+        "ends": f"{printable(row['client'])} - {printable(row['server'])}",
+    }
+
+
+def _command(trace: "Trace") -> str:
+    """What draws a connection that is not in the page; its number comes behind it."""
+    names = [shlex.quote(printable(path)) for path in trace.paths]
+    files = " ".join(names) if len(names) <= _INPUTS_SHOWN else f"{names[0]} ... {names[-1]}"
+    return f"vmtrace analyze {files} --report report.html --connection"
 
 
 _SORTED_BY = {

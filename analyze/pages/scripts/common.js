@@ -52,10 +52,10 @@ const page = (() => {
     }
     setTimeout(() => { button.textContent = before; }, 1500);
   }
-  // A display filter with a button that copies it.
-  function filterNode(text) {
+  // A display filter, or a command, with a button that copies it.
+  function filterNode(text, title = "copy filter") {
     const node = make("span", undefined, "filter");
-    const button = make("button", "copy filter", "plain");
+    const button = make("button", title, "plain");
     button.addEventListener("click", () => copy(text, button));
     node.append(make("code", text), " ", button);
     return node;

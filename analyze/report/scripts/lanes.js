@@ -106,7 +106,7 @@ page.lanes = (() => {
     for (const [from, to, factor] of plot.bands) {
       if (to < view.from || from > view.to) continue;
       const [left, right] = [Math.max(timeX(from, width), LEFT), Math.min(timeX(to, width), width - RIGHT)];
-      pen.fillStyle = data.factors[factor].colour;
+      pen.fillStyle = shade(data.factors[factor].colour);
       pen.fillRect(left, 0, Math.max(right - left, 0.5), height);
     }
     pen.globalAlpha = 1;
@@ -163,7 +163,7 @@ page.lanes = (() => {
     clipped(pen, width, HEIGHTS.factors, () => {
       for (const [from, to, factor] of plot.bands) {
         if (to < view.from || from > view.to) continue;
-        const look = data.factors[factor];
+        const look = { ...data.factors[factor], colour: shade(data.factors[factor].colour) };
         const [left, right] = [Math.max(timeX(from, width), LEFT), Math.min(timeX(to, width), width - RIGHT)];
         pen.fillStyle = hatch(pen, look.colour, look.hatch);
         pen.fillRect(left, 0, Math.max(right - left, 1), HEIGHTS.factors);
@@ -439,14 +439,14 @@ page.lanes = (() => {
   }
 
   function legend() {
-    element("factors").replaceChildren(...plot.legend.map(({ factor, text }) => {
-      const item = make("li");
+    element("factors").replaceChildren(...plot.legend.map(({ factor, text, banded }) => {
+      const item = make("li", undefined, banded ? "" : "without-band");
       const swatch = make("canvas", undefined, "factor");
       swatch.width = 44;
       swatch.height = 28;
       const pen = swatch.getContext("2d");
       pen.scale(2, 2);
-      pen.fillStyle = hatch(pen, data.factors[factor].colour, data.factors[factor].hatch);
+      pen.fillStyle = hatch(pen, shade(data.factors[factor].colour), data.factors[factor].hatch);
       pen.fillRect(0, 0, 22, 14);
       item.append(swatch, make("b", data.factors[factor].name), ` ${text}`);
       return item;
@@ -479,6 +479,6 @@ page.lanes = (() => {
   }
 
   new ResizeObserver(drawSoon).observe(element("lanes"));
-  page.onTheme(() => { if (plot !== null) { tint(); draw(); } });
+  page.onTheme(() => { if (plot !== null) { legend(); tint(); draw(); } });
   return { show, zoom, mark, reveal, view: () => view, xOf: (time) => timeX(time, widthOf()), onPick: (act) => { onPick = act; }, onPlace: (act) => { onPlace = act; } };
 })();

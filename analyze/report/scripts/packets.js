@@ -42,6 +42,7 @@ page.packets = (() => {
       const file = packets.file ? packets.file[at] : "";
       frames.set(file, [...(frames.get(file) ?? []), packets.frame[at]]);
     }
+    page.tables.label([...body.rows], titles.map(([title]) => title));
     return { table, frames, length: last > first ? packets.time_s[last - 1] - packets.time_s[first] : 0 };
   }
 
@@ -167,6 +168,7 @@ page.packets = (() => {
     element("events-list").classList.toggle("long", shown.length > 40); // what paper has room for: see the style
     const nodes = shown.map(eventRow);
     element("events").tBodies[0].replaceChildren(...nodes);
+    page.tables.label(nodes, head.map((cell) => cell.textContent));
   }
 
   const head = [...element("events").tHead.rows[0].cells];

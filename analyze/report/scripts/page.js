@@ -2,49 +2,56 @@
 // The report of captures: the table of connections to search and sort, and which of them is shown above it.
 // Everything shown is put in as text, never as markup.
 (() => {
-  const { data, element, make } = page;
-  const order = { field: null, falling: true };
+  const { data, element, make, filterNode } = page;
   const plotted = new Map(data.plots.map((plot, index) => [plot.id, index]));
-  const titles = data.fields.concat([{ title: "server name", left: true }]);
+  const titles = data.fields;
+  const names = titles.map((field) => field.title);
+  const body = element("connections").tBodies[0];
   let current = 0;
+  let shown = [];
 
-  const rowText = (row, field) => (field < row.cells.length ? row.cells[field] : row.name);
-  const keyOf = (row) => row.keys[order.field] ?? rowText(row, order.field);
-
-  function compare(a, b) {
-    if (order.field === null) return a.place - b.place;
-    return page.tables.compare(keyOf(a), keyOf(b), order.falling) || a.place - b.place;
-  }
+  const pages = page.tables.paged(element("connections-bar"), (rows) => { shown = rows; showRows(); });
+  pages.search.id = "search";
+  pages.search.placeholder = "Search address, port, name, version ...";
+  pages.search.setAttribute("aria-label", "Search connections");
 
   function showRows() {
-    const words = element("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = data.rows.filter((row) => words.every((word) => row.text.includes(word))).sort(compare);
-    element("shown").textContent = rows.length === data.rows.length ? "" : `${rows.length} of ${data.rows.length}`;
-    element("connections").tBodies[0].replaceChildren(...rows.map(rowNode));
+    body.replaceChildren(...shown.map(rowNode));
+    page.tables.label([...body.rows], names);
   }
 
   function rowNode(row) {
     const node = make("tr");
-    titles.forEach((field, index) => node.append(make("td", rowText(row, index), field.left ? "left" : "")));
-    if (plotted.has(row.id)) {
-      const show = () => { choose(plotted.get(row.id)); element("plotted").scrollIntoView(); };
-      node.classList.add("plotted");
-      node.classList.toggle("current", data.plots[current]?.id === row.id);
-      node.tabIndex = 0;
-      node.title = "show its lanes";
-      node.addEventListener("click", show);
-      node.addEventListener("keydown", (event) => { if (event.key === "Enter") show(); });
-    }
+    titles.forEach((field, index) => node.append(make("td", row.cells[index], field.left ? "left" : "")));
+    node.classList.toggle("plotted", plotted.has(row.id));
+    node.classList.toggle("current", data.plots[current]?.id === row.id);
+    node.tabIndex = 0;
+    node.title = plotted.has(row.id) ? "show its lanes" : "not drawn in this page: shows the command that draws it";
+    node.addEventListener("click", () => pick(row));
+    node.addEventListener("keydown", (event) => { if (event.key === "Enter") pick(row); });
     return node;
+  }
+
+  // A connection whose data is here is shown; of another one the command that draws it.
+  function pick(row) {
+    element("not-drawn").hidden = plotted.has(row.id);
+    if (plotted.has(row.id)) {
+      choose(plotted.get(row.id));
+      element("plotted").scrollIntoView();
+      return;
+    }
+    const command = filterNode(`${data.command} ${row.id}`, "copy command");
+    element("not-drawn").replaceChildren(`Connection ${row.id} is not drawn in this page. This draws it: `, command);
+    element("not-drawn").scrollIntoView({ block: "nearest" });
   }
 
   function headNode() {
     const node = make("tr");
     titles.forEach((field) => node.append(make("th", field.title, field.left ? "left" : "")));
     page.tables.head([...node.cells], (index) => titles[index].left, (index, falling) => {
-      order.field = index;
-      order.falling = falling;
-      showRows();
+      const key = (row) => row.keys[index] ?? row.cells[index];
+      const sorted = [...data.rows].sort((a, b) => page.tables.compare(key(a), key(b), falling) || a.place - b.place);
+      pages.order(sorted);
     });
     return node;
   }
@@ -59,13 +66,10 @@
     showRows();
   }
 
-  data.rows.forEach((row, place) => {
-    row.place = place;
-    row.keys.push(null);
-    row.text = row.cells.concat([row.name]).join(" ").toLowerCase();
-  });
+  data.rows.forEach((row, place) => { row.place = place; });
   element("connections").tHead.append(headNode());
-  element("search").addEventListener("input", showRows);
+  pages.fill(data.rows, (row) => row.cells.join(" "));
+  page.overview.onPick(pick);
   if (data.plots.length) {
     element("plotted").hidden = false;
     element("chosen").append(...data.plots.map((plot, index) => {
@@ -75,7 +79,5 @@
     }));
     element("chosen").addEventListener("change", (event) => choose(Number(event.target.value)));
     choose(0);
-  } else {
-    showRows();
   }
 })();

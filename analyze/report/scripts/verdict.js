@@ -25,6 +25,13 @@ page.verdict = (() => {
     return [make("h3", title), list];
   }
 
+  let shown = null;
+  function tint() {
+    if (shown?.factor) element("verdict").style.setProperty("--factor", page.shade(data.factors[shown.factor].colour));
+    else element("verdict").style.removeProperty("--factor");
+  }
+  page.onTheme(tint);
+
   function verdict(said) {
     const card = element("verdict");
     const line = make("p", said.sentence, "sentence");
@@ -34,10 +41,9 @@ page.verdict = (() => {
       const chip = make("b", said.open ? "undetermined" : data.factors[said.factor].name, "chip");
       facts.append(chip, ` ${said.facts.join(", ")}`);
       parts.push(facts);
-      card.style.setProperty("--factor", data.factors[said.factor].colour);
-    } else {
-      card.style.removeProperty("--factor");
     }
+    shown = said;
+    tint();
     parts.push(...listed("Evidence", said.evidence.map(evidenceNode)));
     parts.push(...listed("What would help", said.what_if.map((text) => make("li", text))));
     card.replaceChildren(...parts);
