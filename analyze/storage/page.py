@@ -4,16 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
-from analyze.pages.blocks import Block, Figures, Fold, Lines, Page, Section, Text, table
+from analyze.pages.blocks import Block, Column, Figures, Fold, Lines, Page, Row, Section, Text
+from analyze.pages.blocks import Table as Shown
 from analyze.pages.write import write_report_page
 from analyze.storage.result import results
 from analyze.storage.tables import Record, Report
 from analyze.storage.texts import Table, facts, heading, tables, trouble
-from analyze.units import printable
+from analyze.units import plural, printable
 
 _LEAD_HEIGHT = 190
 _FIRST_SHOWN = 4
 """Results in the first screen; the others are behind a fold."""
+_OPEN = frozenset({"beside", "throughput"})
+"""Tables that are never behind a fold."""
+_FEW_ROWS = 8
+_SENTENCE = 40
+"""Characters from which on a text is one."""
 
 
 def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
@@ -41,7 +47,7 @@ def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ..
     """Result, figure, and what the runs were."""
     first, *more = results(reports) or ["No transaction is complete enough for a result."]
     shown = Lines(tuple(more[:_FIRST_SHOWN]))
-    rest = (Fold(f"{len(more) - _FIRST_SHOWN} more results", (Lines(tuple(more[_FIRST_SHOWN:])),)),)
+    rest = (Fold(plural(len(more) - _FIRST_SHOWN, "more result"), (Lines(tuple(more[_FIRST_SHOWN:])),)),)
     summaries = (Lines(tuple(facts(one)), title=heading(one), troubles=tuple(trouble(one))) for one in reports)
     return (
         Text(first, "sentence"),
@@ -53,5 +59,14 @@ def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ..
 
 
 def _section(one: Table) -> Section:
-    rows = table(one.head, ((list(row), False) for row in one.rows), left=range(one.left))
-    return Section(one.name, one.title, (rows,), hint=one.hint, wide=True)
+    columns = tuple(_column(one, place) for place in range(len(one.head)))
+    rows = Shown(columns, tuple(Row(cells) for cells in one.rows))
+    folded = one.name not in _OPEN and len(one.rows) > _FEW_ROWS
+    block = Fold(plural(len(one.rows), "row"), (rows,)) if folded else rows
+    return Section(one.name, one.title, (block,), hint=one.hint, wide=True)
+
+
+def _column(one: Table, place: int) -> Column:
+    """Names begin at the left; a sentence does, too, and wraps."""
+    wraps = any(len(row[place]) > _SENTENCE for row in one.rows)
+    return Column(one.head[place], left=place < one.left or wraps, wraps=wraps)

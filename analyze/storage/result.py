@@ -3,13 +3,14 @@
 `a new connection for each object: 101 % overhead at 4 kB` is the workload that the service's protocol costs most.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from analyze.storage.connections import ConnectionRow
 from analyze.storage.overhead import OverheadRow
 from analyze.storage.tables import Report
 from analyze.storage.throughput import ThroughputRow
-from analyze.units import plural, printable, ratio, share, si
+from analyze.units import printable, ratio, share, si
 
 
 def results(reports: Sequence[Report]) -> list[str]:
@@ -37,7 +38,13 @@ def _cost(report: Report) -> Iterator[str]:
     files = {(row.workload, row.direction): row for row in report.throughput}.get(kind)
     used = {(row.workload, row.direction): row for row in report.connections}.get(kind)
     how = _manner(used, files) if used and files else ""
-    yield f"{how}{': ' if how else ''}{ratio(worst.overhead_ratio)} overhead at {_what(worst, files)}"
+    yield f"{how}{': ' if how else ''}{_percent(worst)} overhead at {_what(worst, files)}"
+
+
+def _percent(row: OverheadRow) -> str:
+    """Thousands stand apart: small objects cost many times their size."""
+    value = 100 * (row.overhead_ratio or 0.0)
+    return f"{value:,.0f} %" if value >= 1000 else ratio(row.overhead_ratio)
 
 
 def _manner(used: ConnectionRow, files: ThroughputRow) -> str:
@@ -46,30 +53,31 @@ def _manner(used: ConnectionRow, files: ThroughputRow) -> str:
         return ""
     if used.reused_share == 0:
         return "a new connection for each object"
-    opened = used.opened.value
-    number = f" on {plural(round(opened), 'connection')}" if opened else ""
-    return f"{files.files:,} objects{number}, {share(used.reused_share)} of them on one already open"
+    if used.reused_share >= 1 - 1 / files.files:
+        return f"one connection for all {files.files:,} objects"
+    return f"{share(used.reused_share)} of objects on a connection already open"
 
 
 def _what(row: OverheadRow, files: ThroughputRow | None) -> str:
     """`4 kB, upload`; of several objects `100 x 4 kB, download`."""
     if files is None:
         return printable(f"{row.workload}, {row.direction}")
-    size = si(files.file_bytes, "B")
+    size = re.sub(r"\.0+ ", " ", si(files.file_bytes, "B"))
     return f"{size}, {row.direction}" if files.files == 1 else f"{files.files:,} x {size}, {row.direction}"
 
 
 def _time(report: Report) -> Iterator[str]:
-    """Of the kind with most objects, where their time went."""
+    """Of the download with most objects, where their time went."""
+    # Uploading, the service's own time is not to be told from the transfer: downloads say more.
     objects = [row for row in report.times if row.what == "object"]
-    found = max(objects, key=lambda row: row.objects, default=None)
+    found = max(objects, key=lambda row: (row.direction == "download", row.objects), default=None)
     if found is None:
         return
     parts = {part: value for part, value in found.shares.items() if value}
     if parts:
         part = max(parts, key=lambda one: parts[one])
         kind = printable(f"{found.workload}, {found.direction}")
-        yield f"{share(parts[part])} of the time of objects ({kind}) is {part.replace('_', ' ')}"
+        yield f"{share(parts[part])} of the time of an object ({kind}) goes into: {part.replace('_', ' ')}"
 
 
 def _rates(report: Report) -> Iterator[str]:

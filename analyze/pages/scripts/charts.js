@@ -86,8 +86,7 @@ page.charts = (() => {
     const x = scaleOf(ranges.x, chart.x, box.left + 4, box.right - 4);
     const y = scaleOf(ranges.y, panel.y, box.bottom - 5, box.top + 6);
     const xMarks = marksOf({ ...ranges.x, ...chart.x }, box.right - box.left, width < 500 ? 62 : 82);
-    rows(pen, box, yMarks, y.of);
-    columns(pen, box, xMarks, x.of);
+    if (panel.series.length) { rows(pen, box, yMarks, y.of); columns(pen, box, xMarks, x.of); }
     frame(pen, box);
     const shown = panel.series.filter((one) => !hidden.has(one.name));
     const scale = { x: x.of, y: y.of };

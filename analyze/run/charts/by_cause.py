@@ -48,7 +48,8 @@ def row_id(number: int, sequence: int) -> str:
 
 
 def _of_transfers(runs: Sequence[RunResults]) -> Chart:
-    clocks = [Clock(run) for run in runs]
+    longest_s = max(Clock(run).span_s for run in runs)
+    clocks = [Clock(run, longest_s) for run in runs]
     panels = tuple(
         Panel("throughput" if len(runs) == 1 else run.name, Axis("throughput", "bit/s"), _series(run, clock, number))
         for number, (run, clock) in enumerate(zip(runs, clocks, strict=True))
@@ -59,7 +60,7 @@ def _of_transfers(runs: Sequence[RunResults]) -> Chart:
         caption="Each point is a transfer: discs are data transfers, rings are probes.",
         x=Axis("time since the run's start", clocks[0].unit),
         panels=panels,
-        shared_x=len({clock.unit for clock in clocks}) == 1,
+        shared_x=True,
     )
 
 

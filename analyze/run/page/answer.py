@@ -33,11 +33,11 @@ def answer(runs: Sequence[RunResults], lead: Chart | None) -> tuple[Block, ...]:
     several = len(runs) > 1
     figure = (Figures((lead,), height=_HEIGHT // (1 + several)),) if lead else ()
     said = _of_several(runs) if several else _of_one(runs[0])
-    bars = [_bar(run.name, run.transfers) for run in runs] if len(runs) <= MOST_PANELS else []
+    bars = [cause_bar(run.name, run.transfers) for run in runs] if len(runs) <= MOST_PANELS else []
     if not several:
-        bars = [_bar("", runs[0].transfers)]
+        bars = [cause_bar("", runs[0].transfers)]
     elif not bars:
-        bars = [_bar("all runs", [one for run in runs for one in run.transfers])]
+        bars = [cause_bar("all runs", [one for run in runs for one in run.transfers])]
     return (*said, *figure, *bars, *unmeasured(runs), *_troubles(runs))
 
 
@@ -66,7 +66,7 @@ def _of_several(runs: Sequence[RunResults]) -> tuple[Block, ...]:
     return said, Lines(tuple(map(printable, lines)))
 
 
-def _bar(name: str, transfers: Sequence[MeasuredTransfer]) -> Shares:
+def cause_bar(name: str, transfers: Sequence[MeasuredTransfer]) -> Shares:
     """The time of all transfers by the factor of their verdicts."""
     time_s, number = dict[str, float](), Counter[str]()
     for one in transfers:
