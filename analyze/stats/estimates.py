@@ -1,4 +1,6 @@
-"""Summaries of a sample with their uncertainty, in numpy alone.
+"""Summaries of a sample with their uncertainty: the distributions and tests are scipy's, the choice of them is here.
+
+scipy is imported where it is used: it takes longer to load than most reports to make.
 
 Transfers of one index are taken as independent draws. Neighbours in time are somewhat alike, so that the true intervals
 are, if anything, wider than these.
@@ -21,6 +23,7 @@ _SEED = 20110701
 FEWEST_FOR_MEAN = 6
 _FEWEST_FOR_CORRELATION = 5
 _RESAMPLED_AT_ONCE = 1 << 20
+_LEAST = 5e-324
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,21 @@ def mean(values: Floats) -> Estimate:
     value = float(ordered.mean())
     if len(ordered) < FEWEST_FOR_MEAN:
         return Estimate(value, None, None, len(ordered))
+    if ordered[0] == ordered[-1]:
+        return Estimate(value, value, value, len(ordered))
+    from scipy.stats import bootstrap
+
     tail = expanded_tail([(1.0, len(ordered) - 1)])
-    low, high = np.quantile(resampled(ordered, _mean), [tail, 1 - tail])
-    return Estimate(value, float(low), float(high), len(ordered))
+    found = bootstrap(
+        (ordered,),
+        np.mean,
+        n_resamples=_RESAMPLES,
+        batch=max(1, _RESAMPLED_AT_ONCE // len(ordered)),
+        confidence_level=1 - 2 * tail,
+        method="percentile",
+        rng=np.random.default_rng(_SEED),
+    ).confidence_interval
+    return Estimate(value, float(found.low), float(found.high), len(ordered))
 
 
 def pearson(x: Floats, y: Floats) -> Estimate:
@@ -100,16 +115,17 @@ def spearman(x: Floats, y: Floats) -> Estimate:
 
 def ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share their mean rank."""
-    _, position, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    middle: Floats = (last - (counts - 1) / 2).astype(np.float64)
-    return middle[position]
+    from scipy.stats import rankdata
+
+    found: Floats = rankdata(values).astype(np.float64)
+    return found
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjusted so that the chance of even one false alarm among all of them stays what it is for one.
 
-    What has no p-value asks nothing. Source: S. Holm, Scandinavian Journal of Statistics 6 (1979).
+    What has no p-value asks nothing. Written here: scipy adjusts for the share of false alarms (Benjamini and Hochberg)
+    only, which would name more metrics. Source: S. Holm, Scandinavian Journal of Statistics 6 (1979).
     """
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
@@ -128,7 +144,9 @@ def _correlation(x: Floats, y: Floats, extra_variance: float) -> Estimate:
     if not x.any() or not y.any():
         # One of them never changes: there is nothing to go together with.
         return Estimate(None, None, None, n)
-    r = min(1.0, max(-1.0, float(x @ y)))
+    from scipy.stats import pearsonr
+
+    r = float(pearsonr(x, y).statistic)
     if abs(r) > 1 - 1e-12:
         # There z is infinite, and says nothing: five ranks in one order are no proof that all others would be.
         return Estimate(math.copysign(1.0, r), None, None, n)
@@ -151,16 +169,10 @@ def _unit(values: Floats) -> Floats:
 
 def _median_rank(n: int) -> int:
     """The largest j for which the j-th smallest and j-th largest of n enclose the median with 95 %; 0 if none does."""
-    # P(fewer than j values below the median), summed in logarithms: 2**-n is 0 for a few thousand values.
-    log_half = n * math.log(0.5)
-    tail, j = 0.0, 0
-    while j < n:
-        log_choose = math.lgamma(n + 1) - math.lgamma(j + 1) - math.lgamma(n - j + 1)
-        tail += math.exp(log_choose + log_half)
-        if tail > (1 - CONFIDENCE) / 2:
-            return j
-        j += 1
-    return j
+    from scipy.stats import binom
+
+    # The least j with P(at most j values below the median) beyond 2.5 %: the j-th smallest is below it more often.
+    return int(binom.ppf((1 - CONFIDENCE) / 2, n, 0.5))
 
 
 def resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
@@ -177,12 +189,26 @@ def resampled(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
 
 
 def student_quantile(normal: float, freedom: float) -> float:
-    """The quantile of Student's t that is as far out as this normal one.
+    """The quantile of Student's t that is as far out as this normal one."""
+    from scipy.special import ndtr, stdtrit
 
-    Source: D. L. Wallace, Ann. Math. Statistics 30 (1959).
-    """
-    scaled = normal * (8 * freedom + 3) / (8 * freedom + 1)
-    return math.sqrt(freedom * math.expm1(scaled * scaled / freedom))
+    # By the small tail: the large one has no digits left where the quantile is far out.
+    return normal if math.isinf(freedom) else -float(stdtrit(freedom, ndtr(-normal)))
+
+
+def normal_of_student(t: float, freedom: float) -> float:
+    """The normal deviate that is as far out as this value of Student's t, which is not below 0."""
+    from scipy.special import ndtri, stdtr
+
+    # Below the least number that there is, nothing is further out.
+    return -float(ndtri(max(float(stdtr(freedom, -t)), _LEAST)))
+
+
+def two_sided_p(z: float) -> float:
+    """How often a standard normal deviate is as far from 0 as this one, either way."""
+    from scipy.special import ndtr
+
+    return 2 * float(ndtr(-abs(z)))
 
 
 def welch_freedom(parts: Sequence[tuple[float, int]]) -> float:
@@ -205,12 +231,7 @@ def expanded_tail(parts: Sequence[tuple[float, int]]) -> float:
     if not shrunk > 0:
         return (1 - CONFIDENCE) / 2
     student = student_quantile(NORMAL_QUANTILE, welch_freedom(parts))
-    return math.erfc(math.sqrt(total / shrunk) * student / math.sqrt(2)) / 2
-
-
-def _mean(samples: Floats) -> Floats:
-    means: Floats = samples.mean(axis=1)
-    return means
+    return two_sided_p(math.sqrt(total / shrunk) * student) / 2
 
 
 def _measured(values: Floats) -> Floats:

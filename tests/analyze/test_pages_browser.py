@@ -45,6 +45,11 @@ def write_runs(path: Path, *made: Any) -> None:
     write_page_of(runs, charts(runs, [run.choose(None) for run in runs]), provenance.of_runs(runs), path)
 
 
+def write_compared(path: Path, *made: Any) -> None:
+    before, after = measured(*made)
+    write_comparison(compare_runs(before, after), path)
+
+
 def write_captures(path: Path, new_capture: Any, transfer_into: Any) -> None:
     capture = new_capture()
     for number in range(40):
@@ -71,7 +76,7 @@ def pages(tmp_path: Path, small_run: Any, new_run: Any, new_capture: Any, transf
         "run": lambda path: write_runs(path, small_run),
         "runs": lambda path: write_runs(path, small_run, other),
         "bare": lambda path: write_runs(path, bare),
-        "comparison": lambda path: write_comparison(compare_runs(*measured(small_run, other)), path),
+        "comparison": lambda path: write_compared(path, small_run, other),
         "captures": lambda path: write_captures(path, new_capture, transfer_into),
         "storage": write_storage,
     }

@@ -7,7 +7,6 @@ time, too: the difference is then diluted.
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,7 +24,7 @@ from analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, Overlaps, overlaps
 from analyze.stats.association import CLEARLY_STRONGER
-from analyze.stats.estimates import Estimate, Floats, holm, spearman
+from analyze.stats.estimates import Estimate, Floats, holm, spearman, two_sided_p
 
 FEWEST_INTERVALS = FEWEST_TRANSFERS
 """The fewest transfers that must have an interval of a factor."""
@@ -211,7 +210,7 @@ def _asked(part: _Stretches, joined: _Joined, periods: Periods) -> IntervalFindi
         effective_transfers=best.compared.effective,
         lag=lag,
         lags_tried=tried,
-        p_value=None if z is None else min(1.0, tried * math.erfc(abs(z) / math.sqrt(2))),
+        p_value=None if z is None else min(1.0, tried * two_sided_p(z)),
         p_adjusted=None,
         reason=best.compared.reason,
     )
