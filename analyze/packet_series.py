@@ -208,6 +208,9 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
     delivered = pick(new_data, payload_bytes)
     sequence_end = _floats(packets, "sequence") + payload_bytes
     sent = {name: pick(from_sender & kind.among(name), sequence_end) for name in SENT_KINDS}
+    # A row tells what is in flight of the data that it carries, or else of the data that it acknowledges: a FIN or an
+    # ACK without data, sent by the data's sender, is about the other direction.
+    of_this_way = from_sender == (payload_bytes > 0)
     # Columns of a long connection are large: each is given up when what is made of it is there.
     del payload_bytes, sequence_end
     acknowledgement, window = _floats(packets, "acknowledgement"), _floats(packets, "window_bytes")
@@ -228,7 +231,7 @@ def of_packets(packets: pa.Table, record: Record) -> ConnectionSeries:
         recovery_rtt_s=pick(from_receiver, _floats(packets, "recovery_rtt_s")),
         spacing_s=pick(from_sender, _floats(packets, "spacing_s")),
         window_bytes=window_bytes,
-        flight_bytes=pick(np.ones(len(packets), np.bool_), _floats(packets, "flight_bytes")),
+        flight_bytes=pick(of_this_way, _floats(packets, "flight_bytes")),
         delivered_bytes=delivered,
         throughput_bps=throughput(delivered.time_s, delivered.value, bin_s),
         bin_s=bin_s,

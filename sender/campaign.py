@@ -20,7 +20,7 @@ from typing import Any, Callable
 from capture.clock import ClockWatch
 from capture.interruption import Interruption
 from sender.baseline import Baseline, RoundTrips
-from sender.display import Display
+from sender.display.view import Display
 from sender.link import Link, Patience
 from sender.plan import Plan, Step
 from sender.run_folder import COMPLETE, FAILED, INTERRUPTED, RunFolder

@@ -14,7 +14,7 @@ from capture.options import above, whole
 from capture.quantities import duration_s, size_bytes
 from capture.settings import LARGEST_BUFFER_BYTES
 from sender import quick
-from sender.display import choose_display
+from sender.display.choose import choose_display
 from sender.errors import SenderError, UsageError
 from sender.plan import Plan
 from sender.plan_file import load_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from capture.options import whole
 from sender.command import endpoint_of
-from sender.display import choose_display
+from sender.display.choose import choose_display
 from sender.run_folder import RunFolder
 from sender.session import Order, fetch
 from sender.wire.keys import ENVIRONMENT, load_key

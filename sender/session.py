@@ -24,7 +24,7 @@ from capture.quantities import shown_bytes
 from capture.settings import CaptureSettings
 from sender.baseline import baseline_of
 from sender.campaign import Campaign, Ended
-from sender.display import Display, RunEnd, RunView
+from sender.display.view import Display, RunEnd, RunView
 from sender.errors import SenderError
 from sender.far_side import FarSide, OverTheWire
 from sender.host_record import begin_host_record

@@ -15,7 +15,7 @@ from capture.health import CaptureHealth, health_path
 from capture.interruption import Interruption
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
-from sender.display import Display
+from sender.display.view import Display
 from sender.far_side import FarSide
 from sender.instruments import Capture, Instruments, Sampler, larger_buffer_bytes
 from sender.link import Link

@@ -1,6 +1,5 @@
 """Everything that the page shows of one connection: verdict, facts, where its bytes went, lanes, events and packets."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ from analyze.report.host_lanes import host_lanes
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
 Plain = dict[str, Any]
-
-_PLAINLY_APART = 0.01
-"""Of all the time: the bands of a factor and its share differ by so much that a reader may ask why."""
 
 
 def of_connection(
@@ -78,12 +74,10 @@ def _notes(series: ConnectionSeries, drawn: list[Plain], rows: int, repeats_left
 
 def _bands_differ(direction: Record) -> bool:
     """True if the bands of a factor are together plainly longer or shorter than its time."""
-    intervals = direction.get("limit_intervals") or ()
-    drawn_s = Counter[str]()
-    for one in intervals:
-        drawn_s[one["factor"]] += (one["end_ns"] - one["start_ns"]) / 1e9
-    apart_s = _PLAINLY_APART * sum(one["time_s"] for one in direction["limits"])
-    return bool(intervals) and any(abs(drawn_s[one["factor"]] - one["time_s"]) > apart_s for one in direction["limits"])
+    drawn_ns = judgement.band_times(direction)
+    apart_s = judgement.PLAINLY_APART * sum(one["time_s"] for one in direction["limits"])
+    far = (abs(drawn_ns[one["factor"]] / 1e9 - one["time_s"]) > apart_s for one in direction["limits"])
+    return bool(drawn_ns) and any(far)
 
 
 def facts(series: ConnectionSeries) -> list[list[str]]:

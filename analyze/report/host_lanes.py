@@ -11,8 +11,8 @@ import numpy as np
 
 from analyze.document import Record
 from analyze.packet_series import Series
+from analyze.records.run_folder import inside
 from analyze.report.lanes import Packing
-from analyze.run.run_folder import inside
 from analyze.side.cloudwatch import read_cloudwatch
 from analyze.side.host import ALLOWANCES, host_files, read_host
 from analyze.side.metrics import Periods

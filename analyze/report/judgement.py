@@ -3,6 +3,7 @@
 Beside it what limited the connection at every moment: bands behind all lanes, and their shares in a legend.
 """
 
+from collections import Counter
 from typing import Any
 
 from analyze.document import Record
@@ -13,6 +14,9 @@ from analyze.units import printable, seconds, share
 from analyze.verdict import is_open, remedies
 
 Plain = dict[str, Any]
+
+PLAINLY_APART = 0.01
+"""Of all the time: the bands of a factor and its share differ by so much that a reader may ask why."""
 
 
 def verdict(series: ConnectionSeries, rows: Rows) -> Plain:
@@ -61,17 +65,39 @@ def bands(series: ConnectionSeries) -> list[list[Any]]:
 
 
 def legend(series: ConnectionSeries) -> list[Plain]:
-    """The factors, that of the longest time first, with their share of time and of lost bytes."""
+    """The factors, that of the longest time first, with their share of time and of lost bytes.
+
+    A band has the colour of what held most of its round trip. Where bands of a factor are plainly longer or shorter
+    than its time, the entry says so; one without any band has `banded` false.
+    """
     limits = series.record[series.direction]["limits"]
     lost = sum(one["lost_bytes"] or 0 for one in limits if one["factor"] != "idle")
+    total_s = sum(one["time_s"] for one in limits)
+    drawn_ns = band_times(series.record[series.direction])
     ordered = sorted(limits, key=lambda one: -one["time_s"])
     return [
         {
             "factor": one["factor"],
-            "text": f"{share(one['fraction'])} of the time ({seconds(one['time_s'])}){_cost(one, lost)}",
+            "text": f"{share(one['fraction'])} of the time ({seconds(one['time_s'])}){_cost(one, lost)}"
+            f"{_apart(one['time_s'], drawn_ns[one['factor']], total_s) if drawn_ns else ''}",
+            "banded": not drawn_ns or drawn_ns[one["factor"]] > 0,
         }
         for one in ordered
     ]
+
+
+def band_times(direction: Record) -> Counter[str]:
+    """How long the bands of each factor are together, ns."""
+    found = Counter[str]()
+    for one in direction.get("limit_intervals") or ():
+        found[one["factor"]] += one["end_ns"] - one["start_ns"]
+    return found
+
+
+def _apart(time_s: float, drawn_ns: int, total_s: float) -> str:
+    if total_s <= 0 or abs(time_s - drawn_ns / 1e9) <= PLAINLY_APART * total_s:
+        return ""
+    return f"; its bands {share(drawn_ns / 1e9 / total_s)}" if drawn_ns else "; within bands of others"
 
 
 def _cost(limit: Record, lost: int) -> str:

@@ -1,17 +1,17 @@
-"""The report of captures: verdict and lanes of some connections, a table of all. `page_file` makes one file of it."""
+"""The report of captures: verdict and lanes of some connections, a table of all, in one file (`analyze.pages`)."""
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from analyze.pages.write import Template, in_script, scripts, write_page
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
-from analyze.report import connection, judgement
-from analyze.report.page_file import in_script, resource, scripts, write_page
-from analyze.units import plural, printable, si
+from analyze.report import connection, judgement, overview
+from analyze.units import ABSENT, plural, printable, si
 
 if TYPE_CHECKING:
     from analyze.packet_series import ConnectionSeries, SeriesOf
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROW_LIMIT = 2000
 _INPUTS_SHOWN = 3
+_DAMAGE_SHOWN = 100
 
 
 def write_report(
@@ -32,22 +33,29 @@ def write_report(
         return connection.of_connection(one, connections=len(series), capture=capture, inputs=inputs)
 
     plots = list(map(plot, series))
+    found = [trace.row(index) for index in trace.largest(_ROW_LIMIT)]
+    columns, rows = _table(found, inputs if len(trace.paths) > 1 else ())
     data = {
-        "fields": [{"title": field.title or "direction", "left": field.left} for field in FIELDS],
-        "rows": _rows(trace),
+        "fields": columns,
+        "rows": rows,
+        "timeline": overview.timeline(found) if len(found) > 1 else None,
+        "command": _command(trace),
         "factors": judgement.looks(),
         "plots": plots,
     }
-    parts = {
-        "title": escape(_title(trace)),
-        "inputs": _inputs(trace),
-        "verdicts": "".join(f"<p>{escape(one['title'])}: {escape(one['verdict']['sentence'])}</p>" for one in plots),
+    values = {
+        "title": _title(trace),
+        "causes": overview.causes(trace),
+        "inputs": [_input(header) for header in trace.header().get("inputs", ())],
+        "inputs_shown": _INPUTS_SHOWN,
+        "verdicts": [f"{one['title']}: {one['verdict']['sentence']}" for one in plots],
         "notes": _notes(trace),
-        "provenance": escape(json.dumps(provenance, indent=2)),
+        "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
-        "script": scripts("sorting.js", "marks.js", "lanes.js", "packets.js", "verdict.js", "page.js"),
+        "scripts": scripts("analyze.pages", "common.js", "marks.js", "canvas.js", "tables.js")
+        + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
     }
-    write_page(resource("page.html"), parts, path)
+    write_page(Template("analyze.report", "page.html"), values, path)
 
 
 def _file_names(paths: Sequence[str]) -> tuple[str, ...]:
@@ -67,20 +75,38 @@ def _title(trace: "Trace") -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more file')}"
 
 
-def _rows(trace: "Trace") -> list[dict[str, Any]]:
-    rows = []
-    for index in trace.largest(_ROW_LIMIT):
-        row = trace.row(index)
-        direction = main_direction(row)
-        rows.append(
-            {
-                "id": row["id"],
-                "cells": [field.text(row, direction) for field in FIELDS],
-                "keys": [_sort_key(field.title, row, direction) for field in FIELDS],
-                "name": printable(str(row.get("tls_sni") or "")),
-            }
-        )
-    return rows
+def _table(found: Sequence[dict[str, Any]], files: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The columns that say anything of any connection, and the rows."""
+    columns = [
+        *({"title": field.title or "data", "left": field.left} for field in FIELDS),
+        {"title": "server name", "left": True},
+        {"title": "file", "left": True},
+    ]
+    rows = [_row(row, files) for row in found]
+    told = [place for place in range(len(columns)) if any(row["cells"][place] not in ("", ABSENT) for row in rows)]
+    return [columns[place] for place in told], [
+        row | {"cells": [row["cells"][place] for place in told], "keys": [row["keys"][place] for place in told]}
+        for row in rows
+    ]
+
+
+def _row(row: dict[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """A cell for each column with the number it is sorted by; without `files`, which are of several inputs, no file."""
+    direction = main_direction(row)
+    more = [printable(str(row.get("tls_sni") or "")), files[row["input"]] if files else ""]
+    return {
+        "id": row["id"],
+        "cells": [*(field.text(row, direction) for field in FIELDS), *more],
+        "keys": [*(_sort_key(field.title, row, direction) for field in FIELDS), *(None for _ in more)],
+        "ends": f"{printable(row['client'])} - {printable(row['server'])}",
+    }
+
+
+def _command(trace: "Trace") -> str:
+    """What draws a connection that is not in the page; its number comes behind it."""
+    names = [shlex.quote(printable(path)) for path in trace.paths]
+    files = " ".join(names) if len(names) <= _INPUTS_SHOWN else f"{names[0]} ... {names[-1]}"
+    return f"vmtrace analyze {files} --report report.html --connection"
 
 
 _SORTED_BY = {
@@ -106,35 +132,27 @@ def _sort_key(title: str, row: dict[str, Any], direction: str) -> float | None:
     return row.get(column.format(d=direction)) if column else None
 
 
-def _inputs(trace: "Trace") -> str:
-    items = []
-    for header in trace.header().get("inputs", ()):
-        first, *others = [escape(line.strip()) for line, _ in input_lines(header)]
-        more = "".join(f"<li>{line}</li>" for line in others)
-        items.append(f"<li>{first}{f'<ul>{more}</ul>' if more else ''}{_damage(header['damage'])}</li>")
-    listed = f"<ul>{''.join(items)}</ul>"
-    return (
-        listed if len(items) <= _INPUTS_SHOWN else f"<details><summary>{len(items)} files</summary>{listed}</details>"
-    )
+def _input(header: dict[str, Any]) -> dict[str, Any]:
+    first, *more = [line.strip() for line, _ in input_lines(header)]
+    damage = header["damage"]
+    rest = len(damage) - _DAMAGE_SHOWN
+    return {
+        "line": first,
+        "more": more,
+        "damage": list(map(_place, damage[:_DAMAGE_SHOWN])),
+        "more_damage": plural(rest, "more place") if rest > 0 else "",
+    }
 
 
-def _damage(damage: list[dict[str, Any]]) -> str:
-    if not damage:
-        return ""
-    rows = "".join(
-        f"<tr><td>{d['offset']:,}</td><td>{si(d['skipped_bytes'], 'B')}</td><td>{escape(printable(d['what']))}</td>"
-        for d in damage[:100]
-    )
-    more = f"<p>{plural(len(damage) - 100, 'more place')}</p>" if len(damage) > 100 else ""
-    head = "<tr><th>offset</th><th>skipped</th><th>what was wrong</th></tr>"
-    return f"<details><summary>damage</summary><table>{head}{rows}</table>{more}</details>"
+def _place(damage: dict[str, Any]) -> tuple[str, str, str]:
+    return f"{damage['offset']:,}", si(damage["skipped_bytes"], "B"), printable(damage["what"])
 
 
-def _notes(trace: "Trace") -> str:
+def _notes(trace: "Trace") -> list[str]:
     lines: Iterable[str] = unmeasured(trace)
     notes = [*lines]
     if trace.interrupted:
         notes.insert(0, "The reading was interrupted: the numbers are about the part that was read.")
     if len(trace) > _ROW_LIMIT:
         notes.append(f"The table shows the {_ROW_LIMIT:,} largest of {len(trace):,} connections.")
-    return "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return notes

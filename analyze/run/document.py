@@ -9,12 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from analyze.atomic import make_folder, writing
-from analyze.run.provenance import SCHEMA, Provenance
+from analyze.records.provenance import SCHEMA, Provenance
 from analyze.run.results import Choice, RunResults
-from analyze.run.statistics import CONFIDENCE
 from analyze.run.table_records import Record, flat, tables
 from analyze.run.tables import run_baseline
-from analyze.run.two_sides_table import clock_row
+from analyze.run.two_sides.table import clock_row
 from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.records import (
     csv_tables,
@@ -23,6 +22,7 @@ from analyze.run.verdict.records import (
     verdict_change_rows,
     verdict_record,
 )
+from analyze.stats.estimates import CONFIDENCE
 from analyze.trace import version
 
 

@@ -1,15 +1,31 @@
 """Which figures a report has, in the order of the study."""
 
-from analyze.run.chart import Chart
-from analyze.run.charts import along_run, host_cpu, of_transfer, spacing_throughput, throughput_pairs
+from analyze.charts.chart import Chart
+from analyze.run.charts import (
+    along_run,
+    by_cause,
+    distributions,
+    host_cpu,
+    of_transfer,
+    spacing_throughput,
+    throughput_pairs,
+)
 from analyze.run.charts.of_transfer import PairPackets
 from analyze.run.results import Choice, RunResults
 
+MOST_RUNS = 6
+"""Runs whose figures are drawn in full: more colours than that cannot be told apart."""
+
 
 def charts(runs: list[RunResults], choices: list[Choice]) -> list[Chart]:
-    """All figures of these runs; `choices` is the pair of each run whose packets are drawn."""
+    """All figures of these runs; `choices` is the pair of each run whose packets are drawn.
+
+    Of more than `MOST_RUNS` the first have all figures, the others a point in the first figure.
+    """
+    lead = by_cause.chart(runs)
+    runs, choices = runs[:MOST_RUNS], choices[:MOST_RUNS]
     suffixes = [f"-{number}" if len(runs) > 1 else "" for number in range(1, len(runs) + 1)]
-    found = [throughput_pairs.chart(runs)]
+    found = [lead, *distributions.chart(runs), throughput_pairs.chart(runs)]
     for run, suffix in zip(runs, suffixes, strict=True):
         found.append(along_run.chart(run, suffix))
     for run, choice, suffix in zip(runs, choices, suffixes, strict=True):

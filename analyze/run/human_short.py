@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analyze.records.run import ROLES
 from analyze.run.human import (
     baseline_lines,
     by_kernel,
@@ -19,15 +20,14 @@ from analyze.run.human import (
     two_sides_lines,
     wrapped,
 )
-from analyze.run.records import ROLES
 from analyze.run.results import RunResults
 from analyze.run.tables import metrics_rows
-from analyze.run.variation.association import FEWEST
 from analyze.run.variation.findings import variation
 from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.words import HEADINGS, answer, spread_sentence
 from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import verdict_lines
+from analyze.stats.association import FEWEST
 from analyze.units import plural
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analyze.records.run import ROLES, Role
 from analyze.run.measure import Measures
-from analyze.run.records import ROLES, Role
 from analyze.run.results import RunResults
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.units import plural, share
 from analyze.verdict import is_open
 

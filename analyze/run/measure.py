@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyze.run.fields import endpoint
-from analyze.run.records import Connection, Endpoint, Side, Transfer
+from analyze.records.fields import endpoint
+from analyze.records.run import Connection, Endpoint, Side, Transfer
 from analyze.run.verdict.judged import Judged, of_record
 from analyze.trace import Options, Trace, TraceError, read
 from analyze.units import plural

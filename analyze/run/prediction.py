@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run import statistics
-from analyze.run.statistics import Estimate, Floats
+from analyze.stats import estimates
+from analyze.stats.estimates import Estimate, Floats
 
 WINDOW = 10
 """Pairs of the same index that a moving prediction looks back on."""
@@ -79,4 +79,4 @@ def relative_errors(rule: str, probe_bps: Floats, data_bps: Floats) -> Floats:
 
 def judged(rule: str, errors: Floats) -> PredictionError:
     """The mean absolute percentage error and its median, as shares."""
-    return PredictionError(rule, statistics.mean(errors), statistics.median(errors))
+    return PredictionError(rule, estimates.mean(errors), estimates.median(errors))

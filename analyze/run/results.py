@@ -6,10 +6,10 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from analyze.records.run import Baseline, Pair, Role, Run
 from analyze.run.measure import Measures
-from analyze.run.records import Baseline, Pair, Role, Run
-from analyze.run.statistics import Floats
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.stats.estimates import Floats
 from analyze.units import si
 
 T = TypeVar("T")

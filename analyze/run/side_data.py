@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from analyze.records.run_folder import inside
 from analyze.run.results import RunResults, measured
-from analyze.run.run_folder import inside
 from analyze.side.cloudwatch import read_cloudwatch
 from analyze.side.host import host_files, read_host
 from analyze.side.metrics import Periods

@@ -9,7 +9,6 @@ from typing import Any
 from analyze.run.limits import limit_rows
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
-from analyze.run.statistics import ABSENT, Estimate
 from analyze.run.tables import (
     BaselineRow,
     CorrelationRow,
@@ -21,12 +20,13 @@ from analyze.run.tables import (
     plan_rows,
     prediction_rows,
 )
-from analyze.run.transfers import MeasuredTransfer
-from analyze.run.two_sides_table import TwoSidesRow, clock_row, two_sides_rows
+from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.run.two_sides.table import TwoSidesRow, clock_row, two_sides_rows
 from analyze.run.variation.findings import Finding, SpreadRow, variation
 from analyze.run.variation.interval_words import interval_sentence
 from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.run.variation.words import sentence
+from analyze.stats.estimates import ABSENT, Estimate
 
 Record = dict[str, Any]
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run import prediction, statistics
+from analyze.records.run import ROLES, Baseline, Role
+from analyze.run import prediction
 from analyze.run.prediction import PredictionError
-from analyze.run.records import ROLES, Baseline, Role
 from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
-from analyze.run.statistics import Estimate, Floats
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.stats import estimates
+from analyze.stats.estimates import Estimate, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def correlation_rows(results: RunResults) -> list[CorrelationRow]:
     rows = []
     for index in _groups(results):
         probe_bps, data_bps = pair_throughput(results, index)
-        pearson, spearman = statistics.pearson(probe_bps, data_bps), statistics.spearman(probe_bps, data_bps)
+        pearson, spearman = estimates.pearson(probe_bps, data_bps), estimates.spearman(probe_bps, data_bps)
         rows.append(CorrelationRow(index, pearson, spearman))
     return rows
 
@@ -200,15 +201,15 @@ def _metrics(results: RunResults, index: str | None, role: Role) -> MetricsRow:
         index=index,
         role=role,
         transfers=len(transfers),
-        mean_rtt_s=statistics.mean(measured(transfers, lambda one: one.rtt_mean_s)),
-        median_rtt_s=statistics.median(measured(transfers, lambda one: one.rtt_median_s)),
-        mean_loss_rate=statistics.mean(loss_rate),
-        median_loss_rate=statistics.median(loss_rate),
-        mean_retransmission_rate=statistics.mean(measured(transfers, lambda one: one.retransmission_rate)),
-        mean_kernel_retransmission_rate=statistics.mean(kernel_retransmission_rate(transfers)),
-        mean_spacing_s=statistics.mean(measured(transfers, lambda one: one.spacing_mean_s)),
-        mean_goodput_bps=statistics.mean(goodput_bps(transfers)),
-        median_goodput_bps=statistics.median(goodput_bps(transfers)),
+        mean_rtt_s=estimates.mean(measured(transfers, lambda one: one.rtt_mean_s)),
+        median_rtt_s=estimates.median(measured(transfers, lambda one: one.rtt_median_s)),
+        mean_loss_rate=estimates.mean(loss_rate),
+        median_loss_rate=estimates.median(loss_rate),
+        mean_retransmission_rate=estimates.mean(measured(transfers, lambda one: one.retransmission_rate)),
+        mean_kernel_retransmission_rate=estimates.mean(kernel_retransmission_rate(transfers)),
+        mean_spacing_s=estimates.mean(measured(transfers, lambda one: one.spacing_mean_s)),
+        mean_goodput_bps=estimates.mean(goodput_bps(transfers)),
+        median_goodput_bps=estimates.median(goodput_bps(transfers)),
         ping=run_baseline(results) if index is None else baseline(results.baselines(index)),
         transfers_with_drops=_with_drops(transfers),
         transfers_with_trouble=_with_trouble(transfers),

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span
 from analyze.palette import RUNS
-from analyze.run.chart import Axis, Chart, Panel, Series, empty_note, span
-from analyze.run.statistics import Floats
+from analyze.stats.estimates import Floats
 from analyze.storage.connections import opened_over_time
 from analyze.storage.measured import MeasuredTransaction
 from analyze.storage.records import DIRECTIONS

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run.statistics import Estimate, median
+from analyze.stats.estimates import Estimate, median
 from analyze.storage.measured import MeasuredRun, MeasuredTransaction
 from analyze.storage.records import Endpoint, Use
 

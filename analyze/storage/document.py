@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from analyze.atomic import make_folder, writing
 from analyze.provenance import command_line
-from analyze.run.statistics import CONFIDENCE
+from analyze.stats.estimates import CONFIDENCE
 from analyze.storage.tables import Record, Report, as_record, flat, tables
 from analyze.storage.time_ledger import object_times
 from analyze.storage.transaction_rows import transaction_rows

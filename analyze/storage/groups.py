@@ -16,8 +16,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import numpy as np
 
-from analyze.run.statistics import Estimate, Floats, holm
-from analyze.run.two_samples import FEWEST, Difference, Group, difference
+from analyze.stats.estimates import Estimate, Floats, holm
+from analyze.stats.two_samples import FEWEST, Difference, Group, difference
 from analyze.storage.measured import MeasuredRun
 from analyze.storage.records import DIRECTIONS
 

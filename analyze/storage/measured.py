@@ -13,7 +13,7 @@ from typing import Any
 from analyze import overhead
 from analyze.grouping import Grouping
 from analyze.overhead import Overhead
-from analyze.run.fields import endpoint
+from analyze.records.fields import endpoint
 from analyze.storage.records import Endpoint, StorageRun, StoredObject, Transaction
 from analyze.storage.run_folder import capture_of
 from analyze.trace import Options, Trace, TraceError, read

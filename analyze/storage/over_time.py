@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run.statistics import Floats
+from analyze.stats.estimates import Floats
 from analyze.storage.measured import MeasuredRun, MeasuredTransaction
 from analyze.storage.throughput import throughput_bps
 

@@ -1,40 +1,72 @@
-"""The HTML report of storage runs: one file with all tables and zoomable figures, which needs no network."""
+"""The HTML report of storage runs: one file with its result in a sentence, figures and all tables."""
 
-import json
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
-from analyze.report.page_file import in_script, plotly, resource, scripts, write_page
-from analyze.run import chart_page
-from analyze.run.chart import Chart
-from analyze.run.markup import table
+from analyze.charts.chart import Chart
+from analyze.pages.blocks import Block, Column, Figures, Fold, Lines, Page, Row, Section, Text
+from analyze.pages.blocks import Table as Shown
+from analyze.pages.write import write_report_page
+from analyze.storage.result import results
 from analyze.storage.tables import Record, Report
 from analyze.storage.texts import Table, facts, heading, tables, trouble
-from analyze.units import printable
+from analyze.units import plural, printable
+
+_LEAD_HEIGHT = 190
+_FIRST_SHOWN = 4
+"""Results in the first screen; the others are behind a fold."""
+_OPEN = frozenset({"beside", "throughput"})
+"""Tables that are never behind a fold."""
+_FEW_ROWS = 8
+_SENTENCE = 40
+"""Characters from which on a text is one."""
 
 
 def write_page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record, path: Path) -> None:
     """Write the report of these runs."""
-    parts = {
-        "title": escape(", ".join(printable(report.label) for report in reports)),
-        "summary": "".join(map(_summary, reports)),
-        "tables": "".join(map(_section, tables(reports))),
-        "provenance": escape(json.dumps(provenance, indent=2)),
-        "data": in_script({"charts": [chart_page.of_chart(chart) for chart in charts]}),
-        "library": plotly(),
-        "script": scripts("run.js"),
-    }
-    write_page(resource("storage.html"), parts, path)
+    write_report_page(page_of(reports, charts, provenance), path)
 
 
-def _summary(report: Report) -> str:
-    wrong = "".join(f'<li class="trouble">{escape(line)}</li>' for line in trouble(report))
-    plain = "".join(f"<li>{escape(line)}</li>" for line in facts(report))
-    return f"<p>{escape(heading(report))}</p><ul>{wrong}{plain}</ul>"
+def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Record) -> Page:
+    """The report as data."""
+    return Page(
+        title=", ".join(printable(report.label) for report in reports),
+        answer=_answer(reports, charts[:1]),
+        sections=(
+            Section(
+                "figures", "Figures", (Figures(tuple(charts[1:])),),
+                hint="Drag to zoom, double-click to see all; a click on a name hides or shows its series.",
+            ),
+            *map(_section, tables(reports)),
+        ),
+        provenance=provenance,
+    )  # fmt: skip
 
 
-def _section(one: Table) -> str:
-    rows = table(one.head, ((list(row), False) for row in one.rows), left=range(one.left))
-    hint = f'<p class="hint">{escape(one.hint)}</p>' if one.hint else ""
-    return f'<section id="{one.name}" class="wide"><h2>{escape(one.title)}</h2>{rows}{hint}</section>'
+def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ...]:
+    """Result, figure, and what the runs were."""
+    first, *more = results(reports) or ["No transaction is complete enough for a result."]
+    shown = Lines(tuple(more[:_FIRST_SHOWN]))
+    rest = (Fold(plural(len(more) - _FIRST_SHOWN, "more result"), (Lines(tuple(more[_FIRST_SHOWN:])),)),)
+    summaries = (Lines(tuple(facts(one)), title=heading(one), troubles=tuple(trouble(one))) for one in reports)
+    return (
+        Text(first, "sentence"),
+        *([shown] if more else []),
+        Figures(tuple(lead), height=_LEAD_HEIGHT),
+        *(rest if len(more) > _FIRST_SHOWN else ()),
+        *summaries,
+    )
+
+
+def _section(one: Table) -> Section:
+    columns = tuple(_column(one, place) for place in range(len(one.head)))
+    rows = Shown(columns, tuple(Row(cells) for cells in one.rows))
+    folded = one.name not in _OPEN and len(one.rows) > _FEW_ROWS
+    block = Fold(plural(len(one.rows), "row"), (rows,)) if folded else rows
+    return Section(one.name, one.title, (block,), hint=one.hint, wide=True)
+
+
+def _column(one: Table, place: int) -> Column:
+    """Names begin at the left; a sentence does, too, and wraps."""
+    wraps = any(len(row[place]) > _SENTENCE for row in one.rows)
+    return Column(one.head[place], left=place < one.left or wraps, wraps=wraps)

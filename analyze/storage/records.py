@@ -6,7 +6,7 @@ Absent is None. Only the fields that the report uses are taken; what has the wro
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyze.run.fields import FieldError, Fields
+from analyze.records.fields import FieldError, Fields
 
 SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")

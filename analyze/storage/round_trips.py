@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run.statistics import Estimate, median
+from analyze.stats.estimates import Estimate, median
 from analyze.storage.measured import MeasuredRun
 
 HANDSHAKE = "tcp handshake"

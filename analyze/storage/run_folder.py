@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from analyze.run.fields import FieldError, parse
-from analyze.run.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.records.fields import FieldError, parse
+from analyze.records.run_folder import RunFolderError, inside, read_content, read_lines
 from analyze.storage.records import (
     SCHEMA,
     StorageRun,

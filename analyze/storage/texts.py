@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analyze.run.markup import estimate_text, number_text
+from analyze.pages.texts import estimate_text, number_text
 from analyze.storage.connections import ROLES
 from analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
 from analyze.storage.overhead import SPLIT

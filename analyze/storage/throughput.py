@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run.statistics import Estimate, median
+from analyze.stats.estimates import Estimate, median
 from analyze.storage.measured import MeasuredRun, MeasuredTransaction
 
 

@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from analyze.pages.blocks import Block, Cell, Fold, Group, Lines, Shares, Table, Text
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -11,6 +14,30 @@ def data_of(page: str) -> dict[str, Any]:
     assert match
     data: dict[str, Any] = json.loads(match[1])
     return data
+
+
+def words(blocks: Iterable[Block]) -> str:
+    """All texts of blocks, a line each."""
+    return "\n".join(text for block in blocks for text in _texts(block))
+
+
+def _texts(block: Block) -> list[str]:
+    match block:
+        case Text():
+            return [block.text]
+        case Lines():
+            return [block.title, *block.troubles, *block.items]
+        case Table():
+            cells = [cell.text if isinstance(cell, Cell) else cell for row in block.rows for cell in row.cells]
+            return [*(column.title for column in block.columns), *cells]
+        case Fold():
+            return [block.summary, words(block.blocks)]
+        case Group():
+            return [block.title, words(block.blocks)]
+        case Shares():
+            return [block.label, *(f"{part.name} {part.text}" for part in block.parts)]
+        case _:
+            return []
 
 
 class Visit:

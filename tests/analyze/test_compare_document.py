@@ -12,13 +12,13 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from analyze.charts.on_paper import write_charts
 from analyze.compare.comparison import Comparison, compare
 from analyze.compare.document import document, write_csv
 from analyze.compare.figures import charts
 from analyze.compare.gaps import Location, Reason
 from analyze.compare.human import show
 from analyze.document import as_bytes
-from analyze.run.chart_print import write_charts
 from analyze.schema import load
 from analyze.trace import read
 from tests.analyze.schemas import properties

@@ -277,7 +277,7 @@ def test_paper_is_light_and_sharp_and_has_no_buttons(browser: Any, trace: Trace,
     visit = visited(browser, trace, tmp_path / "r.html", [1], "dark")
     on_screen = visit.page.locator("[data-lane=rtt] canvas").get_attribute("width")
     visit.page.emulate_media(media="print")
-    visit.page.locator(f"[data-lane=rtt] canvas[width='{3 * 760}']").wait_for()
+    visit.page.locator(f"[data-lane=rtt] canvas[width='{3 * 700}']").wait_for()
     assert visit.background() == "rgb(255, 255, 255)"
     assert visit.colours("rtt") > 2
     for hidden in ("#bar", "#theme", "#search"):

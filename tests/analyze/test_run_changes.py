@@ -12,13 +12,13 @@ import pytest
 from rich.console import Console
 
 from analyze.document import as_bytes
-from analyze.run.changes import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
-from analyze.run.changes_columns import columns, could_be_judged, names, rows
-from analyze.run.changes_document import document
-from analyze.run.changes_human import show
+from analyze.records.run_folder import read_run
+from analyze.run.changes.columns import columns, could_be_judged, names, rows
+from analyze.run.changes.compare_runs import OF_CAPTURES, OF_PROGRAMS, PING, Change, RunComparison, compare_runs
+from analyze.run.changes.document import document
+from analyze.run.changes.terminal import show
 from analyze.run.results import RunResults
-from analyze.run.run_folder import read_run
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 from analyze.schema import load
 from tests.analyze.schemas import properties
 

@@ -15,15 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from analyze.charts import on_page
 from analyze.document import as_bytes
-from analyze.run import chart_page, provenance
+from analyze.records import provenance
+from analyze.records.run_folder import RunFolderError, read_run
 from analyze.run.document import document, write_csv
 from analyze.run.figures import charts
 from analyze.run.human import show
-from analyze.run.page import write_page_of
+from analyze.run.page.page import write_page_of
 from analyze.run.results import RunResults
-from analyze.run.run_folder import RunFolderError, read_run
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 from analyze.schema import load
 from tests.analyze.schemas import properties
 
@@ -149,7 +150,7 @@ def test_whatever_stands_in_a_record_the_report_is_made_or_the_run_refused(
     errors = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(content)]
     assert errors == []
     drawn = charts([results], [choice])
-    json.dumps([chart_page.of_chart(chart) for chart in drawn], allow_nan=False)
+    json.dumps([on_page.of_chart(chart) for chart in drawn], allow_nan=False)
     write_page_of([results], drawn, provenance.of_runs([results]), tmp_path / "r.html")
     write_csv([results], tmp_path / "tables", provenance.of_runs([results]))
     show(results, Console(file=io.StringIO(), width=120))
@@ -203,7 +204,7 @@ def test_whatever_stands_in_tables_beside_the_packets_the_report_is_made(
     content = json.loads(as_bytes(document([results], [choice])))
     errors = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(content)]
     assert errors == []
-    json.dumps([chart_page.of_chart(chart) for chart in charts([results], [choice])], allow_nan=False)
+    json.dumps([on_page.of_chart(chart) for chart in charts([results], [choice])], allow_nan=False)
     show(results, Console(file=io.StringIO(), width=120))
 
 

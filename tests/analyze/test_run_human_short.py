@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from analyze.records.run_folder import read_run
 from analyze.run import human, human_short
 from analyze.run.results import RunResults
-from analyze.run.run_folder import read_run
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 
 
 def results_of(made: Any) -> RunResults:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from analyze.run.limits import LimitRow, limit_rows, limit_sentences
-from analyze.run.page_limits import limits_part
+from analyze.run.page.limits import limits_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_run import run_verdict
+from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 
 
@@ -75,10 +76,10 @@ def test_all_verdicts_left_open_are_told_so(small_run: Any) -> None:
 
 
 def test_the_page_says_where_nothing_can_be_judged(small_run: Any) -> None:
-    assert "enough packets" in limits_part(judged(results_of(small_run), []))
+    assert "enough packets" in words(limits_part(judged(results_of(small_run), [])))
 
 
 def test_the_page_has_sentence_and_numbers(results: RunResults) -> None:
-    page = limits_part(results)
+    page = words(limits_part(results))
     assert "receiver window limited 1 of 2 transfers" in page
     assert "88.9 %" in page

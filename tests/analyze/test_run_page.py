@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from analyze.run import provenance
+from analyze.records import provenance
+from analyze.records.run_folder import named_apart, read_run
 from analyze.run.figures import charts
-from analyze.run.page import write_page_of
+from analyze.run.page.page import write_page_of
 from analyze.run.results import RunResults
-from analyze.run.run_folder import named_apart, read_run
-from analyze.run.transfers import MeasuredTransfer, Measuring
+from analyze.run.transfers.transfers import MeasuredTransfer, Measuring
 from analyze.units import share
 from tests.analyze.pages import Visit, data_of
 
@@ -52,8 +52,8 @@ def test_several_runs_stand_side_by_side_in_one_table(small_run: Any, new_run: A
     other = new_run("other")
     other.pairs(3, "I_5")
     page = page_of(tmp_path / "r.html", small_run, other)
-    table = page[page.index("Side by side") : page.index("<main>")]
-    rows = re.findall(r'<td class="left">(\w+)</td><td>(\d+)</td><td>([\d.]+)</td>', table)
+    table = page[page.index("Side by side") : page.index('id="pairs"')]
+    rows = re.findall(r'<td class="left">(\w+)</td><td[^>]*>(\d+)</td><td[^>]*>([\d.]+)</td>', table)
     assert rows == [("run", "8", "20"), ("other", "3", "20")]
     assert "Side by side" not in page_of(tmp_path / "one.html", small_run)
 
@@ -64,7 +64,7 @@ def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -
     for heading in (
         "As run (Table 1)",
         "Round-trip time and loss (Table 2)",
-        "What a probe tells",
+        "What a probe shows",
         "Figures",
         "Transfers",
     ):
@@ -73,7 +73,7 @@ def test_the_page_holds_every_table_and_figure(small_run: Any, tmp_path: Path) -
         part = own[own.index(f'id="{section}"') :]
         assert part[: part.index("</section>")].count("<tr") == rows, f"{section}: its rows with their head"
     assert [chart["name"] for chart in data_of(page)["charts"]][:2] == [
-        "figure-3-probe-and-data-throughput", "along-the-run"
+        "throughput-by-cause", "distribution-throughput"
     ]  # fmt: skip
     assert "8 of 8 pairs finished" in own
 
@@ -91,7 +91,8 @@ def test_what_a_run_folder_holds_cannot_become_markup(hostile: Any, tmp_path: Pa
     assert HOSTILE not in page
     assert "<img" not in page[: page.index('id="data"')]
     assert page.count("<script") - page[page.index('id="data"') :].count("<script") == 1
-    assert HOSTILE in data_of(page)["charts"][0]["panels"][0]["title"], "it is shown as it is"
+    titles = [panel["title"] for chart in data_of(page)["charts"] for panel in chart["panels"]]
+    assert any(HOSTILE in title for title in titles), "it is shown as it is"
 
 
 def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_path: Path) -> None:
@@ -105,8 +106,8 @@ def test_runs_side_by_side_have_a_part_each(small_run: Any, new_run: Any, tmp_pa
 def test_a_row_of_each_pair_has_its_verdict_and_a_failed_one_its_error(small_run: Any, tmp_path: Path) -> None:
     small_run.add(small_run.pair(9, "I_1", status="failed", error="no route to host", probe=None, data=None))
     page = page_of(tmp_path / "r.html", small_run)
-    part = page[page.index('id="pairs"') : page.index('id="limits"')]
-    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in part.split("<tr>")[2:]]
+    part = page[page.index('id="pairs"') : page.index('id="why"')]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in part.split("<tr")[2:]]
     assert [row[0] for row in rows] == [str(number) for number in range(1, 10)]
     (transfer,) = (one for one in measured(small_run) if one.pair.sequence == 1 and one.transfer.role == "data")
     numbers = transfer.measures
@@ -115,18 +116,38 @@ def test_a_row_of_each_pair_has_its_verdict_and_a_failed_one_its_error(small_run
     assert rows[0][10] == numbers.verdict_sentence
     assert rows[0][4:7] == [share(numbers.verdict_share), share(numbers.verdict_confidence), "2.00 Mbit/s"]
     assert rows[8][4:] == ["-", "-", "-", "-", "-", "-", "failed: no route to host"]
-    assert page.index('id="verdict"') < page.index('id="pairs"') < page.index('id="plan"'), "the verdict is first"
+    assert page.index('id="answer"') < page.index('id="pairs"') < page.index('id="plan"'), "the verdict is first"
 
 
 class RunVisit(Visit):
     """A visit to the page of a run."""
 
     def show(self, name: str) -> Any:
-        """Scroll to a figure and wait until it is drawn."""
-        place = self.page.locator(f"#chart-{name}")
+        """Scroll to a figure that is drawn."""
+        place = self.page.locator(f"#chart-{name}[data-drawn]")
         place.scroll_into_view_if_needed()
-        place.locator(".main-svg").first.wait_for()
         return place
+
+    def colours(self, name: str, panel: int = 0) -> int:
+        """How many colours a panel of a figure shows."""
+        counted: int = self.page.evaluate(
+            """([name, panel]) => {
+              const canvas = document.querySelectorAll(`#chart-${name} canvas`)[panel];
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              return new Set(new Uint32Array(data.buffer)).size;
+            }""",
+            [name, panel],
+        )
+        return counted
+
+    def shown(self, name: str) -> list[tuple[float, float]]:
+        """What stretch of x each panel of a figure shows."""
+        found: list[list[str]] = self.page.evaluate(
+            """(name) => [...document.querySelectorAll(`#chart-${name} canvas`)]
+              .map(({ dataset }) => [dataset.from, dataset.to])""",
+            name,
+        )
+        return [(float(low), float(high)) for low, high in found]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -140,8 +161,8 @@ def test_a_browser_shows_every_section_without_complaint_or_request(
         assert visit.page.locator(f"#{section} h2").is_visible()
     for chart in data_of(page)["charts"]:
         drawn = visit.show(chart["name"])
-        assert drawn.locator(".cartesianlayer > .subplot").count() == len(chart["panels"])
-        assert drawn.locator(".point, .js-line").count() > 3
+        assert drawn.locator("canvas").count() == len(chart["panels"])
+        assert all(visit.colours(chart["name"], panel) > 3 for panel in range(len(chart["panels"])))
     background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     assert visit.complaints == []
@@ -153,7 +174,7 @@ def test_evidence_of_the_verdict_is_whole_on_paper(browser: Any, small_run: Any,
     visit = RunVisit(browser, tmp_path / "r.html")
     visit.page.set_viewport_size({"width": 703, "height": 1000})  # A4 between the margins
     visit.page.emulate_media(media="print")
-    filters = visit.page.locator("#verdict td", has_text="frame.number in")
+    filters = visit.page.locator("#why td", has_text="frame.number in")
     assert filters.count() > 0
     ends = [box["x"] + box["width"] for one in filters.all() if (box := one.bounding_box())]
     assert max(ends) <= 703
@@ -187,43 +208,35 @@ def test_figures_are_drawn_anew_when_somebody_chooses_light(browser: Any, small_
     path = tmp_path / "r.html"
     page_of(path, small_run)
     visit = RunVisit(browser, path, "dark")
-    visit.show("figure-3-probe-and-data-throughput")
 
-    def paper() -> str:
-        found: str = visit.page.evaluate(
-            "document.getElementById('chart-figure-3-probe-and-data-throughput')._fullLayout.paper_bgcolor"
-        )
+    def picture() -> str:
+        found: str = visit.page.evaluate("document.querySelector('#chart-throughput-by-cause canvas').toDataURL()")
         return found
 
-    assert paper() == "#14181d"
+    dark = picture()
     visit.page.locator("#theme").click()
-    assert paper() == "#ffffff"
+    assert picture() != dark
+    assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert visit.complaints == []
 
 
-def test_figures_are_drawn_when_they_come_into_sight_and_all_of_them_for_print(
+def test_figures_are_drawn_as_wide_as_the_paper_and_again_for_the_screen(
     browser: Any, small_run: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "r.html"
     page_of(path, small_run)
     visit = RunVisit(browser, path)
-    visit.show("figure-3-probe-and-data-throughput")
-    assert visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").count() == 0
+    canvas = visit.page.locator("#chart-throughput-by-cause canvas")
+
+    def width() -> int:
+        found: int = canvas.evaluate("(one) => one.width")
+        return found
+
+    on_screen = width()
     visit.page.emulate_media(media="print")
-    visit.page.locator("#chart-figure-6-mean-spacing-and-throughput .main-svg").first.wait_for()
-    wide = visit.page.locator("#chart-figure-3-probe-and-data-throughput .main-svg").first
-    assert float(wide.get_attribute("width")) == 700, "as wide as paper"
+    assert width() == 3 * 700, "three dots a pixel"
     visit.page.emulate_media(media="screen")
-    # It is drawn anew in a frame of its own. The page's policy forbids waiting by an expression.
-    visit.page.evaluate(
-        """new Promise((done) => {
-          const chart = document.querySelector("#chart-figure-3-probe-and-data-throughput");
-          const wide = () => chart.querySelector(".main-svg").clientWidth > 800;
-          const look = (left) => (wide() || !left ? done() : requestAnimationFrame(() => look(left - 1)));
-          look(600);
-        })"""
-    )
-    assert float(wide.get_attribute("width")) > 800
+    assert width() == on_screen
     assert visit.complaints == []
 
 
@@ -231,12 +244,42 @@ def test_panels_over_one_time_are_zoomed_together(browser: Any, small_run: Any, 
     path = tmp_path / "r.html"
     page_of(path, small_run)
     visit = RunVisit(browser, path)
-    visit.show("along-the-run")
-    visit.page.evaluate("Plotly.relayout('chart-along-the-run', {'xaxis.range': [20, 40]})")
-    ranges = visit.page.evaluate(
-        "['xaxis', 'xaxis2', 'xaxis3'].map((x) => document.getElementById('chart-along-the-run')._fullLayout[x].range)"
+    place = visit.show("along-the-run")
+    whole = visit.shown("along-the-run")
+    holder = place.locator(".holder").nth(1)
+    box = holder.bounding_box()
+    visit.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 40)
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 60, steps=3)
+    visit.page.mouse.up()
+    zoomed = visit.shown("along-the-run")
+    assert zoomed == [zoomed[0]] * 3
+    (low, high), (first, last) = zoomed[0], whole[0]
+    assert high - low == pytest.approx((last - first) * 0.2, rel=0.15)
+    holder.focus()
+    visit.page.keyboard.press("-")
+    assert visit.shown("along-the-run")[0][1] > high
+    holder.dblclick()
+    assert visit.shown("along-the-run") == whole
+    assert visit.complaints == []
+
+
+def test_a_point_is_read_by_pointing_and_leads_to_its_row(browser: Any, small_run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    page = page_of(path, small_run)
+    series = next(one for one in data_of(page)["charts"][0]["panels"][0]["series"] if one["symbol"] == "circle")
+    visit = RunVisit(browser, path)
+    place = visit.show("throughput-by-cause")
+    at = visit.page.evaluate(
+        "([x, y]) => page.charts.placeOf('throughput-by-cause', 0, x, y)", [series["x"][0], series["y"][0]]
     )
-    assert ranges == [[20, 40]] * 3
+    box = place.locator(".holder").bounding_box()
+    visit.page.mouse.move(box["x"] + at["x"], box["y"] + at["y"])
+    assert place.locator(".reading").inner_text().startswith(f"{series['labels'][0]}: {series['name']}")
+    visit.page.mouse.down()
+    visit.page.mouse.up()
+    assert visit.page.locator(f"#{series['links'][0]}").get_attribute("class") == "current"
+    assert visit.complaints == []
 
 
 def test_a_browser_runs_nothing_that_a_run_folder_holds(browser: Any, hostile: Any, tmp_path: Path) -> None:
@@ -246,5 +289,6 @@ def test_a_browser_runs_nothing_that_a_run_folder_holds(browser: Any, hostile: A
     visit.show("figure-3-probe-and-data-throughput")
     assert visit.page.evaluate("typeof window.hacked") == "undefined"
     assert visit.page.locator("img").count() == 0
+    visit.page.locator("#plan summary").click()
     assert HOSTILE in visit.page.locator("#plan").inner_text()
     assert visit.complaints == []

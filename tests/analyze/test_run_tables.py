@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyze.run.records import Baseline
+from analyze.records.run import Baseline
+from analyze.records.run_folder import read_run
 from analyze.run.results import NoSuchPairError, RunResults
-from analyze.run.run_folder import read_run
 from analyze.run.table_records import flat, tables
 from analyze.run.tables import (
     baseline,
@@ -16,7 +16,7 @@ from analyze.run.tables import (
     prediction_rows,
     run_baseline,
 )
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 
 
 def results_of(made: Any) -> RunResults:

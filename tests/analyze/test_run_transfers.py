@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from analyze.packet_series import of_connections
+from analyze.records.run import Connection, Run
+from analyze.records.run_folder import read_run
 from analyze.run.measure import NotMeasuredError, flows_of, match
-from analyze.run.records import Connection, Run
-from analyze.run.run_folder import read_run
-from analyze.run.transfer_packets import packets_of
-from analyze.run.transfers import MeasuredTransfer, Measuring
+from analyze.run.transfers.packets import packets_of
+from analyze.run.transfers.transfers import MeasuredTransfer, Measuring
 from analyze.trace import read
 
 A, B = ("10.0.0.1", 40_000), ("10.0.0.2", 5001)

@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 
 from analyze.document import as_bytes
-from analyze.run import transfers as transfers_file
+from analyze.records.run_folder import read_run
 from analyze.run.document import document
 from analyze.run.human import show, two_sides_lines
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
-from analyze.run.run_folder import read_run
-from analyze.run.transfers import Measuring
-from analyze.run.two_sides_table import clock_row, two_sides_rows
+from analyze.run.transfers import transfers as transfers_file
+from analyze.run.transfers.transfers import Measuring
+from analyze.run.two_sides.table import clock_row, two_sides_rows
 from analyze.schema import load
 from tests.analyze.two_ends import Path, TwoEnds, pcap, transfer
 

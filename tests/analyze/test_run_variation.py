@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analyze.records.run_folder import read_run
 from analyze.run.results import RunResults
-from analyze.run.run_folder import read_run
 from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 from analyze.run.variation.findings import Finding, variation
 from analyze.run.variation.words import answer, level, sentence, spread_sentence
 from analyze.side.metrics import Metric

@@ -10,12 +10,13 @@ import pytest
 
 from analyze.document import as_bytes
 from analyze.run.document import document
-from analyze.run.page_intervals import intervals_part
+from analyze.run.page.intervals import intervals_part
 from analyze.run.results import RunResults
 from analyze.run.variation.findings import variation
 from analyze.run.variation.interval_words import interval_lines, interval_sentence
 from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.schema import load
+from tests.analyze.pages import words
 from tests.analyze.test_run_variation import (
     DATA_AT_S,
     DATA_LASTS_S,
@@ -196,7 +197,7 @@ def test_too_few_transfers_with_the_factor_are_not_asked(new_run: Any) -> None:
     few.save()
     few.counters(few.seconds(0.4, 0.0), np.zeros(40))
     assert few.asked() == {}
-    assert "no factor limited 5 transfers" in intervals_part(few.results())
+    assert "no factor limited 5 transfers" in words(intervals_part(few.results()))
     assert list(interval_lines(few.results())) == []
 
 
@@ -233,7 +234,7 @@ def test_answer_page_and_json_tell_what_goes_with_the_stalls_and_what_does_not(s
     assert "while a host that stood still limited (30 intervals in 30 transfers):" in lines
     assert any("it goes with it" in line for line in lines)
     assert any("CPU of the sender" in line and "not the cause" in line for line in lines)
-    assert "steal of the sender" in intervals_part(run)
+    assert "steal of the sender" in words(intervals_part(run))
     content = json.loads(as_bytes(document([run], [run.choose(None)])))
     jsonschema.validate(content, load("vmtrace.run_report.1"))
     rows = {(row["factor"], row["metric"]): row for row in content["runs"][0]["limit_influences"]}

@@ -11,11 +11,13 @@ from rich.console import Console
 from analyze.document import as_bytes
 from analyze.run.document import document
 from analyze.run.human import show
-from analyze.run.page_verdict import run_verdict_part
+from analyze.run.page.answer import answer
+from analyze.run.page.verdict import run_verdict_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_pair import pair_verdicts
 from analyze.run.verdict.of_run import run_verdict, run_verdicts
 from analyze.schema import load
+from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from tests.analyze.verdicts import judged, what_if, with_verdicts
 
@@ -174,8 +176,9 @@ def test_the_verdict_comes_first_in_the_answer_and_in_the_page_and_json_is_as_th
     text = console.export_text()
     assert text.index("verdict: The receiver's window limited 8 of 8") < text.index("median RTT")
     assert "see pair 1 data (packets/sender/0001-data.pcap)" in text
-    page = run_verdict_part(run)
-    assert '<p class="sentence">The receiver&#x27;s window limited 8 of 8 transfers' in page
+    page = words(answer([run], None))
+    assert page.startswith("The receiver's window limited 8 of 8 transfers")
+    page = words(run_verdict_part(run))
     assert "frame.number in {3, 9}" in page
     content = json.loads(as_bytes(document([run], [run.choose(None)])))
     jsonschema.validate(content, load("vmtrace.run_report.1"))
@@ -189,7 +192,7 @@ def test_a_run_without_captures_says_so_in_the_page_and_nothing_in_the_answer(ne
     bare = new_run()
     bare.pairs(2, captured=False)
     run = results_of(bare)
-    assert "no transfer has enough packets in a capture" in run_verdict_part(run)
+    assert "no transfer has enough packets in a capture" in words(answer([run], None))
     console = Console(width=100, record=True, file=StringIO())
     show(run, console)
     assert "verdict:" not in console.export_text()

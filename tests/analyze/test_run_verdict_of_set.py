@@ -8,14 +8,15 @@ import jsonschema
 import pytest
 
 from analyze.document import as_bytes
-from analyze.run import changes_document
-from analyze.run.changes import compare_runs
-from analyze.run.changes_columns import columns, names, rows
+from analyze.run.changes.columns import columns, names, rows
+from analyze.run.changes.compare_runs import compare_runs
+from analyze.run.changes.document import document as changes_document
 from analyze.run.document import document
-from analyze.run.page_verdict import changes_part
+from analyze.run.page.verdict import changes_part
 from analyze.run.results import RunResults
 from analyze.run.verdict.of_set import verdict_change, verdict_changes
 from analyze.schema import load
+from tests.analyze.pages import words
 from tests.analyze.test_run_tables import results_of
 from tests.analyze.verdicts import judged, with_verdicts
 
@@ -81,7 +82,7 @@ def test_runs_without_captures_have_too_little_to_compare(new_run: Any) -> None:
 
 def test_one_run_alone_has_nothing_to_be_compared_with(runs: tuple[RunResults, RunResults]) -> None:
     assert verdict_changes(runs[:1]) == []
-    assert changes_part(runs[:1]) == ""
+    assert changes_part(runs[:1]) == ()
 
 
 def test_reports_and_comparisons_write_it_as_their_schemas_say(runs: tuple[RunResults, RunResults]) -> None:
@@ -89,10 +90,10 @@ def test_reports_and_comparisons_write_it_as_their_schemas_say(runs: tuple[RunRe
     jsonschema.validate(content, load("vmtrace.run_report.1"))
     (change,) = content["verdict_changes"]
     assert (change["before"], change["after"], change["changed"]) == ("old", "new", True)
-    compared = json.loads(as_bytes(changes_document.document(compare_runs(*runs))))
+    compared = json.loads(as_bytes(changes_document(compare_runs(*runs))))
     jsonschema.validate(compared, load("vmtrace.runs_comparison.1"))
     assert compared["verdicts"]["factor_after"] == BANDWIDTH
-    assert "Another limit" in changes_part(runs)
+    assert "Another limit" in words(changes_part(runs))
 
 
 def test_compare_runs_tests_every_factor_that_a_run_has_and_thresholds_can_ask_for_it(

@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from analyze.report.page_file import in_script
-from analyze.run.chart_print import draw
-from analyze.run.run_folder import RunFolderError
+from analyze.charts.on_paper import draw
+from analyze.pages.write import in_script
+from analyze.records.run_folder import RunFolderError
 from analyze.schema import load
 from analyze.storage.charts import charts
 from analyze.storage.document import document, provenance, write_csv
@@ -201,11 +201,10 @@ def test_the_page_holds_every_table_and_asks_nothing_of_a_network(tmp_path: Path
     path = tmp_path / "r.html"
     write_page_of(reports, charts(reports), provenance(reports), path)
     page = path.read_text()
-    assert all(f"<h2>{table.title}</h2>" in page.replace("&#x27;", "'") for table in texts(reports))
+    assert all(f"<h2>{table.title}</h2>" in page.replace("&#39;", "'") for table in texts(reports))
     assert [chart["name"] for chart in data_of(page)["charts"]] == [chart.name for chart in charts(reports)]
     visit = Visit(browser, path)
-    visit.page.locator("#charts figure").first.scroll_into_view_if_needed()
-    visit.page.locator("#charts .main-svg").first.wait_for()
+    assert visit.page.locator("figure.chart[data-drawn]").count() == len(charts(reports))
     assert visit.complaints == []
     assert visit.requests == [path.as_uri()]
 

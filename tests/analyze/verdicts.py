@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from analyze.run.records import Role
+from analyze.records.run import Role
 from analyze.run.results import RunResults
 from analyze.run.verdict.judged import Judged, Proof, Said, WhatIf
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sender.display import Display, RunEnd, RunView
+from sender.display.view import Display, RunEnd, RunView
 from sender.live import Moving
 from sender.plan import Plan
 

@@ -17,7 +17,7 @@ from capture import durable
 from capture.settings import CaptureSettings
 from sender.baseline import Baseline
 from sender.campaign import Campaign, Ended
-from sender.display import Display
+from sender.display.view import Display
 from sender.link import Link
 from sender.ping import Echo
 from sender.plan import Entry, Plan, TransferPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 
-from sender.display_plain import PlainDisplay
+from sender.display.plain import PlainDisplay
 from sender.plan import Plan
 from tests.sender.shown import tell
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sender.display import RunView
-from sender.display_words import expected_words, fetched_words, moving_words, opening_lines, pair_words, troubled
+from sender.display.view import RunView
+from sender.display.words import expected_words, fetched_words, moving_words, opening_lines, pair_words, troubled
 from sender.live import Moving
 from sender.plan import Plan
 from tests.sender.shown import DROPPED, DROPPED_WORDS, FAILED, FINISHED

@@ -12,7 +12,7 @@ import pytest
 
 from capture.errors import CaptureError
 from capture.settings import CaptureSettings
-from sender.display import Display, RunEnd, RunView
+from sender.display.view import Display, RunEnd, RunView
 from sender.errors import SenderError
 from sender.plan import Plan, TransferPlan
 from sender.run_folder import RunFolder

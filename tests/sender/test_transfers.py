@@ -11,8 +11,8 @@ import pytest
 
 from capture.settings import CaptureSettings
 from capture.tcp_info import TcpInfoSample
-from sender.display import Display
-from sender.display_words import pair_words
+from sender.display.view import Display
+from sender.display.words import pair_words
 from sender.far_side import FarControl
 from sender.link import Link
 from sender.plan import TransferPlan

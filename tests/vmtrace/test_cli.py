@@ -20,7 +20,7 @@ def test_the_names_for_a_notebook() -> None:
     assert all(hasattr(package, name) for name in package.__all__)
 
 
-DATA_LIBRARIES = {"matplotlib", "numpy", "pandas", "plotly", "polars", "pyarrow"}
+DATA_LIBRARIES = {"jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "scipy"}
 # Each of them, or what it loads, takes longer than the analysis of a small capture.
 SLOW_TO_LOAD = DATA_LIBRARIES | {
     *("argcomplete", "asyncio", "pydantic", "rich", "rich_argparse"),

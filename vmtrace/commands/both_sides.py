@@ -17,10 +17,10 @@ def runs_of(names: Iterable[str]) -> "list[RunResults]":
     folders = [path for name in dict.fromkeys(names) if (path := Path(name)).joinpath("run.json").is_file()]
     if not folders:
         return []
+    from analyze.records.run_folder import RunFolderError, read_run
     from analyze.run.results import RunResults
-    from analyze.run.run_folder import RunFolderError, read_run
-    from analyze.run.transfers import Measuring
-    from analyze.run.two_sides_table import two_sides_rows
+    from analyze.run.transfers.transfers import Measuring
+    from analyze.run.two_sides.table import two_sides_rows
 
     found = []
     for folder in folders:

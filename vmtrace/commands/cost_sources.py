@@ -104,7 +104,7 @@ def _of_trace(arguments: argparse.Namespace, table: RateTable, bars: Bars) -> So
 
 
 def _of_run(arguments: argparse.Namespace, table: RateTable) -> Source:
-    from analyze.run.run_folder import RunFolderError
+    from analyze.records.run_folder import RunFolderError
     from analyze.storage.run_folder import read_storage_run
     from vmtrace.commands import cost_run
 

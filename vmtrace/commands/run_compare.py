@@ -97,7 +97,7 @@ def _write_csv(comparison: "Comparison", folder: Path) -> None:
 
 
 def _write_figures(comparison: "Comparison", folder: Path) -> None:
+    from analyze.charts.on_paper import write_charts
     from analyze.compare.figures import charts
-    from analyze.run.chart_print import write_charts
 
     write_charts(charts(comparison), folder)

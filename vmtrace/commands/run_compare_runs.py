@@ -12,7 +12,7 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from analyze.fail_if import Condition, Expression
-    from analyze.run.changes import RunComparison
+    from analyze.run.changes.compare_runs import RunComparison
 
 
 _FOR_OTHERS = {Kind.CAPTURE: "vmtrace compare", Kind.STORAGE_RUN: "vmtrace storage report"}
@@ -33,7 +33,7 @@ class Request(NamedTuple):
 
 def run(request: Request) -> int:
     """Do what was asked; returns the exit status."""
-    from analyze.run.changes import compare_runs
+    from analyze.run.changes.compare_runs import compare_runs
 
     expression = parsed_threshold(request.fail_if)
     condition = None if expression is None else _bound(expression)
@@ -50,9 +50,9 @@ def run(request: Request) -> int:
         raise CommandError(_nothing_in_common(comparison))
     # Who asks for JSON has a program read it, not eyes.
     if not request.quiet and request.json is None:
-        from analyze.run import changes_human
+        from analyze.run.changes import terminal
 
-        failures += printed(partial(changes_human.show, comparison), no_color=request.no_color, piped_width=140)
+        failures += printed(partial(terminal.show, comparison), no_color=request.no_color, piped_width=140)
     tasks = (
         *wanted(request.json, lambda place: _write_json(comparison, place)),
         *wanted(request.html, lambda place: _write_html(comparison, place)),
@@ -73,8 +73,8 @@ def _nothing_in_common(comparison: "RunComparison") -> str:
 def _bound(expression: "Expression") -> "Condition":
     """Before anything is read: a metric that there is not is a mistake whatever the runs are."""
     from analyze.fail_if import ExpressionError, bind
-    from analyze.run.changes_columns import names
-    from analyze.run.records import ROLES
+    from analyze.records.run import ROLES
+    from analyze.run.changes.columns import names
 
     try:
         return bind(expression, names(), ROLES)
@@ -84,7 +84,7 @@ def _bound(expression: "Expression") -> "Condition":
 
 def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bool:
     """Tell of the first index in which the expression holds; true if there is one."""
-    from analyze.run.changes_columns import columns, could_be_judged, rows
+    from analyze.run.changes.columns import columns, could_be_judged, rows
 
     crossing = next(iter(condition.crossings(columns(comparison))), None)
     if crossing is None:
@@ -100,16 +100,14 @@ def _judge(comparison: "RunComparison", text: str, condition: "Condition") -> bo
 
 
 def _write_html(comparison: "RunComparison", path: Path) -> None:
-    from analyze.atomic import writing
-    from analyze.run.changes_page import page
+    from analyze.run.changes.page import write_page_of
 
-    with writing(path) as out:
-        out.write(page(comparison).encode("utf-8", "replace"))
+    write_page_of(comparison, path)
 
 
 def _write_json(comparison: "RunComparison", place: str) -> None:
     from analyze.document import as_bytes
-    from analyze.run.changes_document import document
+    from analyze.run.changes.document import document
 
     content = as_bytes(document(comparison))
     with opened(place) as write:

@@ -5,8 +5,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from analyze.records.run_folder import inside_or_new
 from analyze.run.results import Choice, NoSuchPairError, RunResults
-from analyze.run.run_folder import inside_or_new
 from vmtrace.commands.kinds import Kind, redirect
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.commands.runs import measure_runs, read_runs
@@ -16,8 +16,8 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analyze.run.chart import Chart
-    from analyze.run.provenance import Provenance
+    from analyze.charts.chart import Chart
+    from analyze.records.provenance import Provenance
 
 
 class Request(NamedTuple):
@@ -141,12 +141,12 @@ class Outputs:
         write_csv(self._runs, folder, self._provenance)
 
     def _write_figures(self, folder: Path) -> None:
-        from analyze.run.chart_print import write_charts
+        from analyze.charts.on_paper import write_charts
 
         write_charts(self._charts, folder)
 
     def _write_html(self, path: Path) -> None:
-        from analyze.run.page import write_page_of
+        from analyze.run.page.page import write_page_of
 
         write_page_of(self._runs, self._charts, self._provenance, path)
         self._page = path
@@ -159,6 +159,6 @@ class Outputs:
 
     @cached_property
     def _provenance(self) -> "Provenance":
-        from analyze.run import provenance
+        from analyze.records import provenance
 
         return provenance.of_runs(self._runs)

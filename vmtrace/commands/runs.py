@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from analyze.run.records import Run
+from analyze.records.run import Run
+from analyze.records.run_folder import RunFolderError, named_apart, read_run
 from analyze.run.results import RunResults
-from analyze.run.run_folder import RunFolderError, named_apart, read_run
-from analyze.run.transfers import Measuring
+from analyze.run.transfers.transfers import Measuring
 from analyze.units import plural
 from vmtrace.errors import complain, describe
 from vmtrace.progress import Bar

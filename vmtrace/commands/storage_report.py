@@ -15,7 +15,7 @@ from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from analyze.run.chart import Chart
+    from analyze.charts.chart import Chart
     from analyze.storage.charges import Amounts
     from analyze.storage.records import StorageRun
     from analyze.storage.tables import Report
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
     """The runs that can be reported on; the others are told of, one line each."""
-    from analyze.run.run_folder import RunFolderError
+    from analyze.records.run_folder import RunFolderError
     from analyze.storage.run_folder import named_apart, read_storage_run
 
     runs = []
@@ -119,7 +119,7 @@ def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:
     asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
     if asked or len(arguments.runs) != 1:
         return arguments
-    from analyze.run.run_folder import inside_or_new
+    from analyze.records.run_folder import inside_or_new
 
     place = inside_or_new(arguments.runs[0], "report.html")
     if place is None:
@@ -171,7 +171,7 @@ class Outputs:
         write_csv(self._reports, folder)
 
     def _write_figures(self, folder: Path) -> None:
-        from analyze.run.chart_print import write_charts
+        from analyze.charts.on_paper import write_charts
 
         write_charts(self._charts, folder)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
 from analyze.palette import TRANSFERS
-from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.run.records import ROLES, Pair, Role
+from analyze.records.run import ROLES, Pair, Role
 from analyze.run.results import RunResults, goodput_bps, measured
-from analyze.run.statistics import Floats
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
+from analyze.stats.estimates import Floats
 
 _UNITS = ((2 * 86_400, 86_400, "d"), (2 * 3600, 3600, "h"), (120, 60, "min"), (0, 1, "s"))
 """From this span on, seconds in the unit, and the unit."""
@@ -41,15 +41,16 @@ def chart(results: RunResults, suffix: str) -> Chart:
 
 
 class Clock:
-    """Time along a run, in a unit that suits its length."""
+    """Time along a run, in a unit that suits its length, or that of `span_s` where it is drawn with a longer one."""
 
-    def __init__(self, results: RunResults) -> None:
+    def __init__(self, results: RunResults, span_s: float | None = None) -> None:
         times = [one.transfer.start_ns for one in results.transfers]
         start_ns = results.run.record.start_ns
         # A clock that was set during the run may put transfers before its start: those count.
         self.start_ns = min([*times, *([] if start_ns is None else [start_ns])], default=0)
-        span_s = (max(times, default=self.start_ns) - self.start_ns) / 1e9
-        self._seconds, self.unit = next((size, unit) for least, size, unit in _UNITS if span_s >= least)
+        self.span_s = (max(times, default=self.start_ns) - self.start_ns) / 1e9
+        shown_s = self.span_s if span_s is None else span_s
+        self._seconds, self.unit = next((size, unit) for least, size, unit in _UNITS if shown_s >= least)
 
     def of_transfers(self, transfers: list[MeasuredTransfer]) -> Floats:
         """When each began."""

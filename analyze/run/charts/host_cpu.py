@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from analyze.charts.chart import Axis, Chart, Panel, Series
 from analyze.palette import TRANSFERS
-from analyze.run.chart import Axis, Chart, Panel, Series
+from analyze.records.run import ROLES
 from analyze.run.charts.along_run import Clock
-from analyze.run.records import ROLES
 from analyze.run.results import RunResults, goodput_bps
 from analyze.run.side_data import SideData, side_data
 from analyze.side.host import ALLOWANCES

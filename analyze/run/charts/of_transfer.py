@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, reference
 from analyze.packet_series import Series as Points
 from analyze.palette import ROLES as COLOURS
 from analyze.palette import TRANSFERS
-from analyze.run.chart import Axis, Chart, Panel, Series, reference
-from analyze.run.records import ROLES
+from analyze.records.run import ROLES
 from analyze.run.results import Choice, RunResults
-from analyze.run.statistics import Floats
-from analyze.run.transfer_packets import FlowPackets, TransferPackets, packets_of
+from analyze.run.transfers.packets import FlowPackets, TransferPackets, packets_of
+from analyze.stats.estimates import Floats
 from analyze.units import seconds, share, si
 
 _TIME = Axis("time since the transfer's first packet", "s")

@@ -1,8 +1,8 @@
 """Mean packet spacing against throughput of all transfers, several runs side by side (Fig. 6 of the study)."""
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note
 from analyze.palette import RUNS
-from analyze.run.chart import Axis, Chart, Panel, Series, empty_note
-from analyze.run.records import ROLES, Role
+from analyze.records.run import ROLES, Role
 from analyze.run.results import RunResults, goodput_bps, measured
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from analyze.charts.chart import Axis, Chart, Panel, Series, Symbol, reference, span
 from analyze.palette import RUNS
-from analyze.run import statistics
-from analyze.run.chart import Axis, Chart, Panel, Series, Symbol, reference, span
-from analyze.run.records import ROLES
+from analyze.records.run import ROLES
 from analyze.run.results import RunResults
-from analyze.run.statistics import Estimate
 from analyze.run.tables import pair_throughput
+from analyze.stats import estimates
+from analyze.stats.estimates import Estimate
 from analyze.units import si
 
 _FAR_APART = 10.0
@@ -48,7 +48,7 @@ def _panel(runs: list[RunResults], index: str, log: bool) -> Panel:
             continue
         symbol: Symbol = "circle" if number == 0 else "ring"
         series.append(Series(run.name, probe_bps, data_bps, RUNS[number % len(RUNS)], symbol=symbol))
-        r = statistics.pearson(probe_bps, data_bps)
+        r = estimates.pearson(probe_bps, data_bps)
         notes.append(correlation_text(r) if len(runs) == 1 else f"{run.name}: {_short(r)}")
     shared = span(*(np.minimum(one.x, one.y) for one in series), *(np.maximum(one.x, one.y) for one in series))
     if shared is not None:

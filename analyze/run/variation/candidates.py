@@ -13,11 +13,11 @@ from analyze.run.limits import FACTORS, time_share_of
 from analyze.run.measure import Measures
 from analyze.run.results import kernel_retransmission_rate, measured
 from analyze.run.side_data import SideData
-from analyze.run.statistics import Floats
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.judged import in_words
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, join, overlaps
+from analyze.stats.estimates import Floats
 
 LAGS = range(-3, 4)
 """In periods of the metric: a few both ways."""

@@ -3,7 +3,7 @@
 Periods of one transfer are alike, so the error of the difference is that of a ratio over clusters, by linearisation
 (W. G. Cochran, Sampling Techniques, 3rd ed., sections 6.3 and 9A): each transfer has a residual, and what those scatter
 is the error. Transfers near in time are alike, too: residuals that go on in time make the error larger, as a mean of an
-autocorrelated series has it. Student's t is used by its normal deviate (D. L. Wallace, Ann. Math. Statistics 30, 1959).
+autocorrelated series has it. Student's t is expressed as its normal deviate.
 """
 
 import math
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyze.run.statistics import ABSENT, NORMAL_QUANTILE, Estimate, Floats, student_quantile
-from analyze.run.variation.association import autocorrelation
+from analyze.stats.association import autocorrelation
+from analyze.stats.estimates import ABSENT, NORMAL_QUANTILE, Estimate, Floats, normal_of_student, student_quantile
 from analyze.units import plural
 
 FEWEST_TRANSFERS = 5
@@ -72,7 +72,9 @@ def compared(value: Floats, inside: Floats, outside: Floats, transfer: NDArray[n
     estimate = Estimate(difference, difference - half, difference + half, there)
     # No scatter at all is what rounding leaves of a difference that is the same everywhere.
     error = max(error, _ROUNDING * max(abs(means[0]), abs(means[1])))
-    return Compared(*means, estimate, effective, math.copysign(_normal(abs(difference) / error, freedom), difference))
+    return Compared(
+        *means, estimate, effective, math.copysign(normal_of_student(abs(difference) / error, freedom), difference)
+    )
 
 
 def _inflation(residual: Floats) -> float:
@@ -90,8 +92,3 @@ def _inflation(residual: Floats) -> float:
     positive = np.minimum(1.0, positive + (1 + 3 * positive) / n)
     lags = np.arange(1, until + 1)
     return 1 + 2 * float(np.sum((n - lags) / n * positive))
-
-
-def _normal(t: float, freedom: float) -> float:
-    """The normal deviate that is as far out as Student's t."""
-    return (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(t * t / freedom))

@@ -7,25 +7,24 @@ time, too: the difference is then diluted.
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyze.records.run import Side
 from analyze.run.limits import FACTORS
-from analyze.run.records import Side
 from analyze.run.results import RunResults
 from analyze.run.side_data import receiver_ahead_s, side_data
-from analyze.run.statistics import Estimate, Floats, holm, spearman
-from analyze.run.transfers import MeasuredTransfer
-from analyze.run.variation.association import CLEARLY_STRONGER
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.variation.candidates import LAGS
 from analyze.run.variation.findings import SIGNIFICANT, Judgement
 from analyze.run.variation.inside_outside import FEWEST_TRANSFERS, NEVER_CHANGED, Compared, compared
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, Overlaps, overlaps
+from analyze.stats.association import CLEARLY_STRONGER
+from analyze.stats.estimates import Estimate, Floats, holm, spearman, two_sided_p
 
 FEWEST_INTERVALS = FEWEST_TRANSFERS
 """The fewest transfers that must have an interval of a factor."""
@@ -211,7 +210,7 @@ def _asked(part: _Stretches, joined: _Joined, periods: Periods) -> IntervalFindi
         effective_transfers=best.compared.effective,
         lag=lag,
         lags_tried=tried,
-        p_value=None if z is None else min(1.0, tried * math.erfc(abs(z) / math.sqrt(2))),
+        p_value=None if z is None else min(1.0, tried * two_sided_p(z)),
         p_adjusted=None,
         reason=best.compared.reason,
     )

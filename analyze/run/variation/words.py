@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from analyze.run.records import Role
-from analyze.run.statistics import Estimate
+from analyze.records.run import Role
 from analyze.run.variation.findings import SMALL_EFFECT, Finding, Judgement, Variation
-from analyze.run.variation.spread import Spread
 from analyze.side.metrics import Metric
 from analyze.side.overlap import ENOUGH
+from analyze.stats.estimates import Estimate
+from analyze.stats.spread import Spread
 from analyze.units import ABSENT, plural, printable, ratio, seconds, share
 
 ORDER: tuple[Judgement, ...] = (

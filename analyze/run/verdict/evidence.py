@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from analyze.run.records import Role, Run, Side
-from analyze.run.transfers import MeasuredTransfer
+from analyze.records.run import Role, Run, Side
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.judged import Judged, Proof, of_json
 
 MOST = 10

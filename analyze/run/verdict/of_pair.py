@@ -5,10 +5,10 @@ A probe predicts the data transfer only if both meet the same limit; one that is
 
 from dataclasses import dataclass
 
+from analyze.records.run import ROLES, Pair
 from analyze.run.limits import lost_and_time
-from analyze.run.records import ROLES, Pair
 from analyze.run.results import RunResults
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfer
 from analyze.run.verdict.judged import Judged, WhatIf, in_words
 

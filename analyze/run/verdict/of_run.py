@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from analyze.records.run import ROLES
 from analyze.run.limits import lost_and_time
-from analyze.run.records import ROLES
 from analyze.run.results import RunResults
-from analyze.run.transfers import MeasuredTransfer
+from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
 from analyze.run.verdict.judged import Judged, in_words
 from analyze.units import plural, share, si

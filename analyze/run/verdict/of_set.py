@@ -1,19 +1,19 @@
 """What is different between runs about what limited them: the verdicts side by side, and each factor's share of time.
 
 A verdict that is another one is told; that it changed is established only by the shares of time in single transfers,
-which are compared as every metric of two runs is (`analyze.run.changes`).
+which are compared as every metric of two runs is (`analyze.run.changes.compare_runs`).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from analyze.run.changes import LIMITED_BY, Change, RunComparison, compare_runs
-from analyze.run.records import ROLES, Role
+from analyze.records.run import ROLES, Role
+from analyze.run.changes.compare_runs import LIMITED_BY, Change, RunComparison, compare_runs
 from analyze.run.results import RunResults
-from analyze.run.statistics import Estimate
 from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import RunVerdict, run_verdict
+from analyze.stats.estimates import Estimate
 from analyze.units import printable, share
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from analyze.records.run import Side, Transfer
 from analyze.run.measure import Captures, Measures, NotMeasuredError, judged_of, verdict_fields
-from analyze.run.records import Side, Transfer
 from analyze.run.verdict.both_sides import Facts, together
 from analyze.run.verdict.judged import of_json
 

@@ -1,0 +1,172 @@
+"""What a page can show, as plain values. Whoever reports makes these; only the templates know HTML.
+
+Every text is shown as it is: a file name with markup in it appears as that text.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from analyze.charts.chart import Chart
+from analyze.palette import Hatch
+
+Look = Literal["plain", "sentence", "hint", "trouble"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph. The `sentence` of a page is its answer, in large letters."""
+
+    text: str
+    look: Look = "plain"
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A list, with a title above it if there is one. `troubles` come first and stand out."""
+
+    items: tuple[str, ...]
+    title: str = ""
+    troubles: tuple[str, ...] = ()
+    kind: ClassVar[str] = "lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table."""
+
+    text: str
+    key: float | None = None
+    """The number behind the text, by which rows are sorted. In a column of numbers None comes last."""
+    colour: str | None = None
+    """Of a mark before the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column. Texts begin at the left, numbers end at the right; long texts wrap."""
+
+    title: str
+    left: bool = False
+    wraps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells in the order of the columns. `id` is the target of a link, as from a point of a figure."""
+
+    cells: tuple[Cell | str, ...]
+    total: bool = False
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under heads. One that is `sortable` has a search and shows its rows page by page, if there are many."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    sortable: bool = False
+    kind: ClassVar[str] = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Charts, one under the other, or `beside` each other where there is room."""
+
+    charts: tuple[Chart, ...]
+    height: int | None = None
+    """Of each panel in pixels; None takes the usual one."""
+    beside: bool = False
+    kind: ClassVar[str] = "figures"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a whole, drawn as wide as its share."""
+
+    name: str
+    share: float
+    text: str
+    colour: str
+    hatch: Hatch = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Parts of one whole as a bar with its legend; `label` says of what."""
+
+    label: str
+    parts: tuple[Share, ...]
+    kind: ClassVar[str] = "shares"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks behind one line, which says how many there are or why one would open it."""
+
+    summary: str
+    blocks: "tuple[Block, ...]"
+    id: str = ""
+    kind: ClassVar[str] = "fold"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Blocks under a heading of their own within a section: one of several runs."""
+
+    title: str
+    blocks: "tuple[Block, ...]"
+    kind: ClassVar[str] = "group"
+
+
+Block = Text | Lines | Table | Figures | Shares | Fold | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page with a heading. One that is `wide` is printed across the paper."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    hint: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report. `answer` is its first screen: the result in a sentence, the figure that shows it, one bar."""
+
+    title: str
+    answer: tuple[Block, ...]
+    sections: tuple[Section, ...]
+    provenance: object
+    facts: tuple[str, ...] = ()
+    """Short ones in one line under the title."""
+
+
+def charts_of(page: Page) -> list[Chart]:
+    """All charts of a page, in the order in which they are shown."""
+    return [chart for blocks in (page.answer, *(one.blocks for one in page.sections)) for chart in _charts(blocks)]
+
+
+def _charts(blocks: Iterable[Block]) -> list[Chart]:
+    found = list[Chart]()
+    for block in blocks:
+        if isinstance(block, Figures):
+            found += block.charts
+        elif isinstance(block, (Fold, Group)):
+            found += _charts(block.blocks)
+    return found
+
+
+def table(head: Sequence[str], rows: Iterable[tuple[Sequence[str], bool]], left: Iterable[int] = ()) -> Table:
+    """A table of texts that is not sorted, each row with whether it is one of totals.
+
+    The first column and those in `left` begin at the left.
+    """
+    begins_left = {0, *left}
+    columns = tuple(Column(title, left=place in begins_left) for place, title in enumerate(head))
+    return Table(columns, tuple(Row(tuple(cells), total) for cells, total in rows))

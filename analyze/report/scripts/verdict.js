@@ -1,0 +1,82 @@
+"use strict";
+// What is said of the chosen connection: the verdict first, its evidence as ways to the place in the lanes.
+page.verdict = (() => {
+  const { data, element, make, filterNode } = page;
+  const count = (value) => value.toLocaleString("en");
+
+  function evidenceNode(evidence) {
+    const item = make("li");
+    item.append(`${evidence.text}: frames `);
+    evidence.frames.forEach((frame, index) => {
+      const link = make("button", count(frame.frame), "link");
+      link.type = "button";
+      link.title = "show where this is";
+      link.addEventListener("click", () => page.packets.frame(frame));
+      item.append(index ? ", " : "", link);
+    });
+    item.append(" ", filterNode(evidence.filter));
+    return item;
+  }
+
+  function listed(title, items) {
+    if (!items.length) return [];
+    const list = make("ul");
+    list.append(...items);
+    return [make("h3", title), list];
+  }
+
+  let shown = null;
+  function tint() {
+    if (shown?.factor) element("verdict").style.setProperty("--factor", page.shade(data.factors[shown.factor].colour));
+    else element("verdict").style.removeProperty("--factor");
+  }
+  page.onTheme(tint);
+
+  function verdict(said) {
+    const card = element("verdict");
+    const line = make("p", said.sentence, "sentence");
+    const parts = [line];
+    if (said.factor) {
+      const facts = make("p", undefined, "verdict-facts");
+      const chip = make("b", said.open ? "undetermined" : data.factors[said.factor].name, "chip");
+      facts.append(chip, ` ${said.facts.join(", ")}`);
+      parts.push(facts);
+    }
+    shown = said;
+    tint();
+    parts.push(...listed("Evidence", said.evidence.map(evidenceNode)));
+    parts.push(...listed("What would help", said.what_if.map((text) => make("li", text))));
+    card.replaceChildren(...parts);
+  }
+
+  function ledger(parts) {
+    element("ledger").hidden = element("ledger-title").hidden = !parts.length;
+    element("ledger").replaceChildren(...parts.map((part) => {
+      const bar = make("div");
+      bar.style.background = part.colour;
+      bar.style.width = `${part.share * 100}%`;
+      bar.title = `${part.name}: ${part.text}`;
+      return bar;
+    }));
+    element("ledger-key").replaceChildren(...parts.map((part) => {
+      const item = make("li");
+      const swatch = make("i");
+      swatch.style.background = part.colour;
+      item.append(swatch, `${part.name} ${part.text}`);
+      return item;
+    }));
+  }
+
+  function show(plot) {
+    verdict(plot.verdict);
+    element("facts").replaceChildren(...plot.facts.map(([name, value]) => {
+      const pair = make("div");
+      pair.append(make("dt", name), make("dd", value));
+      return pair;
+    }));
+    ledger(plot.ledger);
+    element("notes").replaceChildren(...plot.notes.map((note) => make("li", note)));
+  }
+
+  return { show };
+})();

@@ -1,0 +1,28 @@
+"""The part of a report's page on what limited the transfers of a run."""
+
+from analyze.pages.blocks import Block, Text, table
+from analyze.run.limits import LimitRow, limit_rows, limit_sentences
+from analyze.run.results import RunResults
+from analyze.units import count, seconds, share, si
+
+
+def limits_part(run: RunResults) -> tuple[Block, ...]:
+    """A sentence for each role, and time and loss by factor."""
+    rows = limit_rows(run)
+    if not rows:
+        return (Text("No transfer has enough packets in a capture to judge what limited it."),)
+    head = ("transfers", "factor", "verdict in", "of", "time", "share of time", "lost", "share of what was lost")
+    return (*map(Text, limit_sentences(rows)), table(head, ((_cells(row), False) for row in rows), left=(1,)))
+
+
+def _cells(row: LimitRow) -> list[str]:
+    return [
+        row.role,
+        row.factor.replace("_", " "),
+        count(row.first_in),
+        count(row.judged),
+        seconds(row.time_s),
+        share(row.time_share),
+        si(row.lost_bytes, "B"),
+        share(row.lost_share),
+    ]

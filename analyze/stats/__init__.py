@@ -1,0 +1,1 @@
+"""Statistics from numbers to numbers: estimates with intervals, tests, correlations. They know nothing of runs."""

@@ -1,0 +1,115 @@
+"""The strip above a report of captures: causes of all connections, when they were, and how any of them is drawn."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyze.grouping import Grouping
+from analyze.packet_series import of_connections
+from analyze.report import overview
+from analyze.trace import Options, Trace, read
+from tests.analyze.pages import Visit, data_of
+from tests.analyze.reports import report_of
+
+MANY = 120
+
+
+@pytest.fixture
+def many(new_capture: Any, transfer_into: Any, tmp_path: Path) -> Trace:
+    capture = new_capture()
+    for number in range(MANY):
+        transfer_into(capture, start_s=float(number), port=40_000 + number, segments=12 if number % 2 else 4, lost=())
+    return read(capture.write(tmp_path / "many.pcap"))
+
+
+def test_shares_are_of_all_connections_by_number_and_by_bytes(many: Trace) -> None:
+    by_number, by_bytes = overview.causes(many)
+    assert sum(part.share for part in by_number.parts) == pytest.approx(1)
+    assert {part.name: part.text for part in by_number.parts}["not judged"] == "50.0 %, 60 connections"
+    assert by_bytes.parts[0].name != "not judged", "the larger half has most bytes"
+
+
+def test_one_connection_alone_needs_no_overview(transfer: Any, tmp_path: Path) -> None:
+    trace = read(transfer.bytes())
+    assert overview.causes(trace) == ()
+    page = report_of(trace, tmp_path / "r.html", [1])
+    assert 'id="overview"' not in page
+    assert data_of(page)["timeline"] is None
+
+
+def test_an_open_verdict_counts_as_undecided() -> None:
+    assert overview.cause_of(None, None) == "not judged"
+    assert overview.cause_of("slow_start", 0.3) == "undecided"
+    assert overview.cause_of("slow_start", 0.9) == "slow_start"
+
+
+def test_the_timeline_begins_with_the_first_connection(many: Trace) -> None:
+    found = overview.timeline([many.row(index) for index in range(len(many))])
+    assert min(found["start_s"]) == 0
+    assert max(found["start_s"]) == pytest.approx(MANY - 1)
+    assert set(found["cause"]) <= set(found["colours"])
+
+
+def test_several_files_are_a_column_and_columns_that_say_nothing_are_none(transfer: Any, tmp_path: Path) -> None:
+    paths = [transfer.write(tmp_path / name) for name in ("a.pcap", "b.pcap")]
+    data = data_of(report_of(read(*paths, options=Options(grouping=Grouping.SEPARATE)), tmp_path / "r.html", [1]))
+    titles = [field["title"] for field in data["fields"]]
+    assert "TLS" not in titles
+    assert "server name" not in titles
+    assert [row["cells"][titles.index("file")] for row in data["rows"]] == ["a.pcap", "b.pcap"]
+    alone = data_of(report_of(read(paths[0]), tmp_path / "r.html", [1]))
+    assert "file" not in [field["title"] for field in alone["fields"]]
+
+
+def test_any_row_is_drawn_or_names_the_command_that_draws_it(browser: Any, many: Trace, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    report_of(many, path, [2])
+    visit = Visit(browser, path)
+    rows = visit.page.locator("#connections tbody tr")
+    assert rows.count() == 30
+    assert visit.page.locator("#connections-bar output").inner_text() == f"1 to 30 of {MANY}"
+    visit.page.get_by_label("more rows").click()
+    assert visit.page.locator("#connections-bar output").inner_text() == f"31 to 60 of {MANY}"
+    assert visit.page.locator("#not-drawn").is_hidden()
+    chosen = rows.first.locator("td").first.inner_text()
+    rows.first.click()
+    assert f"--report report.html --connection {chosen}" in visit.page.locator("#not-drawn").inner_text()
+    assert str(many.paths[0]) in visit.page.locator("#not-drawn").inner_text()
+    visit.page.locator("#search").fill("40001")
+    rows.first.click()
+    assert visit.page.locator("#not-drawn").is_hidden()
+    assert visit.complaints == []
+
+
+def test_heads_stay_in_sight_and_the_timeline_leads_to_a_connection(browser: Any, many: Trace, tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    report_of(many, path, [1])
+    visit = Visit(browser, path)
+    position = visit.page.locator("#connections th").first.evaluate("(head) => getComputedStyle(head).position")
+    assert position == "sticky"
+    canvas = visit.page.locator("#timeline canvas")
+    box = canvas.bounding_box()
+    visit.page.mouse.move(box["x"] + 20, box["y"] + 0.5)
+    assert visit.page.locator("#timeline-reading").inner_text().startswith("1: 10.0.0.1:40000 - 10.0.0.2:5001")
+    canvas.click(position={"x": 20, "y": 100})
+    assert "--connection" in visit.page.locator("#not-drawn").inner_text()
+    assert visit.complaints == []
+
+
+def test_a_fin_does_not_change_what_is_in_flight(new_capture: Any) -> None:
+    client, server = ("10.0.0.1", 4000), ("10.0.0.2", 80)
+    fin, syn, ack = 1, 2, 16
+    capture = new_capture()
+    capture.tcp(0.00, client, server, syn, 100, options=b"\x02\x04\x05\xb4")
+    capture.tcp(0.02, server, client, syn | ack, 500, 101)
+    capture.tcp(0.02, client, server, ack, 101, 501)
+    for number in range(3):
+        capture.tcp(0.03 + number / 1000, client, server, ack, 101 + 1000 * number, 501, bytes(1000))
+    capture.tcp(0.034, client, server, fin | ack, 3101, 501)
+    capture.tcp(0.055, server, client, ack, 501, 3102)
+    (series,) = of_connections(read(capture.bytes()), [1])
+    flight = dict(zip(series.flight_bytes.time_s.round(3).tolist(), series.flight_bytes.value.tolist(), strict=True))
+    assert 0.034 not in flight, "the FIN of the data's sender is about the other direction"
+    assert flight[0.032] == 3000
+    assert flight[0.055] == 0
