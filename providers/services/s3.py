@@ -29,6 +29,9 @@ OPTIONS = {
     "max_attempts": "of each request (default: boto3's)",
     "retry_mode": "legacy, standard or adaptive (default: boto3's)",
 }
+ONE_STREAM = {"part_size": str(5 << 30), "concurrency": "1", "max_attempts": "6"}
+_MOST_CONNECTIONS = 1000
+_SDK_POOL = 10  # botocore's own number of connections that it keeps
 _DELETED_AT_ONCE = 1000  # the most that DeleteObjects takes
 _MAKES_ETAG_OPAQUE = frozenset({"aws:kms", "aws:kms:dsse"})
 
@@ -261,6 +264,9 @@ def boto_config(options: Mapping[str, str]) -> Any:
     from botocore.config import Config
 
     settings: dict[str, Any] = {}
+    connections = _concurrency(options)
+    if connections is not None and connections > _SDK_POOL:  # else those beyond are closed after each request
+        settings["max_pool_connections"] = connections
     retries: dict[str, Any] = {}
     if "max_attempts" in options:
         retries["total_max_attempts"] = whole_number(options, "max_attempts", 1, 100)
@@ -327,11 +333,21 @@ def _s3_client(session: boto3.Session, target: Target) -> S3Client:
 def _transfer_settings(options: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if "part_size" in options:
-        part_bytes = whole_number(options, "part_size", 5 << 20, 5 << 30)  # S3's limits
+        part_bytes = whole_number(options, "part_size", 1, 5 << 30)  # what is too small the service refuses
         settings.update(multipart_chunksize=part_bytes, multipart_threshold=part_bytes)
-    if "concurrency" in options:
-        settings["max_concurrency"] = whole_number(options, "concurrency", 1, 100)
+    connections = _concurrency(options)
+    if connections is not None:
+        settings.update(max_concurrency=connections, use_threads=connections > 1)
     return settings
+
+
+def _concurrency(options: Mapping[str, str]) -> int | None:
+    return whole_number(options, "concurrency", 1, _MOST_CONNECTIONS) if "concurrency" in options else None
+
+
+def parted_options(connections: int, part_bytes: int) -> Mapping[str, str]:
+    """For `upload_file` in parts of that size over so many connections."""
+    return {"concurrency": str(connections), "part_size": str(part_bytes)}
 
 
 def _etag_fits(etag: str, file: LocalFile, answer: Mapping[str, Any]) -> bool | None:
