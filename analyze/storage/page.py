@@ -10,7 +10,8 @@ from analyze.run import chart_page
 from analyze.run.chart import Chart
 from analyze.run.markup import table
 from analyze.storage.tables import Record, Report
-from analyze.storage.texts import Table, facts, heading, tables, trouble
+from analyze.storage.text_table import Table
+from analyze.storage.texts import facts, heading, tables, trouble
 from analyze.units import printable
 
 

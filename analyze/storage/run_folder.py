@@ -11,6 +11,7 @@ from analyze.storage.records import (
     StorageRun,
     StoredObject,
     Transaction,
+    campaign_record,
     charges_record,
     echo_record,
     names_record,
@@ -58,6 +59,7 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             cost=used.amount("cost") if prices and used else None,
             charges=charges_record(used) if prices else None,
             problems=tuple(problems),
+            **campaign_record(record),
         )
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import queue
 import random
 import time
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -33,6 +34,8 @@ from providers.resuming import last_lines
 from providers.service import LocalFile, Service
 
 _ENDS_WITHIN_S = 10.0
+_PREPARED_AHEAD = 4
+_SPARE_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +156,27 @@ class Sampling:
         first, left_s = self._first_number(), self._left_s()
         start_ns = site.clock.wall_ns()
         chance = random.Random(f"{site.id}/{session}/sizes")
-        for number, due_s in enumerate(self.plan.due_times(f"{site.id}/{session}"), first):
+        times = enumerate(self.plan.due_times(f"{site.id}/{session}"), first)
+        ready: deque[Probe] = deque()
+
+        def prepare_next() -> bool:
+            number, due_s = next(times, (0, left_s))
             if due_s >= left_s:
-                break
+                return False
             sizes = self.plan.sizes_bytes if self.plan.every_size else (chance.choice(self.plan.sizes_bytes),)
-            self._check_room(sizes)
-            probe = self._prepared(number, start_ns + round(due_s * 1e9), sizes, session)
-            self._wait_until(probe.due_ns)
-            yield probe
+            ready.append(self._prepared(number, start_ns + round(due_s * 1e9), sizes, session))
+            return True
+
+        more = prepare_next()
+        while ready:
+            # Files are made ahead of time: what is due soon after another probe must not wait for its own.
+            while more and len(ready) < _PREPARED_AHEAD and ready[0].due_ns - site.clock.wall_ns() > _SPARE_NS:
+                more = prepare_next()
+            self._wait_until(ready[0].due_ns)
+            self._check_room(ready[0].sizes_bytes)
+            yield ready.popleft()
+            if more and not ready:
+                more = prepare_next()
         self._wait_until(start_ns + round(min(left_s, self.plan.duration_s) * 1e9))
 
     def _wait_until(self, due_ns: int) -> None:

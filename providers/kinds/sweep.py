@@ -147,6 +147,8 @@ class Sweep:
         outcome = DONE if error is None else WRITE_ERROR if error.kind == ErrorKind.DIGEST else FAILED
         merge = next((one for one in reversed(attempts) if _MERGE.search(one.url)), None)
         merge_s = None if merge is None or error is not None else (exchange.end_ns - merge.start_ns) / 1e9
+        said = exchange.as_record()
+        uses = said.pop("connections")
         self.site.folder.append(
             "steps",
             {
@@ -165,7 +167,8 @@ class Sweep:
                 "outcome": outcome,
                 "error_kind": None if error is None else str(error.kind),
                 "error": None if error is None else str(error),
-                **exchange.as_record(),
+                **said,
+                "uses": uses,
             },
         )
 

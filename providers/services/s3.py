@@ -31,6 +31,9 @@ OPTIONS = {
 }
 ONE_STREAM = {"part_size": str(5 << 30), "concurrency": "1", "max_attempts": "6"}
 _MOST_CONNECTIONS = 1000
+_LARGEST_BYTES = 5 << 30  # of one PUT; what is cut from there on is whole
+_SDK_ATTEMPTS = 5
+_READ_BYTES = 1 << 18
 _SDK_POOL = 10  # botocore's own number of connections that it keeps
 _DELETED_AT_ONCE = 1000  # the most that DeleteObjects takes
 _MAKES_ETAG_OPAQUE = frozenset({"aws:kms", "aws:kms:dsse"})
@@ -118,6 +121,8 @@ class S3:
             self._client.meta.events.register(f"after-call.s3.{operation}", self._keep_answer)
             self._client.meta.events.register(f"provide-client-params.s3.{operation}", self._keep_key)
         self._sink: FromStart | None = None
+        self._whole = target.options.get("concurrency") == "1" and self._transfer.multipart_threshold >= _LARGEST_BYTES
+        self._attempts = int(target.options.get("max_attempts", _SDK_ATTEMPTS))
         self._client.meta.events.register("provide-client-params.s3.GetObject", self._begin_whole)
         self.archives = False
         self.lists_at_once = True
@@ -185,12 +190,29 @@ class S3:
         from botocore.exceptions import ClientError
 
         self._sink = FromStart(sink)
+        if self._whole:
+            return self._download_whole(reference, self._sink)
         try:
             self._client.download_fileobj(self._bucket, reference, self._sink, Config=self._transfer)  # type: ignore[arg-type]
         except ClientError as error:
             if _code(error) in {"400", "403"}:  # the HEAD was refused, whose answer has no room for the reason
                 self.login()
             raise
+        return 0
+
+    def _download_whole(self, reference: str, sink: FromStart) -> int:
+        """One GET without a HEAD before it, for what asks for one connection; one that breaks off is made again."""
+        from botocore.exceptions import IncompleteReadError, ReadTimeoutError, ResponseStreamingError
+
+        for attempts_left in reversed(range(self._attempts)):
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=reference)
+                for block in answer["Body"].iter_chunks(_READ_BYTES):
+                    sink.write(block)
+                return 0
+            except (IncompleteReadError, ReadTimeoutError, ResponseStreamingError):
+                if not attempts_left:
+                    raise
         return 0
 
     def delete(self, references: Sequence[str]) -> None:

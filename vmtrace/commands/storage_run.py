@@ -262,7 +262,8 @@ def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan
     text = getattr(arguments, pace)
     if text is not None:
         seconds = _read(f"--{pace.replace('_', '-')}", text, _time_s)
-        plan = replace(plan, **{f"{pace}_s": seconds})
+        paces = (seconds, None) if pace == "mean_interval" else (None, seconds)
+        plan = replace(plan, mean_interval_s=paces[0], every_s=paces[1])
     if arguments.sizes is not None:
         plan = replace(plan, sizes_bytes=_read("--sizes", arguments.sizes, sizes_of))
     return plan
