@@ -6,6 +6,7 @@ with all packets of the connections that they used. The file is written aside an
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from analyze.atomic import writing
 from analyze.storage.packet_facts import connections_of, facts_path, write_facts
 from analyze.storage.requests import Requests, read_requests
 
@@ -64,8 +64,19 @@ def _ports_of_slowest(requests: Requests, share: float, begin_ns: int, end_ns: i
 
 
 def _rewritten(capture: Path, ports: frozenset[int]) -> Kept:
+    aside = capture.with_name(f".{capture.name}.part")
+    try:
+        kept = _filtered(capture, aside, ports)
+        aside.replace(capture)
+    finally:
+        aside.unlink(missing_ok=True)
+    return kept
+
+
+def _filtered(capture: Path, aside: Path, ports: frozenset[int]) -> Kept:
     kept = total = 0
-    with capture.open("rb") as file, writing(capture) as out:
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with capture.open("rb") as file, os.fdopen(descriptor, "wb") as out:
         head = file.read(24)
         if head[:4] not in _MAGICS or len(head) < 24:
             raise ValueError(f"{capture}: not a capture of this machine's recorder")
