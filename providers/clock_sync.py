@@ -64,7 +64,7 @@ def of_chrony(text: str) -> ClockOffset | None:
 def of_timesyncd(text: str) -> ClockOffset | None:
     """`timedatectl timesync-status`: the offset it shows is of the server, the error its root distance."""
     fields = {key.strip(): value for key, _, value in (line.partition(":") for line in text.splitlines())}
-    if "Offset" not in fields:
+    if not fields.get("Offset"):
         return None
     offset_s, error_s = _amount_s(fields["Offset"]), _amount_s(fields.get("Root distance", ""))
     return ClockOffset("timesyncd", offset_s is not None, None if offset_s is None else -offset_s, error_s)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from providers.errors import ErrorKind, ServiceError, chain, transport_error
@@ -33,6 +35,7 @@ ONE_STREAM = {"part_size": str(5 << 30), "concurrency": "1", "max_attempts": "6"
 _MOST_CONNECTIONS = 1000
 _LARGEST_BYTES = 5 << 30  # of one PUT; what is cut from there on is whole
 _SDK_ATTEMPTS = 5
+_SMALLEST_PART_BYTES = 5 << 20
 _READ_BYTES = 1 << 18
 _SDK_POOL = 10  # botocore's own number of connections that it keeps
 _DELETED_AT_ONCE = 1000  # the most that DeleteObjects takes
@@ -168,9 +171,10 @@ class S3:
     def upload(self, name: str, file: LocalFile) -> Stored:
         """`upload_file`: one PUT, or parts side by side for a large file."""
         self._answers.clear()
-        self._client.upload_file(
-            str(file.path), self._bucket, name, ExtraArgs=self._extra or None, Config=self._transfer
-        )
+        with _parts_as_asked_for(self._transfer.multipart_chunksize):
+            self._client.upload_file(
+                str(file.path), self._bucket, name, ExtraArgs=self._extra or None, Config=self._transfer
+            )
         answer = next(iter(self._answers.values()), {})
         etag = str(answer.get("ETag", "")).strip('"').lower() or None
         return Stored(name, etag, None if etag is None else _etag_fits(etag, file, answer))
@@ -365,6 +369,21 @@ def _transfer_settings(options: Mapping[str, str]) -> dict[str, Any]:
 
 def _concurrency(options: Mapping[str, str]) -> int | None:
     return whole_number(options, "concurrency", 1, _MOST_CONNECTIONS) if "concurrency" in options else None
+
+
+@contextmanager
+def _parts_as_asked_for(part_bytes: int) -> Iterator[None]:
+    """s3transfer enlarges parts below 5 MiB without a word: here the service is to say what it thinks of them."""
+    from s3transfer import upload, utils
+
+    if part_bytes >= _SMALLEST_PART_BYTES:
+        yield
+        return
+    upload.ChunksizeAdjuster = partial(utils.ChunksizeAdjuster, min_size=1)  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        upload.ChunksizeAdjuster = utils.ChunksizeAdjuster  # type: ignore[misc]
 
 
 def parted_options(connections: int, part_bytes: int) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -172,6 +173,9 @@ def _order(arguments: argparse.Namespace) -> "Order":
     )
     if limits.max_cost is not None and prices is None:
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
+    start_at_ns = None if arguments.start_at is None else _read("--start-at", arguments.start_at, _instant_ns)
+    if start_at_ns is not None and start_at_ns <= time.time_ns() and not arguments.resume:
+        raise errors.UsageError(f"--start-at {arguments.start_at}: that is over: name a time to come")
     timeout = arguments.restore_timeout
     return Order(
         provider=arguments.provider,
@@ -194,7 +198,7 @@ def _order(arguments: argparse.Namespace) -> "Order":
         command=command_line(sys.argv[1:]),
         location=arguments.location,
         resume=arguments.resume,
-        start_at_ns=None if arguments.start_at is None else _read("--start-at", arguments.start_at, _instant_ns),
+        start_at_ns=start_at_ns,
         after_capture=_thinning(arguments),
     )
 
