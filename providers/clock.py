@@ -12,6 +12,9 @@ from typing import Protocol
 class Clock(Protocol):
     """What a campaign knows of time."""
 
+    longest_sleep_s: float
+    """In one piece, so that progress is shown in between."""
+
     def wall_ns(self) -> int:
         """Unix nanoseconds."""
 
@@ -24,6 +27,8 @@ class Clock(Protocol):
 
 class RealClock:
     """This machine's clocks."""
+
+    longest_sleep_s = 1.0
 
     def wall_ns(self) -> int:
         """Unix nanoseconds."""

@@ -9,7 +9,7 @@ from typing import Any
 from providers.kinds.requester import Said
 from providers.kinds.site import Site
 
-_NOTES_EVERY_S, LOOKS_EVERY_S = 10.0, 1.0
+_NOTES_EVERY_S = 10.0
 
 
 class Accounts:

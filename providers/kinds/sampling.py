@@ -20,7 +20,7 @@ from typing import Any
 
 from providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError
 from providers.files import discard
-from providers.kinds.accounts import LOOKS_EVERY_S, Accounts
+from providers.kinds.accounts import Accounts
 from providers.kinds.kind import AVAILABILITY
 from providers.kinds.long_capture import LongCapture
 from providers.kinds.requester import Requester, Said
@@ -184,7 +184,7 @@ class Sampling:
         while (left_ns := due_ns - site.clock.wall_ns()) > 0:
             self._accounts.look(self._progress())
             with site.interruption.allowed():
-                site.clock.sleep(min(left_ns / 1e9, LOOKS_EVERY_S))
+                site.clock.sleep(min(left_ns / 1e9, site.clock.longest_sleep_s))
 
     def _first_number(self) -> int:
         if not self.site.resumed:

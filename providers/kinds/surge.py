@@ -15,7 +15,7 @@ from capture.quantities import shown_decimal_bytes, shown_s
 from providers.clock_sync import clock_offset
 from providers.errors import HOPELESS, BudgetError, ErrorKind, ServiceError, UsageError
 from providers.files import discard
-from providers.kinds.accounts import LOOKS_EVERY_S, Accounts
+from providers.kinds.accounts import Accounts
 from providers.kinds.counters import Counters, cost, counted
 from providers.kinds.long_capture import LongCapture
 from providers.kinds.requester import Requester, Said
@@ -156,7 +156,7 @@ class Surge:
                 raise self._broken
             self._accounts.look(self._progress())
             with site.interruption.allowed():
-                site.clock.sleep(min(left_ns / 1e9, LOOKS_EVERY_S))
+                site.clock.sleep(min(left_ns / 1e9, site.clock.longest_sleep_s))
 
     def _join(self, threads: list[threading.Thread], within_s: float | None) -> None:
         ends_s = None if within_s is None else time.monotonic() + within_s

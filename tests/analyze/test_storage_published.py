@@ -73,7 +73,10 @@ def test_table_1_of_garfinkel_comes_out(tmp_path: Path) -> None:
             requests.append(request(0, 8e6, start_ns=at, front_end=f"{address}:80"))
     campaign = campaign_of(folder_of(tmp_path / "run", "probes", requests))
     found = {
-        one.address: (one.count, *(str(datetime.fromtimestamp(t // S_NS, UTC))[:19] for t in (one.first_seen_ns, one.last_seen_ns)))
+        one.address: (
+            one.count,
+            *(str(datetime.fromtimestamp(t // S_NS, UTC))[:19] for t in (one.first_seen_ns, one.last_seen_ns)),
+        )
         for one in campaign.addresses
     }
     assert found == {address: (count, first, last) for address, count, first, last in TABLE_1}
@@ -82,7 +85,11 @@ def test_table_1_of_garfinkel_comes_out(tmp_path: Path) -> None:
 def test_availability_of_palankar_comes_out(tmp_path: Path) -> None:
     shares = [0.9589, 0.9806, 0.9901, 0.9976, 0.9994, 1.0]
     counts = [round(15_456 * share) for share in shares]
-    needed = [retries for retries, (low, high) in enumerate(zip([0, *counts], counts, strict=False)) for _ in range(high - low)]
+    needed = [
+        retries
+        for retries, (low, high) in enumerate(zip([0, *counts], counts, strict=False))
+        for _ in range(high - low)
+    ]
     requests = [
         request(900.0 * place, 8e6, retries=retries, retry_causes={"503": retries} if retries else {})
         for place, retries in enumerate(needed)
@@ -207,7 +214,9 @@ def test_the_published_surge_comes_out(tmp_path: Path) -> None:
         for thread in range(threads):
             at_s = start_s
             while at_s < start_s + 600:
-                one = request(at_s, 8e6 * thread_mb, bytes=100_000_000, step=threads, threads=threads, thread=thread + 1)
+                one = request(
+                    at_s, 8e6 * thread_mb, bytes=100_000_000, step=threads, threads=threads, thread=thread + 1
+                )
                 requests.append(one)
                 at_s += one["duration_s"]
     campaign = campaign_of(folder_of(tmp_path / "run", "surge", requests, steps, host="usma1"))
@@ -226,7 +235,7 @@ def test_the_published_sweep_comes_out(tmp_path: Path) -> None:
         ("disk", 5): 2.6, ("disk", 10): 5.20, ("disk", 14): 6.21, ("disk", 20): 6.0,
         ("tmpfs", 5): 5.6, ("tmpfs", 10): 11.2, ("tmpfs", 20): 22.32, ("tmpfs", 40): 22.3, ("tmpfs", 80): 22.3,
     }  # fmt: skip
-    steps = []
+    steps: list[dict[str, object]] = []
     for (source, connections), mb in curve.items():
         cpu = 0.97 if source == "tmpfs" and connections >= 20 else 0.4
         disk = 0.97 if source == "disk" and connections >= 14 else 0.1

@@ -1,6 +1,7 @@
 """Campaigns against the service in memory: orders, a clock that jumps, and the lines that they leave."""
 
 import json
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ START_NS = 1_700_000_000 * 10**9
 
 class JumpingClock:
     """Time passes only where somebody waits, or says that work took some."""
+
+    longest_sleep_s = math.inf
 
     def __init__(self) -> None:
         self._now_ns = START_NS

@@ -34,7 +34,8 @@ def test_the_study_s_plan_has_six_steps_of_ten_minutes_in_each_direction() -> No
     steps = list(GARFINKEL2007_SURGE.steps())
     assert len(steps) == 66
     assert [(one.threads, one.direction) for one in steps[:7]] == [
-        (1, "download"), (2, "download"), (3, "download"), (4, "download"), (5, "download"), (6, "download"), (1, "upload"),
+        (1, "download"), (2, "download"), (3, "download"), (4, "download"), (5, "download"), (6, "download"),
+        (1, "upload"),
     ]  # fmt: skip
     assert [one.start_s for one in steps[:3]] == [0, 600, 1200]
     assert steps[12].round == 2

@@ -13,7 +13,12 @@ from tests.providers.fakes import Memory
 
 MIB = 1 << 20
 SHORT = replace(
-    YOON_UPLOAD, connections=(1, 3), part_sizes_bytes=(5 * MIB,), size_bytes=20 * MIB, repeat=1, merges=Merges((10,), 5 * MIB, 1)
+    YOON_UPLOAD,
+    connections=(1, 3),
+    part_sizes_bytes=(5 * MIB,),
+    size_bytes=20 * MIB,
+    repeat=1,
+    merges=Merges((10,), 5 * MIB, 1),
 )
 
 
@@ -40,7 +45,8 @@ def test_a_sweep_of_s3_has_its_connections_its_parts_and_its_costs(
     assert (end.status, end.error) == ("complete", None)
     steps = lines(tmp_path / "run", "steps")
     assert [(one["source"], one["connections"], one["parts"], one["merge"]) for one in steps] == [
-        ("disk", 1, 4, False), ("disk", 3, 4, False), ("tmpfs", 1, 4, False), ("tmpfs", 3, 4, False), ("disk", 3, 10, True),
+        ("disk", 1, 4, False), ("disk", 3, 4, False), ("tmpfs", 1, 4, False), ("tmpfs", 3, 4, False),
+        ("disk", 3, 10, True),
     ]  # fmt: skip
     assert [one["connections_used"] for one in steps[:2]] == [1, 3]
     assert all(one["outcome"] == "done" and one["merge_s"] > 0 for one in steps)
@@ -48,7 +54,7 @@ def test_a_sweep_of_s3_has_its_connections_its_parts_and_its_costs(
     assert steps[0]["cost"]["disk_read_bytes"] is None or steps[0]["cost"]["disk_read_bytes"] >= 20 * MIB
     assert (steps[2]["cost"]["disk_read_bytes"] or 0) < MIB
     assert not (tmp_path / "run/files").exists()
-    assert not list(Path("/dev/shm").glob("vmtrace-sweep-*/*/*"))  # noqa: S108
+    assert not list(Path("/dev/shm").glob("vmtrace-sweep-*/*/*"))
     assert end.state["left_behind"] == []
 
 

@@ -99,7 +99,14 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_told_of(tmp_pat
     [
         (
             'kind = "probes"\nmean_interval = "1 s"\nsizes = ["1 B", "1 kB"]\nfor = "10 min"\npair = 3',
-            {"kind": "probes", "mean_interval_s": 1.0, "every_s": None, "sizes_bytes": [1, 1000], "duration_s": 600.0, "pair": 3},
+            {
+                "kind": "probes",
+                "mean_interval_s": 1.0,
+                "every_s": None,
+                "sizes_bytes": [1, 1000],
+                "duration_s": 600.0,
+                "pair": 3,
+            },
         ),
         (
             'kind = "availability"\nevery = "15 min"\nsizes = ["1 MB"]',
@@ -115,7 +122,13 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_told_of(tmp_pat
         ),
         (
             'kind = "sweep"\nconnections = [1, 64]\npart_sizes = ["5 MiB"]\nsources = ["tmpfs"]\n[merge]\nparts = []',
-            {"kind": "sweep", "connections": [1, 64], "part_sizes_bytes": [5 << 20], "sources": ["tmpfs"], "merge": None},
+            {
+                "kind": "sweep",
+                "connections": [1, 64],
+                "part_sizes_bytes": [5 << 20],
+                "sources": ["tmpfs"],
+                "merge": None,
+            },
         ),
     ],
 )
@@ -149,6 +162,6 @@ def test_what_a_plan_of_another_kind_cannot_mean_is_refused(text: str, told: str
 
 def test_every_study_s_plan_is_built_in() -> None:
     assert set(BUILT_IN) == {
-        "bocchi2014", "garfinkel2007-probes", "garfinkel2007-surge", "palankar2008-availability", "palankar2008-locations",
-        "yoon-upload",
+        "bocchi2014", "garfinkel2007-probes", "garfinkel2007-surge", "palankar2008-availability",
+        "palankar2008-locations", "yoon-upload",
     }  # fmt: skip
