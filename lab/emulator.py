@@ -34,6 +34,7 @@ from lab.fate_log import HEADER_BYTES, LONGEST_WAIT_NS, RECORD
 from lab.impairments import (
     BurstLoss,
     Decision,
+    DelayStep,
     DirectionState,
     Fate,
     Hold,
@@ -267,6 +268,7 @@ def impairments_from_json(document: Mapping[str, Any]) -> Impairments:
         values["token_bucket"] = TokenBucket(**values["token_bucket"])
     if values.get("spikes"):
         values["spikes"] = Spikes(**values["spikes"])
+    values["delay_steps"] = tuple(DelayStep(**step) for step in values.get("delay_steps", ()))
     values["holds"] = tuple(Hold(**hold) for hold in values.get("holds", ()))
     values["drop_packets"] = tuple(values.get("drop_packets", ()))
     return Impairments(**values)

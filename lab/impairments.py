@@ -75,6 +75,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class DelayStep:
+    """From `start_s` after the first packet of the run on, the path's delay is another."""
+
+    start_s: float
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Impairments:
     """One direction of a path. Shares are 0..1, rates count IP bytes, `drop_packets` are numbers in order of entry.
 
@@ -100,6 +108,7 @@ class Impairments:
     holds: tuple[Hold, ...] = ()
     spare_first: int = 0
     spikes: Spikes | None = None
+    delay_steps: tuple[DelayStep, ...] = ()
 
 
 @dataclass(slots=True)
@@ -235,7 +244,11 @@ class DirectionState:
 
     def _delay(self, leaves_ns: int, chance: _Chance, spared: bool) -> tuple[Fate, int]:
         settings = self.settings
-        due_ns = leaves_ns + round((settings.delay_s + chance.jitter * settings.jitter_s + chance.spike_s) * _NS)
+        delay_s = settings.delay_s
+        for step in settings.delay_steps:
+            if leaves_ns - self.start_ns >= step.start_s * _NS:
+                delay_s = step.delay_s
+        due_ns = leaves_ns + round((delay_s + chance.jitter * settings.jitter_s + chance.spike_s) * _NS)
         fate = Fate.CORRUPTED if chance.corrupted and not spared else Fate.DELIVERED
         if chance.held_back and not spared:
             return (Fate.HELD_BACK if fate is Fate.DELIVERED else fate), due_ns + round(settings.reorder_delay_s * _NS)

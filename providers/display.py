@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from providers.transfer import Job
 
 _EVERY_S = 0.1
+_LINE_EVERY_S = 30.0
 
 
 class Display:
@@ -32,6 +33,12 @@ class Display:
 
     def started(self, plan: Plan, folder: Path, endpoint: str, charge: float | None) -> None:
         """The service is reached and the first transaction is about to begin; `charge` is that of the whole plan."""
+
+    def announced(self, line: str) -> None:
+        """A campaign of another kind than benchmarks begins, or has come to something."""
+
+    def progressed(self, line: str) -> None:
+        """How far such a campaign is; may be called often."""
 
     def transaction_begins(self, job: Job) -> None:
         """A capture is about to start."""
@@ -53,10 +60,11 @@ class Display:
 
 
 class PlainDisplay(Display):
-    """A line on standard error for the beginning and for each transaction."""
+    """A line on standard error for the beginning and for each transaction, or every half minute of a long campaign."""
 
     def __init__(self, currency: str) -> None:
         self._currency = currency
+        self._progress_s = time.monotonic()
         self._left = TimeLeft()
         self._count = 0
         self._of = 0
@@ -66,6 +74,16 @@ class PlainDisplay(Display):
         self._left.begin(plan)
         self._of = plan.transactions
         _say(started_text(plan, folder, endpoint, charge, self._currency))
+
+    def announced(self, line: str) -> None:
+        """At once."""
+        _say(line)
+
+    def progressed(self, line: str) -> None:
+        """Now and then."""
+        if time.monotonic() - self._progress_s >= _LINE_EVERY_S:
+            self._progress_s = time.monotonic()
+            _say(line)
 
     def transaction_ends(self, record: dict[str, Any], charge_left: float | None) -> None:
         """What came of it, and what is left."""
@@ -99,6 +117,24 @@ class BarDisplay(Display):
         self._task = self._bar.add_task("starting", total=plan.bytes, left=self._last_left)
         self._bar.start()
         self._bar.console.print(started_text(plan, folder, endpoint, charge, self._currency), highlight=False)
+
+    def announced(self, line: str) -> None:
+        """Above what moves."""
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn
+
+        if self._bar is None:
+            columns = (SpinnerColumn(), TextColumn("{task.description}"))
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("starting", left="")
+            self._bar.start()
+        self._bar.console.print(line, highlight=False)
+
+    def progressed(self, line: str) -> None:
+        """Beside the spinner, some ten times a second."""
+        if time.monotonic() - self._shown_s >= _EVERY_S:
+            self._shown_s = time.monotonic()
+            self._update(description=line)
 
     def transaction_begins(self, job: Job) -> None:
         """Name it before the bar."""

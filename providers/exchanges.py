@@ -9,14 +9,17 @@ A repeat is a request of the same method, URL and range as one before it in the 
 connect that failed.
 """
 
+import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
+
+from providers.clock import REAL, Clock
 
 # Where the services put the id of a request.
 _ID_HEADERS = ("x-amz-request-id", "x-amzn-requestid", "x-ms-request-id", "x-trans-id", "x-openstack-request-id")
@@ -42,6 +45,7 @@ class Meter(Protocol):
 class _Attempt:
     """A request, or a connect that failed before there was one."""
 
+    start_ns: int = 0
     method: str = ""
     url: str = ""
     range: str = ""
@@ -61,6 +65,21 @@ class _Attempt:
         if self.status is None:
             return "connection"
         return str(self.status) if self.status >= 400 else "body"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request of an exchange; `first_byte_ns` and `status` are None where no response came."""
+
+    method: str
+    url: str
+    start_ns: int
+    first_byte_ns: int | None
+    status: int | None
+
+    def as_record(self) -> dict[str, Any]:
+        """For a line of JSON; the URL may hold a token and stays out of it."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "url"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +116,35 @@ class Exchange:
         return {**record, "retry_causes": dict(self.retry_causes), "connections": uses}
 
 
+@dataclass(slots=True)
+class _Scope:
+    """What is being said for one purpose."""
+
+    began: tuple[int, int] = (0, 0)
+    metered: bool = False
+    unannounced: bool = False
+    attempts: list[_Attempt] = field(default_factory=list)
+    open: dict[int, _Attempt] = field(default_factory=dict)
+    connections: WeakSet[Any] = field(default_factory=WeakSet)
+
+
 class HttpObserver:
-    """Entered once at a time in a process; `begin` and `end` enclose an exchange."""
+    """Entered once at a time in a process; `begin` and `end` enclose an exchange.
+
+    An exchange of `own_thread` has the requests of the thread that began it, so that several can go on at once. All
+    other requests, of whatever thread of an SDK, belong to the one exchange that is shared.
+    """
 
     _entered = threading.Lock()
 
-    def __init__(self, meter: Meter | None = None) -> None:
+    def __init__(self, meter: Meter | None = None, clock: Clock = REAL) -> None:
         self._meter = meter
+        self._clock = clock
         self._lock = threading.Lock()
-        self._attempts: list[_Attempt] = []
-        self._open: dict[int, _Attempt] = {}
+        self._shared = _Scope()
+        self._own: dict[int, _Scope] = {}
+        self._closing: Exception | None = None
         self._seen: set[tuple[str, str]] = set()
-        self._began: tuple[int, int] = (0, 0)
-        self._metered = False
-        self._unannounced = False
         self._ends_of: WeakKeyDictionary[Any, tuple[str, str]] = WeakKeyDictionary()
         self._undo: list[Callable[[], None]] = []
         self.front_ends: dict[str, None] = {}
@@ -143,26 +177,48 @@ class HttpObserver:
         with self._lock:
             self._seen.clear()
 
-    def begin(self, *, metered: bool = False) -> None:
+    def begin(self, *, metered: bool = False, own_thread: bool = False) -> None:
         """An exchange begins; with `metered` the meter hears of its bodies (of its requests it hears always)."""
+        scope = _Scope((self._clock.wall_ns(), self._clock.elapsed_ns()), metered)
         with self._lock:
-            self._attempts, self._open, self._metered, self._unannounced = [], {}, metered, False
-        self._began = time.time_ns(), time.perf_counter_ns()
+            if own_thread:
+                self._own[threading.get_ident()] = scope
+            else:
+                self._shared = scope
 
     def received(self, size_bytes: int) -> None:
         """So much of a body came: counted now, if its size was not announced (chunked)."""
-        if self._unannounced and self._meter is not None:
+        if self._scope().unannounced and self._meter is not None:
             self._meter.download(size_bytes)
 
-    def end(self) -> Exchange:
-        """What was said since `begin`."""
-        took_ns = time.perf_counter_ns() - self._began[1]
+    def attempts(self) -> list[Attempt]:
+        """The requests of the exchange that goes on in this thread, so far."""
         with self._lock:
-            attempts, self._attempts, self._open, self._metered = self._attempts, [], {}, False
-        start_ns = self._began[0]
+            found = list(self._scope().attempts)
+        return [
+            Attempt(one.method, one.url, one.start_ns, one.first_byte_ns, one.status)
+            for one in found
+            if not one.failed_connect
+        ]
+
+    def end(self, *, keep_connections: bool = True) -> Exchange:
+        """What was said since `begin`. Without `keep_connections` its connections are closed: the next is a new one."""
+        took_ns = self._clock.elapsed_ns() - self._scope().began[1]
+        with self._lock:
+            scope = self._own.pop(threading.get_ident(), None)
+            if scope is None:
+                scope, self._shared = self._shared, _Scope(self._shared.began)
+            attempts = scope.attempts
+        start_ns = scope.began[0]
         answered = [attempt for attempt in attempts if attempt.status is not None]
         causes = _retry_causes(attempts)
         last = max(answered, key=lambda attempt: attempt.first_byte_ns or 0, default=_Attempt())
+        uses = self._uses(attempts)
+        if not keep_connections:
+            for connection in list(scope.connections):
+                connection.close()
+            with self._lock:
+                self._seen.difference_update((use.local, use.peer) for use in uses)  # ports come again
         return Exchange(
             start_ns=start_ns,
             end_ns=start_ns + took_ns,
@@ -174,8 +230,31 @@ class HttpObserver:
             status=last.status,
             request_id=last.request_id,
             front_end=last.peer,
-            connections=self._uses(attempts),
+            connections=uses,
         )
+
+    def abort(self, error: Exception) -> None:
+        """Break off what other threads are saying: their requests, and all later ones, raise `error`."""
+        with self._lock:
+            self._closing = error
+            connections = [one for scope in (self._shared, *self._own.values()) for one in scope.connections]
+        for connection in connections:
+            sock = getattr(connection, "sock", None)
+            if sock is not None:
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+    @property
+    def aborted(self) -> bool:
+        """Since `abort`, until `resume`."""
+        return self._closing is not None
+
+    def resume(self) -> None:
+        """Requests are let through again after `abort`."""
+        self._closing = None
+
+    def _scope(self) -> _Scope:
+        return self._own.get(threading.get_ident(), self._shared)
 
     def _uses(self, attempts: list[_Attempt]) -> tuple[ConnectionUse, ...]:
         counts: dict[tuple[str, str], int] = {}
@@ -193,39 +272,45 @@ class HttpObserver:
 
     def _putrequest(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
         method, url = str(args[0] if args else kwargs["method"]), str(args[1] if len(args) > 1 else kwargs["url"])
+        if self._closing is not None:
+            raise self._closing
         if self._meter is not None:
             self._meter.request(method, url)
-        attempt = _Attempt(method, f"{connection.host}:{connection.port}{url}")
+        attempt = _Attempt(self._clock.wall_ns(), method, f"{connection.host}:{connection.port}{url}")
         attempt.local, attempt.peer = self._ends(connection)
+        scope = self._scope()
         with self._lock:
-            self._attempts.append(attempt)
-            self._open[id(connection)] = attempt
+            scope.attempts.append(attempt)
+            scope.open[id(connection)] = attempt
+            scope.connections.add(connection)
         return original(connection, *args, **kwargs)
 
     def _putheader(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
-        attempt = self._open.get(id(connection))
+        scope = self._scope()
+        attempt = scope.open.get(id(connection))
         if attempt is not None and args:
             name, value = _text(args[0]).lower(), _text(args[1]) if len(args) > 1 else ""
             if name in _RANGE_HEADERS:
                 attempt.range = value
             elif name in _LENGTH_HEADERS and value.isdigit() and not attempt.body_told:
                 attempt.body_told = True
-                if self._meter is not None and self._metered:
+                if self._meter is not None and scope.metered:
                     self._meter.upload(int(value))
         return original(connection, *args, **kwargs)
 
     def _getresponse(self, original: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
-        attempt = self._open.pop(id(connection), None)
+        scope = self._scope()
+        attempt = scope.open.pop(id(connection), None)
         if attempt is not None and attempt.peer is None:
             attempt.local, attempt.peer = self._ends(connection)
         response = original(connection, *args, **kwargs)
         if attempt is not None:
-            attempt.first_byte_ns = time.time_ns()
+            attempt.first_byte_ns = self._clock.wall_ns()
             attempt.status = int(response.status)
             attempt.request_id = next(filter(None, map(response.headers.get, _ID_HEADERS)), None)
             length = response.headers.get("content-length", "")
-            if self._meter is not None and self._metered and attempt.method != "HEAD":
-                self._unannounced = not length.isdigit() and attempt.status in _WITH_CONTENT
+            if self._meter is not None and scope.metered and attempt.method != "HEAD":
+                scope.unannounced = not length.isdigit() and attempt.status in _WITH_CONTENT
                 if length.isdigit():
                     self._meter.download(int(length))
         return response
@@ -234,10 +319,11 @@ class HttpObserver:
         try:
             return original(connection, *args, **kwargs)
         except BaseException:
+            scope = self._scope()
             with self._lock:
                 # Plain HTTP connects within a request, which then stands for both.
-                if id(connection) not in self._open:
-                    self._attempts.append(_Attempt(failed_connect=True))
+                if id(connection) not in scope.open:
+                    scope.attempts.append(_Attempt(failed_connect=True))
             raise
 
     def _ends(self, connection: Any) -> tuple[str | None, str | None]:

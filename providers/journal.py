@@ -5,6 +5,7 @@ So that after any crash `vmtrace storage clean` knows all that may be there. For
 
 import json
 import os
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class Journal:
         self._path = folder / NAME
         repair_tail(self._path)
         self._descriptor = open_to_append(self._path)
+        self._appending = threading.Lock()
 
     def creating_container(self, name: str) -> None:
         """Before it is made."""
@@ -69,7 +71,8 @@ class Journal:
 
     def _append(self, synced: bool, /, **record: Any) -> None:
         line = json.dumps({"time_ns": time.time_ns(), **record}, separators=(",", ":")) + "\n"
-        append_whole(self._descriptor, line.encode())
+        with self._appending:
+            append_whole(self._descriptor, line.encode())
         if synced:
             os.fsync(self._descriptor)
 

@@ -1,10 +1,11 @@
 """What a user asks of a run, and what is known before it begins."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from providers.budget import Limits
-from providers.plan import Plan
+from providers.kinds.kind import CampaignPlan
 from providers.prices import PriceTable
 
 
@@ -14,7 +15,7 @@ class Order:
 
     provider: str
     out: Path
-    plan: Plan
+    plan: CampaignPlan
     container: str | None = None
     """None: the run makes one of its own, and removes it."""
     create_container: bool = False
@@ -34,3 +35,11 @@ class Order:
     command: str = ""
     metadata: bool = True
     """Whether the cloud's metadata service is asked what this host is."""
+    location: str | None = None
+    """Where this host stands, by the user's word."""
+    resume: bool = False
+    """Go on with the run of the folder instead of beginning one."""
+    start_at_ns: int | None = None
+    """Unix nanoseconds of the first step of a surge; None: at once."""
+    after_capture: Callable[[Path], None] | None = None
+    """Called, from a thread of its own, with each capture file of a long recording when it is complete."""

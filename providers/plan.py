@@ -3,7 +3,13 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from providers.kinds.kind import BENCHMARK
+
+if TYPE_CHECKING:
+    from providers.kinds.kind import Runner
+    from providers.kinds.site import Site
 
 UPLOAD, DOWNLOAD = "upload", "download"
 QUICK_LARGEST_BYTES = 10 * 10**6
@@ -35,6 +41,17 @@ class Plan:
     idle_s: float = 0.0
     """Between a download and the next upload."""
     scale: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        """Of plans."""
+        return BENCHMARK
+
+    def runner(self, site: "Site") -> "Runner":
+        """What carries it out."""
+        from providers.kinds.benchmark import Benchmark
+
+        return Benchmark(site, self)
 
     @property
     def bytes(self) -> int:
@@ -82,6 +99,7 @@ class Plan:
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
         return {
+            "kind": self.kind,
             "name": self.name,
             "scale": self.scale,
             "repeat": self.repeat,

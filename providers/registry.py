@@ -2,7 +2,7 @@
 
 A module has `EXTRA` (the package extra that installs its SDK), `OPTIONS` (name of each `--option` it takes, and a line
 of help), `build(target)`, which returns its `Service` and is the first to import the SDK, and `error_of(exception)`,
-which says what an exception of the SDK means.
+which says what an exception of the SDK means. It may have `ONE_STREAM` and `parted_options` (see `Provider`).
 """
 
 import importlib
@@ -28,6 +28,10 @@ class Provider:
     options: Mapping[str, str]
     build: Callable[[Target], Service]
     error_of: Callable[[Exception], ServiceError]
+    one_stream: Mapping[str, str]
+    """Options with which an object goes whole over one connection, and each request is made six times at most."""
+    parted_options: Callable[[int, int], Mapping[str, str]] | None
+    """Options for uploads in parts, by connections and bytes of a part; None where the SDK has no such uploads."""
 
 
 def names() -> list[str]:
@@ -44,7 +48,15 @@ def find(name: str) -> Provider:
     if len(found) != 1:
         raise UsageError(f"--provider {name}: there are {', '.join(names())}")
     module = importlib.import_module(f"{services.__name__}.{found[0].replace('-', '_')}")
-    return Provider(found[0], module.EXTRA, module.OPTIONS, module.build, module.error_of)
+    return Provider(
+        found[0],
+        module.EXTRA,
+        module.OPTIONS,
+        module.build,
+        module.error_of,
+        getattr(module, "ONE_STREAM", {}),
+        getattr(module, "parted_options", None),
+    )
 
 
 @contextmanager

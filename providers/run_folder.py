@@ -6,18 +6,19 @@ folder is locked while it is written.
 
 import json
 import os
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from capture.durable import append_whole, hold_folder, make_folder, open_to_append
+from capture.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
 from capture.run_state import RunStateError, read_run_state, write_run_state
 from providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
 RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
-_LINES = ("transactions", "objects", "rtt")
+_LINES = ("transactions", "objects", "rtt", "requests", "steps")
 Record = dict[str, Any]
 
 
@@ -29,6 +30,7 @@ class RunFolder:
         self.state = state
         self._lock = _lock(path)
         self._files = {name: open_to_append(path / f"{name}.jsonl") for name in _LINES}
+        self._appending = threading.Lock()
 
     @classmethod
     def create(cls, path: Path, state: Record) -> Self:
@@ -42,6 +44,14 @@ class RunFolder:
         folder = cls(path, {"schema": SCHEMA, **state})
         folder.write()
         return folder
+
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Go on with a run that is there; torn last lines are cut off. Raises `ProvidersError`."""
+        state = read_run(path)
+        for name in _LINES:
+            repair_tail(path / f"{name}.jsonl")
+        return cls(path, state)
 
     def capture_path(self, transaction: int) -> Path:
         """Where the packets of a transaction go."""
@@ -58,8 +68,10 @@ class RunFolder:
         write_run_state(self.path, self.state)
 
     def append(self, name: str, record: Mapping[str, Any]) -> None:
-        """A line of `transactions`, `objects` or `rtt`: in the file, though not yet on the disk."""
-        append_whole(self._files[name], (json.dumps(record, separators=(",", ":")) + "\n").encode())
+        """A line of `transactions`, `objects`, `rtt`, `requests` or `steps`: in the file, but not yet synced."""
+        line = (json.dumps(record, separators=(",", ":")) + "\n").encode()
+        with self._appending:  # threads of a campaign append to one file
+            append_whole(self._files[name], line)
 
     def sync(self) -> None:
         """All lines are on the disk afterwards."""

@@ -42,6 +42,10 @@ class Fields:
         """What is in it, null or not."""
         return [name.encode("utf-8", "replace").decode("utf-8") for name in self._content]
 
+    def as_json(self) -> str:
+        """The whole, keys in order: equal texts are equal objects."""
+        return json.dumps(self._content, sort_keys=True)
+
     def text(self, name: str) -> str | None:
         """Text, without surrogates that no file or terminal takes."""
         value = self._content.get(name)

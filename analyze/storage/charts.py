@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from analyze.charts.chart import Axis, Chart, Panel, Series, empty_note, span
 from analyze.palette import RUNS
 from analyze.stats.estimates import Floats
+from analyze.storage import campaign_charts
 from analyze.storage.connections import opened_over_time
 from analyze.storage.measured import MeasuredTransaction
 from analyze.storage.records import DIRECTIONS
@@ -57,6 +58,7 @@ def _all(reports: Sequence[Report]) -> list[Chart]:
         _connections(reports),
         _overhead(reports),
         _round_trips(reports),
+        *campaign_charts.charts([(one.label, one.campaign) for one in reports if one.campaign is not None]),
     ]
 
 

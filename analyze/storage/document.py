@@ -10,7 +10,8 @@ import pyarrow as pa
 from analyze.atomic import make_folder, writing
 from analyze.provenance import command_line
 from analyze.stats.estimates import CONFIDENCE
-from analyze.storage.tables import Record, Report, as_record, flat, tables
+from analyze.storage.campaign import tables_of
+from analyze.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
 from analyze.storage.time_ledger import object_times
 from analyze.storage.transaction_rows import transaction_rows
 from analyze.trace import version
@@ -47,6 +48,7 @@ def write_csv(reports: Sequence[Report], folder: Path) -> None:
     for report in reports:
         named = {
             **tables(report),
+            **campaign_tables(report),
             "transactions": [asdict(row) for row in transaction_rows(report.run)],
             "object_times": [asdict(times) for one in report.run.transactions for times in object_times(one)],
         }
@@ -57,11 +59,16 @@ def write_csv(reports: Sequence[Report], folder: Path) -> None:
             continue  # what no run has is no table
         # Rows of one table may name different factors or causes: a table has the columns of all.
         columns = dict.fromkeys(key for row in content for key in row)
-        filled = [{key: row.get(key) for key in columns} for row in content]
+        filled = [{key: _plain(row.get(key)) for key in columns} for row in content]
         with writing(folder / f"{name.replace('_', '-')}.csv") as out:
             write(pa.Table.from_pylist(filled), out)
     with writing(folder / "provenance.json") as out:
         out.write(json.dumps(provenance(reports), indent=2).encode() + b"\n")
+
+
+def _plain(value: object) -> object:
+    """What a cell of CSV holds: lists become text."""
+    return json.dumps(value) if isinstance(value, list | tuple) else value
 
 
 def _run(report: Report) -> Record:
@@ -85,5 +92,6 @@ def _run(report: Report) -> Record:
         "overhead_left_out": [asdict(row) for row in report.overhead_left_out],
         "interface_agreement": as_record(report.agreement) if report.agreement is not None else None,
         **tables(report),
+        **tables_of(report.campaign),
         "transactions": [asdict(row) for row in transaction_rows(report.run)],
     }

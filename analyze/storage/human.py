@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from analyze.storage.campaign_texts import shown
 from analyze.storage.tables import Report
-from analyze.storage.texts import Table, facts, heading, tables, trouble
+from analyze.storage.text_table import Table
+from analyze.storage.texts import facts, heading, tables, trouble
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +27,8 @@ def show(reports: Sequence[Report], console: "Console") -> None:
             console.print(Text(f"  {line}", "yellow"), soft_wrap=True)
         for line in facts(report):
             console.print(Text(f"  {line}"), soft_wrap=True)
-    wanted = {*_SHOWN, *(("troubles",) if any(map(_has_trouble, reports)) else ())}
+    campaigns = [report.campaign for report in reports if report.campaign is not None]
+    wanted = {*_SHOWN, *shown(campaigns), *(("troubles",) if any(map(_has_trouble, reports)) else ())}
     for table in tables(reports):
         if table.name in wanted:
             console.print()

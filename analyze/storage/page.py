@@ -9,7 +9,8 @@ from analyze.pages.blocks import Table as Shown
 from analyze.pages.write import write_report_page
 from analyze.storage.result import results
 from analyze.storage.tables import Record, Report
-from analyze.storage.texts import Table, facts, heading, tables, trouble
+from analyze.storage.text_table import Table
+from analyze.storage.texts import facts, heading, tables, trouble
 from analyze.units import plural, printable
 
 _LEAD_HEIGHT = 190

@@ -5,11 +5,13 @@ Absent is None. Only the fields that the report uses are taken; what has the wro
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from analyze.records.fields import FieldError, Fields
 
 SCHEMA = "vmtrace.storage_run/1"
 DIRECTIONS = ("upload", "download")
+BENCHMARK = "benchmark"
 
 Endpoint = tuple[str, int]
 
@@ -142,6 +144,17 @@ class StorageRun:
     """The cost by category; None in runs that did not write it down."""
     problems: tuple[str, ...]
     used: Used | None = None
+    kind: str = BENCHMARK
+    """Of its plan."""
+    location: str | None = None
+    host: str | None = None
+    late_after_s: float | None = None
+    clock_offset_s: float | None = None
+    clock_error_s: float | None = None
+    surge_start_ns: int | None = None
+    plan_record: str | None = None
+    """The plan as JSON, to see whether two runs have the same."""
+    stock_replaced: int = 0
 
 
 def exchange_record(fields: Fields) -> Exchange:
@@ -245,6 +258,22 @@ def used_record(used: Fields | None) -> Used | None:
     counts = [used.count(name) for name in Used.__slots__] if used is not None else [None]
     known = [count for count in counts if count is not None]
     return Used(*known) if len(known) == len(counts) else None
+
+
+def campaign_record(record: Fields) -> dict[str, Any]:
+    """What `run.json` says of a campaign that is no benchmark."""
+    plan, clock = record.part("plan"), record.part("clock")
+    return {
+        "kind": (plan.text("kind") if plan else None) or BENCHMARK,
+        "location": record.text("location"),
+        "host": record.text("host"),
+        "late_after_s": plan.amount("late_after_s") if plan else None,
+        "clock_offset_s": clock.number("offset_s") if clock else None,
+        "clock_error_s": clock.amount("error_s") if clock else None,
+        "surge_start_ns": record.integer("surge_start_ns"),
+        "plan_record": plan.as_json() if plan else None,
+        "stock_replaced": record.count("stock_replaced") or 0,
+    }
 
 
 def echo_record(fields: Fields) -> Echo:

@@ -11,6 +11,7 @@ from analyze.storage.records import (
     StorageRun,
     StoredObject,
     Transaction,
+    campaign_record,
     charges_record,
     echo_record,
     names_record,
@@ -60,6 +61,7 @@ def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
             charges=charges_record(used) if prices else None,
             problems=tuple(problems),
             used=used_record(used),
+            **campaign_record(record),
         )
     except FileNotFoundError:
         raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None

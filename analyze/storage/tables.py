@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from analyze.storage.campaign import Campaign
 from analyze.storage.charges import Amounts, ChargeRow, charge_rows
 from analyze.storage.connections import ConnectionRow, connection_rows
 from analyze.storage.front_ends import FrontEndRow, front_end_rows
@@ -31,6 +32,8 @@ class Report:
     """Short and its own among the runs shown together: for the columns of tables and the legends of figures."""
     invoiced: Amounts | None = None
     """What the service charged, by category."""
+    campaign: Campaign | None = None
+    """Of runs that are no benchmark."""
 
     @property
     def name(self) -> str:
@@ -110,18 +113,27 @@ class Report:
     @property
     def dropped(self) -> int:
         """Packets that captures missed."""
+        if self.campaign is not None:
+            return self.campaign.dropped
         return sum(one.transaction.capture_dropped or 0 for one in self.run.transactions)
 
 
-def reports_of(runs: Sequence[MeasuredRun], invoiced: Mapping[str, Amounts] | None = None) -> list[Report]:
+def reports_of(
+    runs: Sequence[MeasuredRun],
+    invoiced: Mapping[str, Amounts] | None = None,
+    campaigns: Mapping[str, Campaign] | None = None,
+) -> list[Report]:
     """Runs with labels: their names if those are short, else their services, else numbers; and with what was invoiced,
     by their names."""
     names = [run.name for run in runs]
     services = [run.run.provider for run in runs]
     short = all(len(name) <= _SHORT_NAME for name in names)
     labels = names if short else services if len(set(services)) == len(runs) else None
-    told = invoiced or {}
-    return [Report(run, labels[at] if labels else f"#{at + 1}", told.get(run.name)) for at, run in enumerate(runs)]
+    told, measured = invoiced or {}, campaigns or {}
+    return [
+        Report(run, labels[at] if labels else f"#{at + 1}", told.get(run.name), measured.get(run.name))
+        for at, run in enumerate(runs)
+    ]
 
 
 _SHORT_NAME = 16
@@ -148,6 +160,33 @@ _TABLES: dict[str, Callable[[Report], Iterable[object]]] = {
     "retries_and_errors": lambda report: report.troubles,
     "charges": lambda report: report.charges,
 }
+
+
+_CAMPAIGN_TABLES: dict[str, Callable[[Campaign], Iterable[object]]] = {
+    "probe_sizes": lambda campaign: campaign.sizes,
+    "probe_daily": lambda campaign: campaign.daily,
+    "probe_hourly": lambda campaign: campaign.hourly,
+    "probe_hour_tests": lambda campaign: campaign.hour_tests,
+    "probe_successive": lambda campaign: campaign.successive,
+    "probe_addresses": lambda campaign: campaign.addresses,
+    "probe_change_points": lambda campaign: campaign.change_points,
+    "availability": lambda campaign: campaign.availability,
+    "campaign_retries": lambda campaign: campaign.retries,
+    "locations": lambda campaign: campaign.locations,
+    "surge": lambda campaign: campaign.surge,
+    "surge_knees": lambda campaign: campaign.surge_knees,
+    "sweep": lambda campaign: campaign.sweep,
+    "sweep_knees": lambda campaign: campaign.sweep_knees,
+    "merge": lambda campaign: campaign.merge,
+}
+
+
+def campaign_tables(report: Report) -> dict[str, list[Record]]:
+    """Those of its kind, for files of their own."""
+    campaign = report.campaign
+    if campaign is None:
+        return {}
+    return {name: [asdict(row) for row in rows(campaign)] for name, rows in _CAMPAIGN_TABLES.items()}  # type: ignore[call-overload]
 
 
 def tables(report: Report) -> dict[str, list[Record]]:

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from analyze.pages.texts import estimate_text, number_text
+from analyze.storage import campaign_texts
 from analyze.storage.connections import ROLES
 from analyze.storage.over_time import DAY, HOUR, HOUR_OF_DAY
 from analyze.storage.overhead import SPLIT
 from analyze.storage.tables import Report, kinds_of
+from analyze.storage.text_table import Table
 from analyze.storage.time_ledger import PARTS
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
 
@@ -18,18 +19,6 @@ _SERVERS_SHOWN = 100
 _HOURS_SHOWN = 48
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table in words. The first `left` columns begin at the left."""
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 2
-    hint: str = ""
-
-
 def heading(report: Report) -> str:
     """What was run, in one line."""
     run = report.run.run
@@ -37,6 +26,8 @@ def heading(report: Report) -> str:
     plan = f", plan {run.plan}" + (f" x {run.scale:g}" if run.scale not in {None, 1.0} else "") if run.plan else ""
     transactions = plural(len(report.run.transactions), "transaction")
     objects = plural(sum(row.objects for row in report.troubles), "object")
+    if report.campaign is not None:
+        transactions, objects = campaign_texts.amount(report.campaign)
     name = report.name if report.label in {"", report.name} else f"{report.label} = {report.name}"
     text = f"{name}: {where}{plan}, {transactions}, {objects}"
     return printable(f"{text}, {run.sdk}" if run.sdk else text)
@@ -54,6 +45,8 @@ def trouble(report: Report) -> Iterator[str]:
         yield f"{plural(run.left_behind, 'object')} could not be removed from the service (vmtrace storage clean)"
     if report.dropped:
         yield f"{plural(report.dropped, 'packet')} dropped while capturing"
+    if report.campaign is not None:
+        yield from (printable(problem) for problem in report.campaign.problems)
     for one in report.overhead_left_out:
         yield printable(
             f"{one.workload} {one.direction}: overhead is told without {one.transactions} of"
@@ -74,6 +67,8 @@ def trouble(report: Report) -> Iterator[str]:
 
 def facts(report: Report) -> Iterator[str]:
     """What the run shows, a sentence each."""
+    if report.campaign is not None:
+        yield from map(printable, campaign_texts.facts(report.campaign))
     found = report.agreement
     if found is not None and found.packets_agree == found.bytes_agree == found.transactions:
         yield f"captures and interface counters agree to the byte in all {plural(found.transactions, 'transaction')}"
@@ -92,7 +87,9 @@ def tables(reports: Sequence[Report]) -> list[Table]:
         _beside, _throughput, _overhead, _connections, _times, _limits, _round_trips, _servers, _groups,
         _troubles, _periods, _charges,
     )  # fmt: skip
-    return [table for make in makers if (table := make(reports)).rows]
+    campaigns = [(report.label, report.campaign) for report in reports if report.campaign is not None]
+    found = [table for make in makers if (table := make(reports)).rows]
+    return [*campaign_texts.tables(campaigns), *found]
 
 
 def _rows(

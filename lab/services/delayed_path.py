@@ -9,13 +9,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab import hosts, namespaces
 from lab.emulator import EmulatorSettings
 from lab.hosts import EmulatedPath, HostSettings, Topology
-from lab.impairments import Impairments
+from lab.impairments import DelayStep, Impairments, TokenBucket
 from lab.services import azurite, name_server
 from lab.services.service import REGION, Place
 
@@ -52,22 +52,50 @@ class DelayedPath:
         return [*namespaces.exec_prefix(self.client_namespace), *words]
 
 
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """What a path has besides a delay and a rate: the truth that reports are held to."""
+
+    delay_steps: tuple[DelayStep, ...] = ()
+    """Of each direction."""
+    token_bucket: TokenBucket | None = None
+    """For what the client receives."""
+    window_scaling: bool = True
+    """Whether the services offer it."""
+    more_addresses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further addresses of a service, by its name in `HOST_NAMES`."""
+    ttl_s: int = 60
+    """Of the names."""
+
+
+_NOTHING = Planted()
+
+
 @contextmanager
-def joined(folder: Path, rtt_s: float, rate_bps: float = 0.0, queue_bytes: int = 0) -> Iterator[DelayedPath]:
+def joined(
+    folder: Path, rtt_s: float, rate_bps: float = 0.0, queue_bytes: int = 0, planted: Planted = _NOTHING
+) -> Iterator[DelayedPath]:
     """Make the path while the block lasts; `rate_bps` 0 is as fast as this machine.
 
     Raises `namespaces.LabUnavailableError` where namespaces cannot be made.
     """
-    direction = Impairments(delay_s=rtt_s / 2, rate_bps=rate_bps, queue_bytes=queue_bytes)
+    direction = Impairments(
+        delay_s=rtt_s / 2, rate_bps=rate_bps, queue_bytes=queue_bytes, delay_steps=planted.delay_steps
+    )
+    back = replace(direction, token_bucket=planted.token_bucket)
     plain = HostSettings(segmentation_offload=False, receive_offload=False, sysctls=_WINDOW)
-    settings = {"sender": plain, "receiver": plain}
-    emulator = EmulatorSettings(forward=direction, reverse=direction, seed=1)
+    settings = {"sender": plain, "receiver": replace(plain, window_scaling=planted.window_scaling)}
+    emulator = EmulatorSettings(forward=direction, reverse=back, seed=1)
     with ExitStack() as stack:
         path = stack.enter_context(hosts.joined_hosts(Topology.OFFLOAD, 4, MTU_BYTES, settings, emulator, folder))
         client, far = path.hosts["sender"], path.hosts["receiver"]
-        for address in (*_ADDRESSES.values(), _NAME_SERVER):
+        more = [address for addresses in planted.more_addresses.values() for address in addresses]
+        for address in (*_ADDRESSES.values(), *more, _NAME_SERVER):
             namespaces.run_program(["ip", "-n", far.namespace, "address", "add", f"{address}/24", "dev", far.device])
-        zone = name_server.Zone({HOST_NAMES[name]: [address] for name, address in _ADDRESSES.items()})
+        zone = name_server.Zone(
+            {HOST_NAMES[name]: [one, *planted.more_addresses.get(name, ())] for name, one in _ADDRESSES.items()},
+            planted.ttl_s,
+        )
         stack.enter_context(name_server.started(zone, _NAME_SERVER, far.namespace))
         stack.enter_context(_resolver_of(client.namespace))
         places = {name: Place(_ADDRESSES[name], far.namespace, PORT, HOST_NAMES[name]) for name in HOST_NAMES}

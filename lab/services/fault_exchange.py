@@ -121,7 +121,9 @@ async def _carry_answer(client: Stream, server: Stream, request: Head, fault: Fa
         await client.send(head.raw)
     framing = http_messages.answer_framing(head, request.start[0])
     body = http_messages.read_body(server.reader, framing, head.length_bytes)
-    if fault and fault.action is not Action.DELAY and framing is not Framing.NONE:
+    if fault and fault.action is Action.ETAG:
+        head = _with_field(head, b"ETag", b'"%s"' % (b"0" * 32))
+    elif fault and fault.action is not Action.DELAY and framing is not Framing.NONE:
         return await _spoiled(client, head, body, fault)
     await client.send(head.raw)
     await _carry(body, client)
@@ -132,6 +134,10 @@ async def _spoiled(client: Stream, head: Head, body: AsyncIterator[bytes], fault
     if fault.action is Action.RESET:
         await client.send(head.raw)
         await _carry(_reset_after(body, fault.after_bytes), client)
+        return not head.closes
+    if fault.action is Action.SLOW:
+        await client.send(head.raw)
+        await _carry(_slowed(body, fault.delay_s), client)
         return not head.closes
     if fault.action is Action.CORRUPT:
         await client.send(head.raw)
@@ -172,8 +178,17 @@ async def _flipped(body: AsyncIterator[bytes], after_bytes: int) -> AsyncIterato
         passed += len(part)
 
 
+async def _slowed(body: AsyncIterator[bytes], delay_s: float) -> AsyncIterator[bytes]:
+    async for part in body:
+        yield part
+        await asyncio.sleep(delay_s)
+
+
 def _with_length(head: Head, length_bytes: int) -> Head:
+    return _with_field(head, b"Content-Length", b"%d" % length_bytes)
+
+
+def _with_field(head: Head, name: bytes, value: bytes) -> Head:
     lines = head.raw.rstrip(b"\r\n").split(b"\r\n")
-    kept = [line for line in lines if not line.lower().startswith(b"content-length:")]
-    raw = b"\r\n".join([*kept, b"Content-Length: %d" % length_bytes, b"", b""])
-    return http_messages.parse_head(raw)
+    kept = [line for line in lines if not line.lower().startswith(name.lower() + b":")]
+    return http_messages.parse_head(b"\r\n".join([*kept, name + b": " + value, b"", b""]))

@@ -20,6 +20,8 @@ class Action(StrEnum):
     RESET = "reset"  # the connection is reset (TCP RST) after `after_bytes` of the body
     TRUNCATE = "truncate"  # the answer ends after `after_bytes` of its body, short of its Content-Length
     SHORTEN = "shorten"  # the same, with a Content-Length that agrees: only a digest tells
+    SLOW = "slow"  # the answer's body passes in pieces, `delay_s` apart
+    ETAG = "etag"  # the answer has another ETag than the service gave
     CORRUPT = "corrupt"  # one bit of the answer's body is flipped, behind `after_bytes`
 
 

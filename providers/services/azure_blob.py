@@ -27,6 +27,7 @@ OPTIONS = {
     "max_single_put_size": "bytes up to which a blob is put at once (default: the SDK's, 67108864)",
     "max_block_size": "bytes of a block of larger blobs (default: the SDK's, 4194304)",
 }
+ONE_STREAM = {"max_single_put_size": str(5_000 << 20), "concurrency": "1", "retry_total": "5"}
 _TIERS = ("Hot", "Cool", "Cold", "Archive")
 _KINDS: Mapping[str, ErrorKind] = {
     "AuthenticationFailed": ErrorKind.CREDENTIALS,
@@ -92,7 +93,7 @@ class AzureBlob:
             settings["increment_base"] = min(3, settings["initial_backoff"])
         self._account = _account(target, settings)
         self._container = self._account.get_container_client(target.container)
-        self._concurrency = whole_number(options, "concurrency", 1, 100) if "concurrency" in options else None
+        self._concurrency = whole_number(options, "concurrency", 1, 1000) if "concurrency" in options else None
         self._tier = choice(options, "tier", _TIERS) if "tier" in options else None
         self._region = target.region
         self.archives = self._tier == "Archive"
@@ -204,6 +205,12 @@ class AzureBlob:
         """Close the pipelines."""
         self._container.close()
         self._account.close()
+
+
+def parted_options(connections: int, part_bytes: int) -> Mapping[str, str]:
+    """For `upload_blob` in blocks of that size over so many connections."""
+    size = str(part_bytes)
+    return {"concurrency": str(connections), "max_block_size": size, "max_single_put_size": size}
 
 
 def error_of(error: Exception) -> ServiceError:

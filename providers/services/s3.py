@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from providers.errors import ErrorKind, ServiceError, chain, transport_error
@@ -29,6 +31,13 @@ OPTIONS = {
     "max_attempts": "of each request (default: boto3's)",
     "retry_mode": "legacy, standard or adaptive (default: boto3's)",
 }
+ONE_STREAM = {"part_size": str(5 << 30), "concurrency": "1", "max_attempts": "6"}
+_MOST_CONNECTIONS = 1000
+_LARGEST_BYTES = 5 << 30  # of one PUT; what is cut from there on is whole
+_SDK_ATTEMPTS = 5
+_SMALLEST_PART_BYTES = 5 << 20
+_READ_BYTES = 1 << 18
+_SDK_POOL = 10  # botocore's own number of connections that it keeps
 _DELETED_AT_ONCE = 1000  # the most that DeleteObjects takes
 _MAKES_ETAG_OPAQUE = frozenset({"aws:kms", "aws:kms:dsse"})
 
@@ -115,6 +124,8 @@ class S3:
             self._client.meta.events.register(f"after-call.s3.{operation}", self._keep_answer)
             self._client.meta.events.register(f"provide-client-params.s3.{operation}", self._keep_key)
         self._sink: FromStart | None = None
+        self._whole = target.options.get("concurrency") == "1" and self._transfer.multipart_threshold >= _LARGEST_BYTES
+        self._attempts = int(target.options.get("max_attempts", _SDK_ATTEMPTS))
         self._client.meta.events.register("provide-client-params.s3.GetObject", self._begin_whole)
         self.archives = False
         self.lists_at_once = True
@@ -160,9 +171,10 @@ class S3:
     def upload(self, name: str, file: LocalFile) -> Stored:
         """`upload_file`: one PUT, or parts side by side for a large file."""
         self._answers.clear()
-        self._client.upload_file(
-            str(file.path), self._bucket, name, ExtraArgs=self._extra or None, Config=self._transfer
-        )
+        with _parts_as_asked_for(self._transfer.multipart_chunksize):
+            self._client.upload_file(
+                str(file.path), self._bucket, name, ExtraArgs=self._extra or None, Config=self._transfer
+            )
         answer = next(iter(self._answers.values()), {})
         etag = str(answer.get("ETag", "")).strip('"').lower() or None
         return Stored(name, etag, None if etag is None else _etag_fits(etag, file, answer))
@@ -182,12 +194,29 @@ class S3:
         from botocore.exceptions import ClientError
 
         self._sink = FromStart(sink)
+        if self._whole:
+            return self._download_whole(reference, self._sink)
         try:
             self._client.download_fileobj(self._bucket, reference, self._sink, Config=self._transfer)  # type: ignore[arg-type]
         except ClientError as error:
             if _code(error) in {"400", "403"}:  # the HEAD was refused, whose answer has no room for the reason
                 self.login()
             raise
+        return 0
+
+    def _download_whole(self, reference: str, sink: FromStart) -> int:
+        """One GET without a HEAD before it, for what asks for one connection; one that breaks off is made again."""
+        from botocore.exceptions import IncompleteReadError, ReadTimeoutError, ResponseStreamingError
+
+        for attempts_left in reversed(range(self._attempts)):
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=reference)
+                for block in answer["Body"].iter_chunks(_READ_BYTES):
+                    sink.write(block)
+                return 0
+            except (IncompleteReadError, ReadTimeoutError, ResponseStreamingError):
+                if not attempts_left:
+                    raise
         return 0
 
     def delete(self, references: Sequence[str]) -> None:
@@ -261,6 +290,9 @@ def boto_config(options: Mapping[str, str]) -> Any:
     from botocore.config import Config
 
     settings: dict[str, Any] = {}
+    connections = _concurrency(options)
+    if connections is not None and connections > _SDK_POOL:  # else those beyond are closed after each request
+        settings["max_pool_connections"] = connections
     retries: dict[str, Any] = {}
     if "max_attempts" in options:
         retries["total_max_attempts"] = whole_number(options, "max_attempts", 1, 100)
@@ -327,11 +359,36 @@ def _s3_client(session: boto3.Session, target: Target) -> S3Client:
 def _transfer_settings(options: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if "part_size" in options:
-        part_bytes = whole_number(options, "part_size", 5 << 20, 5 << 30)  # S3's limits
+        part_bytes = whole_number(options, "part_size", 1, 5 << 30)  # what is too small the service refuses
         settings.update(multipart_chunksize=part_bytes, multipart_threshold=part_bytes)
-    if "concurrency" in options:
-        settings["max_concurrency"] = whole_number(options, "concurrency", 1, 100)
+    connections = _concurrency(options)
+    if connections is not None:
+        settings.update(max_concurrency=connections, use_threads=connections > 1)
     return settings
+
+
+def _concurrency(options: Mapping[str, str]) -> int | None:
+    return whole_number(options, "concurrency", 1, _MOST_CONNECTIONS) if "concurrency" in options else None
+
+
+@contextmanager
+def _parts_as_asked_for(part_bytes: int) -> Iterator[None]:
+    """s3transfer enlarges parts below 5 MiB without a word: here the service is to say what it thinks of them."""
+    from s3transfer import upload, utils
+
+    if part_bytes >= _SMALLEST_PART_BYTES:
+        yield
+        return
+    upload.ChunksizeAdjuster = partial(utils.ChunksizeAdjuster, min_size=1)  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        upload.ChunksizeAdjuster = utils.ChunksizeAdjuster  # type: ignore[misc]
+
+
+def parted_options(connections: int, part_bytes: int) -> Mapping[str, str]:
+    """For `upload_file` in parts of that size over so many connections."""
+    return {"concurrency": str(connections), "part_size": str(part_bytes)}
 
 
 def _etag_fits(etag: str, file: LocalFile, answer: Mapping[str, Any]) -> bool | None:

@@ -19,6 +19,7 @@ OPTIONS = {
     "retries": "of each request (default: the SDK's, 5)",
     "timeout": "seconds without an answer (default: 60)",
 }
+ONE_STREAM = {"retries": "5"}
 _READ_BYTES = 65_536  # what the `swift` command reads at once
 _TIMEOUT_S = 60
 _KINDS = {

@@ -13,7 +13,7 @@ from lab.services.certificates import Certificates
 from lab.services.faults import Action, Fault
 from lab.services.service import Service as Server
 from providers.budget import Limits
-from providers.campaign import End, command_line, run_benchmark
+from providers.campaign import End, command_line, run_campaign
 from providers.display import Display
 from providers.errors import ErrorKind, ProvidersError, ServiceError
 from providers.order import Order
@@ -33,7 +33,7 @@ def order(out: Path, **more: Any) -> Order:
 
 
 def run(out: Path, **more: Any) -> End:
-    return run_benchmark(order(out, **more), Display())
+    return run_campaign(order(out, **more), Display())
 
 
 def lines(out: Path, name: str) -> list[dict[str, Any]]:
@@ -127,7 +127,7 @@ def test_what_was_made_is_removed_also_after_a_defect(memory: Memory, tmp_path: 
             raise ZeroDivisionError(f"transaction {job.number}")
 
     with pytest.raises(ZeroDivisionError):
-        run_benchmark(order(tmp_path / "run"), Defective())
+        run_campaign(order(tmp_path / "run"), Defective())
     assert memory.containers == {}
     state = json.loads((tmp_path / "run/run.json").read_text())
     assert (state["status"], state["error"]) == (

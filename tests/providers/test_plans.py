@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from providers.errors import UsageError
-from providers.plan import Workload
-from providers.plans import BOCCHI2014, load_plan, plan_of_toml
+from providers.plan import Plan, Workload
+from providers.plans import BOCCHI2014, BUILT_IN, load_plan, plan_of_toml
 
 
 def test_the_plan_of_the_study_is_that_of_its_section_on_workloads() -> None:
@@ -44,6 +44,7 @@ def test_a_plan_of_ones_own_has_sizes_and_times_as_people_write_them() -> None:
         """,
         "file",
     )
+    assert isinstance(plan, Plan)
     assert plan.name == "mine"
     assert plan.workloads == (Workload("10x4096B", 10, 4096), Workload("big", 1, 7_000_000))
     assert (plan.repeat, plan.wait_s, plan.idle_s, plan.transactions) == (3, 120.0, 1.5, 12)
@@ -91,3 +92,76 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_told_of(tmp_pat
     (tmp_path / "bad.toml").write_text("x = 1")
     with pytest.raises(UsageError, match=r"plan .*bad.toml: the plan: 'x' is unknown"):
         load_plan(str(tmp_path / "bad.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "record"),
+    [
+        (
+            'kind = "probes"\nmean_interval = "1 s"\nsizes = ["1 B", "1 kB"]\nfor = "10 min"\npair = 3',
+            {
+                "kind": "probes",
+                "mean_interval_s": 1.0,
+                "every_s": None,
+                "sizes_bytes": [1, 1000],
+                "duration_s": 600.0,
+                "pair": 3,
+            },
+        ),
+        (
+            'kind = "availability"\nevery = "15 min"\nsizes = ["1 MB"]',
+            {"kind": "availability", "every_s": 900.0, "directions": ["download"], "pair": 1},
+        ),
+        (
+            'kind = "locations"\nevery = "6h"\nfor = "7d"',
+            {"kind": "locations", "every_s": 21_600.0, "every_size": True, "duration_s": 604_800.0},
+        ),
+        (
+            'kind = "surge"\nthreads = [1, 2]\nstep = 10\nsize = "1 MB"\ndirections = ["download"]\nfor = 40',
+            {"kind": "surge", "threads": [1, 2], "step_s": 10.0, "size_bytes": 1_000_000, "directions": ["download"]},
+        ),
+        (
+            'kind = "sweep"\nconnections = [1, 64]\npart_sizes = ["5 MiB"]\nsources = ["tmpfs"]\n[merge]\nparts = []',
+            {
+                "kind": "sweep",
+                "connections": [1, 64],
+                "part_sizes_bytes": [5 << 20],
+                "sources": ["tmpfs"],
+                "merge": None,
+            },
+        ),
+    ],
+)
+def test_a_plan_of_another_kind_says_what_it_is(text: str, record: dict[str, object]) -> None:
+    made = plan_of_toml(text.encode(), "mine").as_record()
+    assert {name: made[name] for name in record} == record
+    assert made["name"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('kind = "probe"', "kind: 'probe' is unknown: known are benchmark, probes, surge"),
+        ('kind = "probes"\nevery = 3', "'every' is unknown"),
+        ('kind = "probes"\nmean_interval = 0', "mean_interval: more than 0"),
+        ('kind = "probes"\nsizes = []', "sizes: a list of sizes is due"),
+        ('kind = "probes"\nsizes = ["6 GB"]', "sizes: from 1 byte to 5 GB"),
+        ('kind = "locations"\ndirections = ["up"]', "directions: a list of upload and download"),
+        ('kind = "locations"\nevery_size = 1', "every_size: true or false"),
+        ('kind = "surge"\nthreads = [0]', "threads: a whole number from 1 to 256"),
+        ('kind = "surge"\nstep = "nan"', "step"),
+        ('kind = "sweep"\nsources = ["tape"]', "sources: a list of disk and tmpfs"),
+        ('kind = "sweep"\nmerge = 3', "merge: a table is due"),
+        ('kind = "sweep"\nconnections = 8', "connections: a list of whole numbers"),
+    ],
+)
+def test_what_a_plan_of_another_kind_cannot_mean_is_refused(text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        plan_of_toml(text.encode(), "mine")
+
+
+def test_every_study_s_plan_is_built_in() -> None:
+    assert set(BUILT_IN) == {
+        "bocchi2014", "garfinkel2007-probes", "garfinkel2007-surge", "palankar2008-availability",
+        "palankar2008-locations", "yoon-upload",
+    }  # fmt: skip

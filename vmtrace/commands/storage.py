@@ -7,9 +7,9 @@ it needs only when it runs.
 import argparse
 from types import ModuleType
 
-from vmtrace.commands import storage_clean, storage_report, storage_run
+from vmtrace.commands import storage_clean, storage_report, storage_run, storage_thin
 
-_MODULES: tuple[ModuleType, ...] = (storage_run, storage_report, storage_clean)
+_MODULES: tuple[ModuleType, ...] = (storage_run, storage_report, storage_clean, storage_thin)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -56,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not runs:
         return Exit.FAILED
     invoiced = _invoiced(arguments.invoice, runs)
-    reports = _measured(runs, invoiced, quiet=arguments.quiet)
+    reports = _measured(runs, invoiced, failures, quiet=arguments.quiet)
+    if not reports:
+        return Exit.FAILED
     outputs = Outputs(reports, _with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
@@ -68,13 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(folders: Sequence[Path], failures: list[str]) -> "list[StorageRun]":
     """The runs that can be reported on; the others are told of, one line each."""
     from analyze.records.run_folder import RunFolderError
+    from analyze.storage.records import BENCHMARK
     from analyze.storage.run_folder import named_apart, read_storage_run
 
     runs = []
     for folder in folders:
         try:
             found = read_storage_run(folder)
-            if not found.transactions:
+            if found.kind == BENCHMARK and not found.transactions:
                 why = "".join(f": {told}" for told in (found.error, *found.problems[:1]) if told)
                 raise RunFolderError(f"{folder}: no finished transaction (the run is {found.status}{why})")
             runs.append(found)
@@ -95,12 +98,16 @@ def _invoiced(path: Path | None, runs: "Sequence[StorageRun]") -> "dict[str, Amo
         raise UsageError(f"--invoice {describe(error)}") from error
 
 
-def _measured(runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", *, quiet: bool) -> "list[Report]":
+def _measured(
+    runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", failures: list[str], *, quiet: bool
+) -> "list[Report]":
+    from analyze.storage.campaign import has_anything, measure_campaign
     from analyze.storage.measured import captures_of, measure_run
+    from analyze.storage.packet_facts import captures_of_campaign
     from analyze.storage.tables import reports_of
 
-    paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
-    measured = []
+    paths = {run.folder: [str(path) for path in (*captures_of(run), *captures_of_campaign(run.folder))] for run in runs}
+    measured, campaigns = [], {}
     with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
         done_bytes = 0
         for run in runs:
@@ -109,9 +116,16 @@ def _measured(runs: "Sequence[StorageRun]", invoiced: "Mapping[str, Amounts]", *
             def passed_on(consumed_bytes: int, before: int = before) -> None:
                 bar(before + consumed_bytes)
 
+            campaign = measure_campaign(run, passed_on)
+            if campaign is not None and not has_anything(campaign):
+                failures.append(f"{run.folder}: no finished request (the run is {run.status})")
+                complain(failures[-1])
+                continue
+            if campaign is not None:
+                campaigns[run.name] = campaign
             measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
-    return reports_of(measured, invoiced)
+    return reports_of(measured, invoiced, campaigns)
 
 
 def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:

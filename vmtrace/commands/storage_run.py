@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,8 +17,9 @@ from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
     from providers.campaign import End
+    from providers.kinds.kind import CampaignPlan
+    from providers.kinds.sampling_plan import SamplingPlan
     from providers.order import Order
-    from providers.plan import Plan
 
 T = TypeVar("T")
 NAME = "run"
@@ -27,14 +29,17 @@ EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --o
   vmtrace storage run --provider swift --out run3 --scale 0.01 --endpoint-url https://host/auth/v1.0 --ca-bundle ca.pem
   vmtrace storage run --provider s3 --out run4 --bucket mine --interface eth0 --max-bytes 100MB
   vmtrace storage run --provider glacier --out run5 --option retrieval=Expedited --prices mine.toml --max-cost 2.50
+  sudo -E vmtrace storage run --provider s3 --out run6 --plan garfinkel2007-probes --for 18h --location Boston
+  sudo -E vmtrace storage run --provider s3 --out run7 --plan garfinkel2007-surge --start-at 2030-01-01T12:00Z
+  vmtrace storage run --provider s3 --out run6 --plan garfinkel2007-probes --for 18h --location Boston --resume
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift; a beginning is enough")
-    add("--out", metavar="RUN", type=Path, required=True, help="folder to be made for the run")
+    add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift (any unique prefix)")
+    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist, unless --resume)")
     add = parser.add_argument_group("the service").add_argument
     add(
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
@@ -46,11 +51,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--option", metavar="NAME=VALUE", action="append", default=[], help="of the service; a wrong one lists them")
     add("--restore-timeout", metavar="TIME", help="how long to wait for archived objects (default: 6h)")
     add = parser.add_argument_group("the plan").add_argument
-    add("--plan", metavar="NAME|FILE", default="bocchi2014", help="bocchi2014 (default) or a TOML file")
-    add("--workload", metavar="NAME", action="append", default=[], help="only this one of the plan; may be repeated")
-    add("--repeat", metavar="N", help="how often, instead of what the plan says")
-    add("--scale", metavar="X", help="multiply sizes and pauses")
-    add("--quick", action="store_true", help="once, without pauses and without files beyond 10 MB")
+    add(
+        "--plan", metavar="NAME|FILE", default="bocchi2014",
+        help="bocchi2014 (default), garfinkel2007-probes, garfinkel2007-surge, palankar2008-availability,"
+        " palankar2008-locations, yoon-upload, or a TOML file (docs/plans.md)",
+    )  # fmt: skip
+    add(
+        "--workload",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="benchmark: only this one of the plan; may be repeated",
+    )
+    add("--repeat", metavar="N", help="benchmark, sweep: how often, instead of what the plan says")
+    add("--scale", metavar="X", help="multiply sizes, pauses, intervals and durations")
+    add("--quick", action="store_true", help="a look: once, small objects, a minute or two")
+    add = parser.add_argument_group("the plan, campaigns").add_argument
+    add("--for", metavar="TIME", dest="duration", help="probes, surge, availability, locations: how long (18h, 7d)")
+    add("--mean-interval", metavar="TIME", help="probes: mean time between them (exponential)")
+    add("--every", metavar="TIME", help="availability, locations: time between them")
+    add("--sizes", metavar="SIZE,...", help="probes, availability, locations: sizes of objects, as 1B,1kB,1MB")
+    add("--start-at", metavar="TIME", help="surge: when it begins, as 2030-01-01T12:00Z; the same on all hosts")
+    add("--location", metavar="NAME", help="where this host stands, for reports")
+    add("--resume", action="store_true", help="go on with the run in --out; all other options as it was begun with")
     add = parser.add_argument_group("limits").add_argument
     add("--max-bytes", metavar="SIZE", help="never move more than this, repeats included")
     add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
@@ -60,6 +83,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--no-capture", action="store_true", help="record no packets (needs no rights)")
     add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
     add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
+    add(
+        "--keep-packets", metavar="slowest:P%%",
+        help="campaigns: keep the packets of the slowest P %% of the requests; of all, what reports need of them",
+    )  # fmt: skip
     add = parser.add_argument_group("output").add_argument
     add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
     add("--json", action="store_true", help="print run.json at the end")
@@ -69,13 +96,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan; returns the exit status."""
     from providers import errors
-    from providers.campaign import run_benchmark
+    from providers.campaign import run_campaign
     from providers.display import choose
 
     try:
         order = _order(arguments)
         currency = "" if order.prices is None else order.prices.currency
-        end = run_benchmark(order, choose(quiet=arguments.quiet, currency=currency))
+        end = run_campaign(order, choose(quiet=arguments.quiet, currency=currency))
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace storage run --help)") from error
     except errors.ServiceError as error:
@@ -108,6 +135,8 @@ def summary(end: "End", out: Path) -> str:
 
     state, used = end.state, end.state["used"] or {}
     done = f"{state['transactions_finished']} of {state['transactions_planned']} transactions"
+    if (state["plan"] or {}).get("kind", "benchmark") != "benchmark":
+        done = f"{state.get('requests_finished') or 0} requests, {state.get('requests_failed') or 0} failed"
     up, down = (shown_decimal_bytes(used.get(which, 0)) for which in ("uploaded_bytes", "downloaded_bytes"))
     moved = f"{up} up, {down} down"
     cost = used.get("cost")
@@ -144,6 +173,9 @@ def _order(arguments: argparse.Namespace) -> "Order":
     )
     if limits.max_cost is not None and prices is None:
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
+    start_at_ns = None if arguments.start_at is None else _read("--start-at", arguments.start_at, _instant_ns)
+    if start_at_ns is not None and start_at_ns <= time.time_ns() and not arguments.resume:
+        raise errors.UsageError(f"--start-at {arguments.start_at}: that is over: name a time to come")
     timeout = arguments.restore_timeout
     return Order(
         provider=arguments.provider,
@@ -164,18 +196,28 @@ def _order(arguments: argparse.Namespace) -> "Order":
         restore_timeout_s=6 * 3600.0 if timeout is None else _read("--restore-timeout", timeout, duration_s),
         name=arguments.name,
         command=command_line(sys.argv[1:]),
+        location=arguments.location,
+        resume=arguments.resume,
+        start_at_ns=start_at_ns,
+        after_capture=_thinning(arguments),
     )
 
 
-def _plan(arguments: argparse.Namespace) -> "Plan":
+def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
     from dataclasses import replace
 
     from providers import errors
+    from providers.kinds.sampling_plan import SamplingPlan
+    from providers.kinds.surge_plan import SurgePlan
+    from providers.kinds.sweep_plan import SweepPlan
+    from providers.plan import Plan
     from providers.plans import load_plan
 
     plan = load_plan(arguments.plan)
+    assert isinstance(plan, Plan | SamplingPlan | SurgePlan | SweepPlan)
+    _refuse_options_of_others(arguments, plan.kind)
     try:
-        if arguments.workload:
+        if arguments.workload and isinstance(plan, Plan):
             plan = plan.only(arguments.workload)
     except ValueError as error:
         raise errors.UsageError(f"--workload {error}") from error
@@ -183,9 +225,83 @@ def _plan(arguments: argparse.Namespace) -> "Plan":
         plan = plan.quick()
     if arguments.scale is not None:
         plan = plan.scaled(_read("--scale", arguments.scale, _factor))
-    if arguments.repeat is not None:
+    if arguments.repeat is not None and isinstance(plan, Plan | SweepPlan):
         plan = replace(plan, repeat=_read("--repeat", arguments.repeat, _repeats))
+    if arguments.duration is not None and isinstance(plan, SamplingPlan | SurgePlan):
+        plan = replace(plan, duration_s=_read("--for", arguments.duration, _time_s))
+    if isinstance(plan, SamplingPlan):
+        plan = _paced(plan, arguments)
     return plan
+
+
+_PACES = {"probes": "mean_interval", "availability": "every", "locations": "every"}
+_OPTIONS_OF_KINDS: dict[str, tuple[str, ...]] = {
+    "workload": ("benchmark",),
+    "repeat": ("benchmark", "sweep"),
+    "duration": ("probes", "surge", "availability", "locations"),
+    "mean_interval": ("probes",),
+    "every": ("availability", "locations"),
+    "sizes": ("probes", "availability", "locations"),
+    "start_at": ("surge",),
+    "resume": ("probes", "surge", "availability", "locations", "sweep"),
+    "keep_packets": ("probes", "surge", "availability", "locations", "sweep"),
+}
+
+
+def _refuse_options_of_others(arguments: argparse.Namespace, kind: str) -> None:
+    from providers import errors
+
+    for name, kinds in _OPTIONS_OF_KINDS.items():
+        if getattr(arguments, name) and kind not in kinds:
+            option = "--for" if name == "duration" else f"--{name.replace('_', '-')}"
+            raise errors.UsageError(f"{option}: of plans of kind {', '.join(kinds)}, and this one's kind is {kind}")
+
+
+def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan":
+    from dataclasses import replace
+
+    from providers.plans import sizes_of
+
+    pace = _PACES[plan.kind]
+    text = getattr(arguments, pace)
+    if text is not None:
+        seconds = _read(f"--{pace.replace('_', '-')}", text, _time_s)
+        paces = (seconds, None) if pace == "mean_interval" else (None, seconds)
+        plan = replace(plan, mean_interval_s=paces[0], every_s=paces[1])
+    if arguments.sizes is not None:
+        plan = replace(plan, sizes_bytes=_read("--sizes", arguments.sizes, sizes_of))
+    return plan
+
+
+def _thinning(arguments: argparse.Namespace) -> "Callable[[Path], None] | None":
+    """What is done with each capture file of a long recording; None: it stays as it is."""
+    from vmtrace.commands.storage_thin import share_of, thin_in_background
+
+    if arguments.keep_packets is None:
+        return None
+    share = _read("--keep-packets", arguments.keep_packets, share_of)
+    return lambda path: thin_in_background(arguments.out, path, share)
+
+
+def _time_s(text: str) -> float:
+    from capture.quantities import duration_s
+
+    value = duration_s(text)
+    if not 0 < value <= 400 * 86_400:
+        raise ValueError(f"{text!r}: more than 0 and at most 400 days are possible")
+    return value
+
+
+def _instant_ns(text: str) -> int:
+    from datetime import datetime
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r}: a time such as 2030-01-01T12:00Z is due") from None
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may stand in several")
+    return round(moment.timestamp() * 1e9)
 
 
 def _read(option: str, text: str, read: Callable[[str], T]) -> T:
