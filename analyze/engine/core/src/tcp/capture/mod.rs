@@ -2,6 +2,7 @@
 //! connection is decided in `connection`, and counted for each input in `summary`.
 //!
 //! ```text
+//! capture          all of it together, a record of each direction
 //! recent_packets   frames captured twice                frame_sizes      full segments, offload, tunnels
 //! timestamp_clock  a sender's clock, and steps of the capture's against it
 //! two_taps         one path captured at two points      lag              hosts recorded late by a constant

@@ -9,6 +9,7 @@
 //!     loss_trigger  why a segment was sent again
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
+//! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
 //! segment_size, byte_ledger, tsval_history, advertised_window, nagle   one measurement each
 //! ```
 
@@ -30,9 +31,9 @@ pub mod paws_refused;
 pub mod retransmitted_unseen;
 pub mod sampling;
 pub mod segment_size;
-pub mod segment_size_state;
 pub mod send_queue;
 pub mod sent_before;
+pub mod sizes;
 pub mod spurious_by_acks;
 pub mod spurious_timeout;
 pub mod tsval_history;

@@ -2,6 +2,7 @@
 //! which packet is one, and by which rule, is decided in `direction`.
 //!
 //! ```text
+//! loss             all of it together, a record of each direction
 //! retransmissions  counters, and those that may still prove needless
 //! recovery         a recovery in progress               bursts           losses that belong together
 //! awaited          what came back for each              refusals         data that a receiver refused (PAWS)

@@ -2,6 +2,7 @@
 //! and limits read them from above.
 //!
 //! ```text
+//! rates            all of it together, a record of each direction
 //! series           delivered, lost, measured by bin     peaks            the most within 1, 10, 100 ms
 //! spacing          time between data packets            packet_trains    what a path carries where no queue stands
 //! syn_series       connections opened each second

@@ -10,7 +10,6 @@
 //! what_if    the throughput without it
 //! factors    what each factor declares: words, remedy, bounds of confidence
 //! words      numbers in words
-//! case       what it is made from, and what it is; allowance: what is known to be allowed
 //! ```
 
 pub(crate) mod allowance;

@@ -1,5 +1,14 @@
 //! The limiting factors as the verdict needs them: a file each, which declares words, remedy and bounds of confidence.
 //!
+//! ```text
+//! rule         what each declares, and what several share
+//! setup, slow_start, idle                      how far the transfer was
+//! host_stall, application, send_buffer         the hosts
+//! receiver_window, congestion_window           the windows
+//! timeout_wait, loss_recovery                  losses
+//! token_bucket, bottleneck_bandwidth, unknown  the path
+//! ```
+//!
 //! When a factor limits a round is said in [`crate::tcp::limits`].
 
 pub mod application;
