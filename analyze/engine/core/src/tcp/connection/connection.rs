@@ -10,6 +10,7 @@ use crate::tcp::capture::two_taps::TwoPoints;
 use crate::tcp::connection::environment::{ClockStep, Environment};
 use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::packet_row::packet_row;
+use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::vantage::{Clues, Side};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
@@ -70,7 +71,7 @@ pub struct Connection {
     /// First FIN.
     pub first_fin_ns: Option<i64>,
     /// Reset by client or server, and when.
-    pub reset: Option<(u8, i64)>,
+    pub reset: Option<Believed>,
     /// A reset that was to refuse it, before the answer came.
     pub(crate) refused: Option<(u8, i64)>,
     /// TLS facts in the making.
@@ -272,6 +273,11 @@ impl Connection {
         self.end_ns = self.end_ns.max(packet.time_ns);
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return self.opening_or_reset(packet, bytes, side, environment);
+        }
+        if let Some(reset) = &self.reset
+            && reset.is_refuted_by(packet, side, &self.halves, self.shortest_rtt_ns())
+        {
+            (self.reset, self.over_since, self.over_but_for_rows) = (None, None, false);
         }
         let acknowledged_first = self.halves[side].begun;
         if !acknowledged_first {

@@ -4,6 +4,7 @@
 //! ```text
 //! connection       a packet goes to its direction       environment      what connections of a shard share
 //! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
+//! reset            which RST is believed, and what refutes it
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
@@ -20,6 +21,7 @@ pub mod handshake;
 pub mod open;
 pub mod packet_row;
 pub mod payload_feed;
+pub mod reset;
 pub mod rtt_by_echo;
 pub mod rtt_lengthened;
 pub mod vantage;

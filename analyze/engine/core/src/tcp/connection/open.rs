@@ -6,6 +6,7 @@ use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::packet_row::packet_row;
+use crate::tcp::connection::reset::{Believed, is_acceptable};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::events::offer::Offer;
 use crate::tcp::events::row::Seen;
@@ -103,7 +104,10 @@ impl Connection {
                 self.halves[side].loss.capture_duplicates += 1;
                 return;
             }
-            self.reset.get_or_insert((side as u8, packet.time_ns));
+            let window_known = self.handshake.complete && self.offers_are_known();
+            if !self.handshake.complete || is_acceptable(packet, &self.halves[side], window_known) {
+                self.reset.get_or_insert_with(|| Believed::now(side, packet.time_ns, &self.halves));
+            }
             environment.openings.reset(packet);
         }
         self.count(packet, side);

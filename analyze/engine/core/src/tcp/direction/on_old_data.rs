@@ -139,6 +139,7 @@ impl Half {
             live.segments.mark_resent(start, end);
         }
         let whole = Retransmission {
+            reported_bytes: 0,
             start,
             end,
             time_ns: packet.time_ns,

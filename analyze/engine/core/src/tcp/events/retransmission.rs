@@ -41,6 +41,8 @@ pub struct Retransmission {
     pub spurious: bool,
     /// The receiver has reported a duplicate of this range for it (RFC 2883).
     pub reported: bool,
+    /// Bytes of it that such reports cover, as long as they do not cover it all.
+    pub reported_bytes: u32,
     /// Signs of loss triggered it, not a timer.
     pub on_loss_signs: bool,
 }

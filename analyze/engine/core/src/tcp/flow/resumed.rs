@@ -26,7 +26,7 @@ impl Connection {
 
     /// The reset that ended it: the first, but not one that was to refuse it and did not.
     pub fn last_word(&self) -> Option<(u8, i64)> {
-        self.reset.or(self.refused.filter(|_| !self.handshake.complete))
+        self.reset.map(|reset| reset.by()).or(self.refused.filter(|_| !self.handshake.complete))
     }
 
     /// What stays of the client's SYN while a reset is all that came of it.
@@ -52,9 +52,9 @@ impl Connection {
         self.reset.is_some() || self.halves.iter().all(|half| half.fin_acknowledged_ns.is_some())
     }
 
-    /// It was reset while data passed, of which more may be under way.
+    /// It was reset when it was open: more data may be under way, and if it goes on, the reset did not count.
     pub fn is_cut_short(&self) -> bool {
-        self.reset.is_some() && self.halves.iter().any(|half| half.payload_bytes > 0)
+        self.reset.is_some() && (self.handshake.complete || self.halves.iter().any(|half| half.payload_bytes > 0))
     }
 
     /// What was sent again may prove needless by what its receiver still says.

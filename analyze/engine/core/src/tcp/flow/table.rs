@@ -394,8 +394,18 @@ impl Shard {
             && order.saturating_sub(since) > STRAGGLERS_WITHIN
         {
             self.ending.pop_front();
-            finish(&mut self.slots, index, &mut self.shared);
+            // It may have gone on meanwhile.
+            if self.is_over_since(index, since) {
+                finish(&mut self.slots, index, &mut self.shared);
+            }
         }
+    }
+
+    fn is_over_since(&self, index: u32, since: u64) -> bool {
+        matches!(
+            self.slots.get(index as usize).map(|slot| &slot.state),
+            Some(State::Live(connection)) if connection.over_since == Some(since)
+        )
     }
 
     /// The connections in progress, for tests that compare two ways to one state.

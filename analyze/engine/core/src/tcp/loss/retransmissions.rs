@@ -172,6 +172,9 @@ impl RecentRetransmissions {
     /// oldest retransmission without a report was unnecessary (RFC 3708), but for one that is known to be by its timestamp:
     /// the report is about that. Where nothing was retransmitted, the network made the copy.
     ///
+    /// Where reports cover a part of a retransmission, the rest of it was new to the receiver: kernels join short segments when they
+    /// send them again (Linux, `tcp_retrans_try_collapse`). Reports of several parts are added up.
+    ///
     /// Beside the sender, an original that must have come late (something later had been reported, yet the
     /// retransmission was one too many) is reordering. Beside the receiver a retransmission that brought what was missing was
     /// needed: the report is about the copy that came after it.
@@ -195,6 +198,12 @@ impl RecentRetransmissions {
             match found.or_else(|| self.list.iter().position(unreported)) {
                 Some(index) => {
                     let known = &mut self.list[index];
+                    let covered_to = end.min(known.end);
+                    known.reported_bytes = known.reported_bytes.saturating_add((covered_to - position) as u32);
+                    if !is_nearly_all(known) {
+                        position = covered_to;
+                        continue;
+                    }
                     let (is_news, end) = (!known.spurious, known.end);
                     (known.reported, known.spurious) = (true, true);
                     counters.spurious += u32::from(is_news);
@@ -229,6 +238,12 @@ impl RecentRetransmissions {
     }
 }
 
+/// Reports cover the retransmission, as well as its borders are known: where the size of segments is a guess, they may lie a little
+/// beside those of the segments that were sent.
+fn is_nearly_all(known: &Retransmission) -> bool {
+    8 * u64::from(known.reported_bytes) >= 7 * (known.end - known.start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +265,16 @@ mod tests {
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 0));
         recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 1));
+    }
+
+    #[test]
+    fn a_retransmission_of_which_half_was_a_duplicate_was_needed() {
+        let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
+        recent.push(retransmission(0, 200));
+        recent.duplicate_reported(100, 200, 1000, AWAY, &mut counters);
+        assert_eq!((counters.spurious, counters.network_duplicates), (0, 0));
+        recent.duplicate_reported(0, 100, 1000, AWAY, &mut counters);
+        assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
     let acknowledged_ns = connection.halves.each_ref().map(|half| half.fin_acknowledged_ns);
     let end_ns = match acknowledged_ns {
         [Some(one_ns), Some(other_ns)] => Some(one_ns.max(other_ns)),
-        _ => connection.reset.map(|(_, time_ns)| time_ns),
+        _ => connection.reset.map(|reset| reset.time_ns),
     };
     // A reset before the first FIN ends no teardown.
     connection.first_fin_ns.zip(end_ns).map(|(first, last)| last - first).filter(|ns| *ns >= 0)
