@@ -69,3 +69,20 @@ def test_each_item_is_told_by_itself() -> None:
     assert [
         source.name for source in SOURCES if re.search(r"^\s*/// See above", source.read_text(), re.MULTILINE)
     ] == []
+
+
+WALK = ENGINE / "core/src/README.md"
+
+
+def test_the_walk_of_a_packet_names_functions_that_are_there() -> None:
+    steps = re.findall(r"^\| \d+ \| `([\w/.]+)` \| `(\w+)` \|", WALK.read_text(), re.MULTILINE)
+    assert len(steps) > 15
+    code = {file: (ENGINE / "core/src" / file).read_text() for file, _ in steps}
+    assert [step for step in steps if not re.search(rf"\bfn {step[1]}\b", code[step[0]])] == []
+
+
+def test_the_walk_of_a_packet_is_short_and_its_files_are_there() -> None:
+    text = WALK.read_text()
+    assert len(text.splitlines()) <= 60
+    files = re.findall(r"`((?:\w+/)+\w+\.rs)`", text)
+    assert [file for file in files if not (ENGINE / "core/src" / file).is_file()] == []
