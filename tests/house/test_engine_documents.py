@@ -86,3 +86,16 @@ def test_the_walk_of_a_packet_is_short_and_its_files_are_there() -> None:
     assert len(text.splitlines()) <= 60
     files = re.findall(r"`((?:\w+/)+\w+\.rs)`", text)
     assert [file for file in files if not (ENGINE / "core/src" / file).is_file()] == []
+
+
+def test_engine_files_that_the_documents_name_are_there() -> None:
+    known = {path.relative_to(ENGINE).as_posix() for path in ENGINE.rglob("*.rs") if "target" not in path.parts}
+    named = {
+        (document.name, file)
+        for document in (*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md")
+        for file in re.findall(r"`([\w/.]+\.rs)`", document.read_text())
+    }
+    assert len(named) > 5
+    assert [
+        each for each in sorted(named) if not any(f"/analyze/engine/{file}".endswith(f"/{each[1]}") for file in known)
+    ] == []
