@@ -69,3 +69,33 @@ def test_each_item_is_told_by_itself() -> None:
     assert [
         source.name for source in SOURCES if re.search(r"^\s*/// See above", source.read_text(), re.MULTILINE)
     ] == []
+
+
+WALK = ENGINE / "core/src/README.md"
+
+
+def test_the_walk_of_a_packet_names_functions_that_are_there() -> None:
+    steps = re.findall(r"^\| \d+ \| `([\w/.]+)` \| `(\w+)` \|", WALK.read_text(), re.MULTILINE)
+    assert len(steps) > 15
+    code = {file: (ENGINE / "core/src" / file).read_text() for file, _ in steps}
+    assert [step for step in steps if not re.search(rf"\bfn {step[1]}\b", code[step[0]])] == []
+
+
+def test_the_walk_of_a_packet_is_short_and_its_files_are_there() -> None:
+    text = WALK.read_text()
+    assert len(text.splitlines()) <= 60
+    files = re.findall(r"`((?:\w+/)+\w+\.rs)`", text)
+    assert [file for file in files if not (ENGINE / "core/src" / file).is_file()] == []
+
+
+def test_engine_files_that_the_documents_name_are_there() -> None:
+    known = {path.relative_to(ENGINE).as_posix() for path in ENGINE.rglob("*.rs") if "target" not in path.parts}
+    named = {
+        (document.name, file)
+        for document in (*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md")
+        for file in re.findall(r"`([\w/.]+\.rs)`", document.read_text())
+    }
+    assert len(named) > 5
+    assert [
+        each for each in sorted(named) if not any(f"/analyze/engine/{file}".endswith(f"/{each[1]}") for file in known)
+    ] == []

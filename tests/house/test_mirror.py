@@ -1,19 +1,24 @@
 """Every source file has a test. There is no list of exceptions; a file without functions has nothing to test.
 
 Python: `room/part/name.py` is tested by a `test_name*.py` or `test_part*.py` somewhere in `tests/room/`.
-Rust: a file of the core holds its tests, or they stand in a `tests.rs` (or folder `tests/`) beside it, or in a file of
-`core/tests/` that has the name of the file or of a folder it is in among its words (`read_damage.rs` tests `read/`).
+Rust: a file of the core holds its tests, or a test file of the core names it: by its own name (`decode_fragments.rs`
+tests `decode/fragments.rs`), or among the `Subjects:` of its module comment. A test file names at most a dozen, so that
+none stands for a whole room.
 The binding only converts: it is tested from Python, by `tests/analyze/test_engine*.py`.
 """
 
 import ast
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+
+from tests.rust_source import is_tests, product
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "analyze/engine/core"
 TOOL_FOLDERS = ("bench", "tools")
+MOST_SUBJECTS = 12
 
 
 def defines_functions(source: str) -> bool:
@@ -50,21 +55,69 @@ def test_every_script_has_a_test() -> None:
     assert wanted - {path.name for path in (ROOT / "tests/tools").glob("test_*.py")} == set()
 
 
-def rust_is_tested(source: Path) -> bool:
-    text = source.read_text()
-    if re.search(r"#\[test\]|proptest!", text) or not re.search(r"\bfn \w", text):
+def subjects(test: str) -> set[str]:
+    """The files that a test of `core/tests` says it tests, by their paths in the sources."""
+    comment = " ".join(line.removeprefix("//!") for line in test.splitlines() if line.startswith("//!"))
+    return set(re.findall(r"`([\w/]+\.rs)`", comment.partition("Subjects:")[2]))
+
+
+def names(test: str, source: str) -> bool:
+    """Whether the name of a test file is that of a source, as `rtt_samples.rs` is of `tcp/rtt/samples.rs`.
+
+    One word is the name of many files: it counts together with that of a folder the file is in, but for `tcp`.
+    """
+    words, parts = test.removesuffix(".rs").split("_"), source.removesuffix("/mod.rs").removesuffix(".rs").split("/")
+
+    def has(name: str) -> bool:
+        part = name.split("_")
+        return any(words[at : at + len(part)] == part for at in range(len(words)))
+
+    in_folder = any(has(folder) for folder in parts[:-1] if folder != "tcp")
+    return has(parts[-1]) and ("_" in parts[-1] or in_folder)
+
+
+def rust_is_tested(source: str, text: str, tests: Mapping[str, str]) -> bool:
+    if re.search(r"#\[test\]|proptest!", text) or not re.search(r"\bfn \w", product(text)):
         return True
-    beside = {source.parent / "tests.rs", source.parent / "tests", source.parent / f"{source.stem}_tests.rs"}
-    beside |= {source.with_suffix("") / "tests.rs", source.with_suffix("") / "tests"}
-    words = {word for path in (CORE / "tests").glob("*.rs") for word in path.stem.split("_")}
-    names = {*source.relative_to(CORE / "src").parts[:-1], source.stem}
-    return any(path.exists() for path in beside) or bool(words & names)
+    return any(source in subjects(test) or names(name, source) for name, test in tests.items())
 
 
-def test_every_rust_file_of_the_core_has_a_test() -> None:
-    sources = sorted((CORE / "src").rglob("*.rs"))
-    assert sources
-    assert [str(path.relative_to(ROOT)) for path in sources if not rust_is_tested(path)] == []
+def rust_files() -> dict[str, str]:
+    return {path.relative_to(CORE / "src").as_posix(): path.read_text() for path in (CORE / "src").rglob("*.rs")}
+
+
+def rust_sources() -> dict[str, str]:
+    return {name: text for name, text in sorted(rust_files().items()) if not is_tests(name)}
+
+
+def rust_tests() -> dict[str, str]:
+    """The files of `core/tests`, and those of tests that need what is private: they stand among the sources."""
+    tests = {path.name: path.read_text() for path in sorted((CORE / "tests").glob("*.rs"))}
+    return tests | {name: text for name, text in rust_files().items() if is_tests(name)}
+
+
+def test_every_rust_file_of_the_core_has_a_test_that_names_it() -> None:
+    sources, tests = rust_sources(), rust_tests()
+    assert len(sources) > 200
+    assert [name for name, text in sources.items() if not rust_is_tested(name, text, tests)] == []
+
+
+def test_the_subjects_of_a_rust_test_are_there_and_few() -> None:
+    for name, test in rust_tests().items():
+        found = subjects(test)
+        assert [path for path in found if not (CORE / "src" / path).is_file()] == [], name
+        assert len(found) <= MOST_SUBJECTS, name
+
+
+def test_a_rust_file_without_its_own_test_is_missed() -> None:
+    code = "pub fn judge() {}"
+    folder_only = {"gaps_at_sender.rs": "//! Gaps.\n//!\n//! Subjects: `tcp/gaps/causes.rs`.\n"}
+    assert not rust_is_tested("tcp/gaps/watch.rs", code, folder_only)
+    assert rust_is_tested("tcp/gaps/causes.rs", code, folder_only)
+    assert not rust_is_tested("decode/tcp.rs", code, {"tcp_rows.rs": ""})
+    assert rust_is_tested("tcp/rtt/samples.rs", code, {"rtt_samples.rs": ""})
+    assert rust_is_tested("tcp/token_bucket/mod.rs", code, {"token_bucket_start.rs": ""})
+    assert rust_is_tested("tcp/gaps/watch.rs", code + "\n#[cfg(test)]\nmod tests { #[test] fn a() {} }", {})
 
 
 def test_the_binding_is_tested_from_python() -> None:

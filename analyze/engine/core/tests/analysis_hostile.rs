@@ -1,4 +1,7 @@
 //! Whatever the packets: analysis ends, nothing panics, and the numbers agree with one another.
+//!
+//! Subjects: `analysis/stage.rs`, `analysis/reading.rs`, `tcp/connection/connection.rs`, `tcp/direction/direction.rs`,
+//! `tcp/summary/summarize.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

@@ -1,5 +1,7 @@
 //! The packets of connections that an analysis before has found: the same as if they had been asked for by their numbers, from their
 //! flows alone.
+//!
+//! Subjects: `tcp/flow/selection.rs`, `analysis/results.rs`.
 #![allow(clippy::unwrap_used)]
 
 mod playbook;

@@ -1,4 +1,6 @@
 //! The number of threads changes nothing: serial and parallel runs write the same JSON, byte by byte.
+//!
+//! Subjects: `analysis/serial.rs`, `analysis/stage.rs`, `analysis/whole.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

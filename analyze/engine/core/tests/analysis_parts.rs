@@ -1,4 +1,6 @@
 //! Connections that do not fit into memory together are analysed in parts: the result is that of one reading, byte by byte.
+//!
+//! Subjects: `analysis/part.rs`, `analysis/options.rs`, `analysis/failure.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

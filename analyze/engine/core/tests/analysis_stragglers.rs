@@ -1,4 +1,6 @@
 //! Packets after the end of a connection: what becomes of them hangs neither on other connections nor on the threads.
+//!
+//! Subjects: `tcp/flow/table.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

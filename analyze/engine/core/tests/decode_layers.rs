@@ -1,4 +1,8 @@
 //! Decoding of single frames: every link type and tunnel, IP lengths, cut and malformed headers.
+//!
+//! Subjects: `decode/frame.rs`, `decode/walk.rs`, `decode/view.rs`, `decode/link.rs`, `decode/ethernet.rs`,
+//! `decode/ppp.rs`, `decode/mpls.rs`, `decode/wifi.rs`, `decode/ip.rs`, `decode/tunnel.rs`, `decode/numbers.rs`,
+//! `decode/tcp.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod frames;

@@ -1,4 +1,6 @@
 //! Properties of decoding: built frames give their fields back, and no bytes whatever make it fail or claim too much.
+//!
+//! Subjects: `decode/batch.rs`, `decode/frame.rs`, `decode/fast.rs`, `decode/fixed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod frames;

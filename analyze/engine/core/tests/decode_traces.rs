@@ -2,6 +2,8 @@
 //!
 //! The captures are found by `VMTRACE_TRACES`, or in `shared/traces` beside the repository. Without them, or without
 //! tshark, the test says so and passes.
+//!
+//! Subjects: `decode/batch.rs`, `decode/reason.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;

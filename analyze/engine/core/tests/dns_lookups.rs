@@ -1,4 +1,6 @@
 //! Names looked up in a capture: whose address it is, through aliases, over UDP and TCP, and what harm a message can do.
+//!
+//! Subjects: `decode/dns.rs`, `dns/message.rs`, `dns/stream.rs`, `output/lookups.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod frames;

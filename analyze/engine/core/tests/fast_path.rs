@@ -2,6 +2,8 @@
 //!
 //! The fuzz target `fast_path` runs the same comparison on bytes that coverage leads (docs/fuzzing.md). `short_ways.rs` compares
 //! what is written of whole captures.
+//!
+//! Subjects: `tcp/direction/fast_path.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod soup;

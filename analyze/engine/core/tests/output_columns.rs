@@ -1,4 +1,7 @@
 //! Columns: all of one length, and the values of the JSON document under the joined path.
+//!
+//! Subjects: `output/describe/visitor.rs`, `output/describe/connection.rs`, `output/describe/direction.rs`,
+//! `output/key.rs`, `output/packets.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

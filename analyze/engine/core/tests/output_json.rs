@@ -1,4 +1,8 @@
 //! The JSON document: valid whatever the strings in it, null where nothing was measured, each with its reason.
+//!
+//! Subjects: `output/describe/connection.rs`, `output/describe/endpoint.rs`, `output/describe/direction.rs`,
+//! `output/describe/loss.rs`, `output/describe/round_trips.rs`, `output/describe/spacing.rs`, `output/describe/tls.rs`,
+//! `output/describe/ledger.rs`, `output/key.rs`, `output/link_names.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

@@ -1,4 +1,6 @@
 //! Compressed captures: read as if they were not, kept up to a break, bounded in memory.
+//!
+//! Subjects: `read/unpack.rs`, `read/gzip.rs`, `read/lz4.rs`, `read/xz.rs`, `read/zstd.rs`, `read/read_error.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod captures;

@@ -1,4 +1,7 @@
 //! Damage: what is sound before and after it survives, and it is said what was lost.
+//!
+//! Subjects: `read/ledger.rs`, `read/records/judge.rs`, `read/records/search.rs`, `read/records/record_walk.rs`,
+//! `read/pcapng/search.rs`, `read/walk.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod captures;

@@ -1,4 +1,6 @@
 //! Several inputs as one: in time order, each in its own order, nothing lost, errors told once.
+//!
+//! Subjects: `read/same_point.rs`, `read/chunk_source.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod captures;

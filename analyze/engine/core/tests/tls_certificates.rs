@@ -1,4 +1,6 @@
 //! Names in a server's certificate: out of a certificate built byte by byte, out of any bytes, and through a connection.
+//!
+//! Subjects: `tls/certificate.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod playbook;

@@ -1,5 +1,7 @@
 //! Real handshakes of `openssl s_server` and `s_client` through a relay that records both streams; the truth about the
 //! encrypted records comes from tshark with the session's keys.
+//!
+//! Subjects: `tls/phase.rs`, `tls/conclusion.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod support;

@@ -1,5 +1,8 @@
 //! TLS in streams built byte by byte: where it begins, what holes and snap lengths take away, and that neither
 //! segmentation nor order matters.
+//!
+//! Subjects: `tls/side.rs`, `tls/reader.rs`, `tls/handshake.rs`, `tls/hello.rs`, `tls/tally.rs`,
+//! `tcp/connection/payload_feed.rs`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod support;

@@ -1,5 +1,8 @@
 //! What is a token bucket and what only looks like one (docs/methods.md, section 8): series of bins written down, or made by
 //! a model of the path.
+//!
+//! Subjects: `tcp/token_bucket/mod.rs`, `tcp/token_bucket/bucket.rs`, `tcp/token_bucket/fit.rs`,
+//! `tcp/token_bucket/shaper.rs`, `tcp/token_bucket/policer.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

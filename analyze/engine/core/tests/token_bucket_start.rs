@@ -1,5 +1,7 @@
 //! A token bucket whose burst is used up within slow start, and plain bottlenecks in the same place (docs/methods.md,
 //! section 8): series made by a model of a window behind a queue.
+//!
+//! Subjects: `tcp/token_bucket/ahead.rs`.
 #![allow(clippy::panic)]
 
 use vmtrace_core::tcp::rates::series::{Bin, Series};

@@ -123,7 +123,21 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let detail = options.detail();
     let shards = if detail.is_empty() { options.threads * SHARDS_PER_THREAD } else { 1 };
     let hall = Hall {
-        board: Mutex::new(Board {
+        board: Mutex::new(Board::new(shards)),
+        news: Condvar::new(),
+        intake: Mutex::new(intake),
+        shards: (0..shards).map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, detail.clone()))).collect(),
+        room_of_shard: part.room.shared_by(shards),
+        part,
+        most_under_way: options.threads * CHUNKS_PER_THREAD,
+    };
+    hall.work_on(options.threads);
+    hall.into_collected()
+}
+
+impl Board {
+    fn new(shards: usize) -> Self {
+        Self {
             reading: false,
             at_end: false,
             read: 0,
@@ -139,38 +153,38 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
             lookups: Lookups::default(),
-        }),
-        news: Condvar::new(),
-        intake: Mutex::new(intake),
-        shards: (0..shards).map(|_| Mutex::new(Shard::new(options.oversize_abs_ns, detail.clone()))).collect(),
-        room_of_shard: part.room.shared_by(shards),
-        part,
-        most_under_way: options.threads * CHUNKS_PER_THREAD,
-    };
-    std::thread::scope(|scope| {
-        let hall = &hall;
-        for thread in 1..options.threads {
-            // Where the system gives no more of them, those that there are do all the work.
-            if Builder::new().spawn_scoped(scope, move || hall.work(thread)).is_err() {
-                break;
-            }
         }
-        hall.work(0);
-    });
-    let mut board = hall.board.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut counts = CountsByInput::default();
-    board.reassembler.finish(&mut counts);
-    board.tallies.add_counts(&counts);
-    let shards = hall.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
-    Collected {
-        shards: shards.collect(),
-        tallies: board.tallies.into_list(),
-        lookups: board.lookups,
-        is_overfull: board.is_overfull,
     }
 }
 
 impl Hall<'_, '_> {
+    /// All the work, on so many threads with the calling one.
+    fn work_on(&self, threads: usize) {
+        std::thread::scope(|scope| {
+            for thread in 1..threads {
+                // Where the system gives no more of them, those that there are do all the work.
+                if Builder::new().spawn_scoped(scope, move || self.work(thread)).is_err() {
+                    break;
+                }
+            }
+            self.work(0);
+        });
+    }
+
+    fn into_collected(self) -> Collected {
+        let mut board = self.board.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = CountsByInput::default();
+        board.reassembler.finish(&mut counts);
+        board.tallies.add_counts(&counts);
+        let shards = self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Collected {
+            shards: shards.collect(),
+            tallies: board.tallies.into_list(),
+            lookups: board.lookups,
+            is_overfull: board.is_overfull,
+        }
+    }
+
     fn work(&self, thread: usize) {
         loop {
             match self.next_task(thread) {

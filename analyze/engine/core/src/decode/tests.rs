@@ -1,4 +1,6 @@
 //! The fast path must agree with the complete decoder on whatever frame it takes.
+//!
+//! Subjects: `decode/fast.rs`, `decode/fixed.rs`.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

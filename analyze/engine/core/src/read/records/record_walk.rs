@@ -91,69 +91,89 @@ impl<L: Layout> RecordWalk<L> {
         records: &mut Vec<Record>,
         ledger: &mut Ledger,
     ) -> (usize, Stop) {
-        let bytes = window.bytes;
-        let mut last_s = match (self.last_s, self.layout.header_at(bytes, at)) {
+        let mut last_s = match (self.last_s, self.layout.header_at(window.bytes, at)) {
             (Some(last_s), _) => last_s,
             (None, Some(first)) => first.seconds,
             (None, None) => return (at, Stop::Short(L::HEADER_BYTES)),
         };
         let stop = loop {
-            at = self.hop(bytes, at, &mut last_s, records);
-            // What stopped it: the end of the bytes, or a header to look at.
-            let Some(header) = self.layout.header_at(bytes, at) else {
-                break Stop::Short(L::HEADER_BYTES);
-            };
-            let mut timeless = None;
-            if !self.is_ordinary(&header, last_s) {
-                match self.look_closer(window, at, &header, last_s) {
-                    Closer::Fine => {
-                        if !near(header.seconds, last_s, JUMP_S) {
-                            self.jump = Some((self.frame.wrapping_add(1), last_s));
-                        }
-                    }
-                    Closer::Timeless(what) => timeless = Some(what),
-                    Closer::Short(needed) => break Stop::Short(needed),
-                    Closer::Bad(what) => match self.layout.file_header_at(bytes, at) {
-                        Err(needed) if !window.at_end => break Stop::Short(needed),
-                        Ok(Some((declared, header_bytes))) => {
-                            ledger.damage(window.base + at as u64, header_bytes as u64, ANOTHER_FILE);
-                            at += header_bytes;
-                            last_s = self.layout.header_at(bytes, at).map_or(last_s, |first| first.seconds);
-                            self.go_on_with(declared, last_s, ledger);
-                            continue;
-                        }
-                        _ => break Stop::Bad(what),
-                    },
-                }
+            at = self.hop(window.bytes, at, &mut last_s, records);
+            match self.step(window, at, &mut last_s, records, ledger) {
+                Ok(behind) => at = behind,
+                Err(stop) => break stop,
             }
-            let end = at + header.record_bytes;
-            if end > bytes.len() {
-                break Stop::Short(header.record_bytes);
-            }
-            self.frame = self.frame.wrapping_add(1);
-            let original_length = header.original.max(header.captured);
-            let record = Record { original_length, ..self.record(&header, at, self.frame) };
-            match timeless {
-                None => {
-                    records.push(record);
-                    last_s = header.seconds;
-                }
-                Some(what) => {
-                    records.push(Record { time_ns: Record::NO_TIME, ..record });
-                    // A record in doubt is walked over twice.
-                    let offset = window.base + at as u64;
-                    if self.timeless.is_none_or(|told| told < offset) {
-                        ledger.damage(offset, 0, &what);
-                        self.timeless = Some(offset);
-                    }
-                }
-            }
-            at = end;
         };
         if !records.is_empty() {
             self.last_s = Some(last_s);
         }
         (at, stop)
+    }
+
+    /// Takes what stopped a hop, if it is a record after all, or the header of another file: the position behind it.
+    fn step(
+        &mut self,
+        window: Window<'_>,
+        at: usize,
+        last_s: &mut u32,
+        records: &mut Vec<Record>,
+        ledger: &mut Ledger,
+    ) -> Result<usize, Stop> {
+        let header = self.layout.header_at(window.bytes, at).ok_or(Stop::Short(L::HEADER_BYTES))?;
+        let mut timeless = None;
+        if !self.is_ordinary(&header, *last_s) {
+            match self.look_closer(window, at, &header, *last_s) {
+                Closer::Fine if near(header.seconds, *last_s, JUMP_S) => {}
+                Closer::Fine => self.jump = Some((self.frame.wrapping_add(1), *last_s)),
+                Closer::Timeless(what) => timeless = Some(what),
+                Closer::Short(needed) => return Err(Stop::Short(needed)),
+                Closer::Bad(what) => return self.pass_file_header(window, at, what, last_s, ledger),
+            }
+        }
+        let end = at + header.record_bytes;
+        if end > window.bytes.len() {
+            return Err(Stop::Short(header.record_bytes));
+        }
+        self.frame = self.frame.wrapping_add(1);
+        let original_length = header.original.max(header.captured);
+        let record = Record { original_length, ..self.record(&header, at, self.frame) };
+        if let Some(what) = timeless {
+            records.push(Record { time_ns: Record::NO_TIME, ..record });
+            self.report_timeless(window.base + at as u64, &what, ledger);
+        } else {
+            records.push(record);
+            *last_s = header.seconds;
+        }
+        Ok(end)
+    }
+
+    /// What cannot be a record may be the header of another file.
+    fn pass_file_header(
+        &mut self,
+        window: Window<'_>,
+        at: usize,
+        what: String,
+        last_s: &mut u32,
+        ledger: &mut Ledger,
+    ) -> Result<usize, Stop> {
+        match self.layout.file_header_at(window.bytes, at) {
+            Err(needed) if !window.at_end => Err(Stop::Short(needed)),
+            Ok(Some((declared, header_bytes))) => {
+                ledger.damage(window.base + at as u64, header_bytes as u64, ANOTHER_FILE);
+                let behind = at + header_bytes;
+                *last_s = self.layout.header_at(window.bytes, behind).map_or(*last_s, |first| first.seconds);
+                self.go_on_with(declared, *last_s, ledger);
+                Ok(behind)
+            }
+            _ => Err(Stop::Bad(what)),
+        }
+    }
+
+    /// A record in doubt is walked over twice, and reported once.
+    fn report_timeless(&mut self, offset: u64, what: &str, ledger: &mut Ledger) {
+        if self.timeless.is_none_or(|reported| reported < offset) {
+            ledger.damage(offset, 0, what);
+            self.timeless = Some(offset);
+        }
     }
 
     /// Records of another file follow.

@@ -31,3 +31,28 @@ impl Stopwatch {
         self.total_ns + running
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pieces_add_up_and_a_second_start_changes_nothing() {
+        let mut watch = Stopwatch::default();
+        watch.start(100);
+        watch.start(150);
+        assert_eq!((watch.is_running(), watch.total_ns(160)), (true, 60));
+        watch.stop(200);
+        watch.start(1000);
+        watch.stop(1001);
+        assert_eq!((watch.is_running(), watch.total_ns(5000)), (false, 101));
+    }
+
+    #[test]
+    fn time_that_runs_back_counts_as_none() {
+        let mut watch = Stopwatch::default();
+        watch.start(100);
+        watch.stop(50);
+        assert_eq!(watch.total_ns(200), 0);
+    }
+}

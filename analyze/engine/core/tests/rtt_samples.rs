@@ -1,4 +1,6 @@
 //! Which acknowledgements give a round trip, and why the others give none (docs/methods.md, section 4).
+//!
+//! Subjects: `tcp/rtt/samples.rs`.
 
 mod playbook;
 

@@ -1,5 +1,7 @@
 //! Needless repeats where the receiver reports no duplicates: told by what its acknowledgements answer (RFC 9293 section
 //! 3.10.7.4, RFC 5681 section 4.2).
+//!
+//! Subjects: `tcp/loss/awaited.rs`.
 
 mod playbook;
 

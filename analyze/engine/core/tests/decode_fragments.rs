@@ -1,4 +1,6 @@
 //! Joining of IP fragments: completeness, bounds, counting.
+//!
+//! Subjects: `decode/ip_header.rs`, `decode/reason.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod frames;

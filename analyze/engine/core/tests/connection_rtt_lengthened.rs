@@ -1,5 +1,7 @@
 //! Round trips that a host lengthened and not the path: by delayed acknowledgements, and over stalls (docs/methods.md,
 //! section 4).
+//!
+//! Subjects: `tcp/rtt/covering.rs`.
 
 mod playbook;
 

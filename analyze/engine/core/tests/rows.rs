@@ -1,4 +1,6 @@
 //! Rows of single packets, of which so many are packed together that a transfer begins in one pack and ends in another.
+//!
+//! Subjects: `tcp/rows/rows.rs`, `tcp/rows/recorder.rs`, `tcp/connection/packet_row.rs`, `tcp/events/sent.rs`.
 
 mod playbook;
 

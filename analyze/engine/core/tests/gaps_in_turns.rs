@@ -1,5 +1,7 @@
 //! Why no data passed for a while where both sides take turns: what a request and its answer tell (docs/methods.md, section
 //! 7).
+//!
+//! Subjects: `tcp/gaps/receiver_return.rs`.
 
 mod playbook;
 

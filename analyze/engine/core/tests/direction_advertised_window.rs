@@ -1,4 +1,6 @@
 //! Advertised windows, data in flight, time limited by the window, spacing (docs/methods.md, sections 6 and 7).
+//!
+//! Subjects: `tcp/direction/on_ack.rs`.
 
 mod playbook;
 

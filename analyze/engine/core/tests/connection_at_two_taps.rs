@@ -1,5 +1,7 @@
 //! What two capture points half a round trip apart saw, in one file: each packet twice, and yet sent once (docs/methods.md,
 //! section 2 rule 3).
+//!
+//! Subjects: `tcp/capture/two_taps.rs`.
 
 mod playbook;
 

@@ -1,4 +1,6 @@
 //! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (docs/methods.md, section 7).
+//!
+//! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`.
 
 mod playbook;
 

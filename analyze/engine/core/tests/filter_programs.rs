@@ -1,4 +1,6 @@
 //! BPF programs: the check, each operation, and real filters against libpcap's own verdict.
+//!
+//! Subjects: `filter/mod.rs`, `filter/instruction.rs`, `filter/machine.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod frames;

@@ -1,4 +1,7 @@
 //! What the verdict says of transfers of a modelled sender: how sure it is, with which frames, and what would have helped.
+//!
+//! Subjects: `tcp/verdict/mod.rs`, `tcp/verdict/case.rs`, `tcp/verdict/decide.rs`, `tcp/verdict/evidence.rs`,
+//! `tcp/verdict/what_if.rs`, `tcp/verdict/allowance.rs`, `tcp/limits/tally.rs`.
 
 mod playbook;
 

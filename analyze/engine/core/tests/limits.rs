@@ -1,4 +1,7 @@
 //! What limited a transfer (docs/verdict.md, "What limits"), on transfers of a sender that is modelled in the open.
+//!
+//! Subjects: `tcp/limits/judge.rs`, `tcp/limits/round.rs`, `tcp/limits/watch.rs`, `tcp/limits/share.rs`,
+//! `tcp/limits/slow_start.rs`, `tcp/limits/factor.rs`, `tcp/limits/summary.rs`.
 
 mod playbook;
 

@@ -1,5 +1,8 @@
 //! Why no data passed for a while, beside the sender: each cause with its decisive evidence, and with what tells it from its
 //! neighbours (docs/methods.md, section 7).
+//!
+//! Subjects: `tcp/gaps/causes.rs`, `tcp/gaps/gather.rs`, `tcp/gaps/watch.rs`, `tcp/gaps/state.rs`,
+//! `tcp/direction/last_data.rs`, `tcp/connection/watching.rs`, `tcp/sender/silences.rs`.
 
 mod playbook;
 

@@ -1,5 +1,8 @@
 //! Opening: its round trip, repeated SYNs, Fast Open, simultaneous open; and where the capture stands (docs/methods.md,
 //! section 3).
+//!
+//! Subjects: `tcp/connection/open.rs`, `tcp/connection/vantage.rs`, `tcp/events/offer.rs`, `tcp/events/openings.rs`,
+//! `tcp/connection/rtt_by_echo.rs`, `tcp/rtt/echo_loop.rs`.
 
 mod playbook;
 

@@ -1,4 +1,6 @@
 //! The rules for a round that look at the rounds around it (docs/verdict.md, "What limits"), on rounds written down.
+//!
+//! Subjects: `tcp/limits/background.rs`.
 
 use vmtrace_core::tcp::limits::background::Background;
 use vmtrace_core::tcp::limits::bottleneck::is_bottleneck_limited;

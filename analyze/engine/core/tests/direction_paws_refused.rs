@@ -1,5 +1,7 @@
 //! Originals that the receiver refuses by their timestamps, since repeats have overtaken them (PAWS): beside the sender an
 //! acknowledgement that says nothing new tells of each (docs/methods.md, section 5).
+//!
+//! Subjects: `tcp/loss/refusals.rs`.
 
 mod playbook;
 

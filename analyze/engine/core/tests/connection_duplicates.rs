@@ -1,5 +1,7 @@
 //! Packets captured twice, copies made by the network, keep-alives and probes: what is no retransmission (docs/methods.md,
 //! sections 2 and 5).
+//!
+//! Subjects: `tcp/events/copy.rs`, `tcp/capture/recent_packets.rs`.
 
 mod playbook;
 

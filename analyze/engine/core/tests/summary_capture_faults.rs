@@ -1,5 +1,7 @@
 //! What the capture did wrong: packets it missed, order it changed, clocks that step; and lengths that lie (docs/methods.md,
 //! section 2).
+//!
+//! Subjects: `tcp/connection/environment.rs`.
 
 mod playbook;
 

@@ -1,4 +1,6 @@
 //! How large a full segment is: what both sides offer bounds it, what is sent shows it.
+//!
+//! Subjects: `tcp/capture/frame_sizes.rs`.
 
 mod playbook;
 

@@ -1,4 +1,6 @@
 //! Small writes that Nagle's algorithm keeps back until delayed acknowledgements come (docs/verdict.md).
+//!
+//! Subjects: `tcp/sender/nagle.rs`.
 #![allow(clippy::unwrap_used)]
 
 mod playbook;

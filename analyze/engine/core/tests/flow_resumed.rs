@@ -1,4 +1,6 @@
 //! Which packets make one connection: ports used again, repeats, closing, stragglers, one direction only.
+//!
+//! Subjects: `tcp/flow/table.rs`, `tcp/events/ends.rs`.
 
 mod playbook;
 

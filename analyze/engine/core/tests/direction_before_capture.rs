@@ -1,4 +1,6 @@
 //! Captures that begin in mid-stream: what had been sent before (docs/methods.md, section 2 rule 7).
+//!
+//! Subjects: `tcp/direction/sent_before.rs`.
 
 mod playbook;
 

@@ -1,4 +1,6 @@
 //! What made the sender retransmit: fast recovery, timeout, tail loss probe, RACK's timer (docs/methods.md, section 5).
+//!
+//! Subjects: `tcp/loss/recovery.rs`.
 
 mod playbook;
 
