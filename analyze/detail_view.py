@@ -52,10 +52,10 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
 def _facts(record: Record) -> Iterator[str]:
     handshake, offload, vantage = record["handshake"], record["offload"], record["vantage"]
     yield f"  start {instant(record['start_ns'])}, lasted {seconds(record['duration_s'])}, close: {record['close']}"
-    state = "complete" if handshake["complete"] else "not whole in the capture"
+    state = "complete" if handshake["complete"] else "incomplete in the capture"
     repeated = (("SYN", handshake["syn_retransmissions"]), ("SYN-ACK", handshake["syn_ack_retransmissions"]))
     repeats = " and ".join(f"{count(times)} {what}" for what, times in repeated if times is not None)
-    repeats = f", {repeats} repeats" if repeats else ""
+    repeats = f", {repeats} retransmitted" if repeats else ""
     yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
@@ -192,7 +192,7 @@ def _anomaly_lines(record: Record, limit: int = 10) -> Iterator[str]:
         anomalies = record[key]["spacing"]["anomalies"]
         if anomalies:
             yield ""
-            yield f"longest gaps between data packets, {name}:"
+            yield f"longest pauses between data packets, {name}:"
         for gap in sorted(anomalies, key=lambda a: -a["gap_s"])[:limit]:
             before, after = gap["frames"]
             when = (gap["start_ns"] - record["start_ns"]) / 1e9

@@ -90,9 +90,9 @@ def test_the_place_of_the_capture_is_told(record: dict[str, Any], side: str, pla
 
 def test_repeats_of_the_handshake_are_told_where_they_are_known(record: dict[str, Any]) -> None:
     record["handshake"] |= {"complete": True, "rtt_s": 0.02, "syn_retransmissions": 2, "syn_ack_retransmissions": None}
-    assert "  handshake complete, RTT 20.0 ms, 2 SYN repeats" in shown(record).splitlines()
+    assert "  handshake complete, RTT 20.0 ms, 2 SYN retransmitted" in shown(record).splitlines()
     record["handshake"] |= {"complete": False, "syn_retransmissions": None}
-    assert "  handshake not whole in the capture, RTT 20.0 ms" in shown(record).splitlines()
+    assert "  handshake incomplete in the capture, RTT 20.0 ms" in shown(record).splitlines()
 
 
 def test_what_is_no_number_is_told_in_words_and_lists_are_left_to_their_own_lines(record: dict[str, Any]) -> None:

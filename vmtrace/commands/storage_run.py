@@ -33,8 +33,8 @@ EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --o
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     add = parser.add_argument
-    add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift; a beginning is enough")
-    add("--out", metavar="RUN", type=Path, required=True, help="folder to be made for the run")
+    add("--provider", metavar="NAME", required=True, help="s3, glacier, azure-blob or swift (any unique prefix)")
+    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
     add = parser.add_argument_group("the service").add_argument
     add(
         "--endpoint-url", metavar="URL", help="a compatible server (Swift: its authentication URL) instead of the SDK's"
@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--scale", metavar="X", help="multiply sizes and pauses")
     add("--quick", action="store_true", help="once, without pauses and without files beyond 10 MB")
     add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="never move more than this, repeats included")
+    add("--max-bytes", metavar="SIZE", help="never move more than this, all repetitions together")
     add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
     add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or bocchi2014 (those of 2014)")
     add = parser.add_argument_group("packets").add_argument
