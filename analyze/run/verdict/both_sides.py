@@ -158,13 +158,19 @@ def _made(
     other = far if chosen.said == near.said else near
     return replace(
         chosen,
-        confidence=round(confidence, 3),
+        confidence=_rounded(confidence),
         sentence=f"{chosen.sentence} {more}".strip(),
         evidence=(*chosen.evidence, *(one for one in other.evidence if one not in chosen.evidence)),
         agreement=agreement,
         said=(*near.said, *far.said),
         decided_by=by,
     )
+
+
+def _rounded(confidence: float) -> float:
+    """With three digits, on the same side of the least that decides."""
+    rounded = round(confidence, 3)
+    return rounded if is_open(rounded) == is_open(confidence) else round(confidence - 0.0005, 3)
 
 
 def _place(one: Judged, near: Judged) -> str:
