@@ -12,6 +12,26 @@ if TYPE_CHECKING:
 
 _NAMES = (("client_to_server", "client → server"), ("server_to_client", "server → client"))
 
+_LABELS = {
+    "lost_segments_inferred": "lost segments (inferred)",
+    "lost_segments_ipid": "lost before the capture point (by IP ID)",
+    "lost_acknowledgements_ipid": "lost ACKs (by IP ID)",
+    "spurious_segments": "unnecessary retransmissions",
+    "rejected": "RTT samples not used",
+    "later_segment_covered": "ACK covers a later segment",
+    "held_back_by_hole": "ACK held back by a hole",
+    "acknowledged_before_data": "ACK recorded before its data",
+    "delayed_acknowledgements": "delayed ACKs",
+    "oversize": "unusually long pauses",
+    "oversize_time_s": "time in unusually long pauses",
+    "oversize_threshold_s": "unusually long from",
+    "spacing": "time between data packets",
+    "setup": "handshake",
+    "local_host_stall": "host stall on this side",
+    "remote_host_stall": "host stall on the other side",
+}
+"""The field's words for keys whose own would have to be guessed."""
+
 _SUFFIXES: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("_s", seconds),
     ("_ns", instant),
@@ -52,10 +72,10 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
 def _facts(record: Record) -> Iterator[str]:
     handshake, offload, vantage = record["handshake"], record["offload"], record["vantage"]
     yield f"  start {instant(record['start_ns'])}, lasted {seconds(record['duration_s'])}, close: {record['close']}"
-    state = "complete" if handshake["complete"] else "not whole in the capture"
+    state = "complete" if handshake["complete"] else "incomplete in the capture"
     repeated = (("SYN", handshake["syn_retransmissions"]), ("SYN-ACK", handshake["syn_ack_retransmissions"]))
     repeats = " and ".join(f"{count(times)} {what}" for what, times in repeated if times is not None)
-    repeats = f", {repeats} repeats" if repeats else ""
+    repeats = f", {repeats} retransmitted" if repeats else ""
     yield f"  handshake {state}, RTT {seconds(handshake['rtt_s'])}{repeats}"
     side = vantage["side"]
     place = f"at the {side}" if side in ("client", "server") else f"{side}"
@@ -77,7 +97,10 @@ def _verdict_lines(record: Record) -> Iterator[str]:
     for evidence in verdict["evidence"]:
         yield f"  evidence: {printable(evidence['text'])}"
         yield f"    {evidence['display_filter']}"
-    yield from (f"  {remedy}" for remedy in remedies(record))
+    helps = remedies(record)
+    if helps:
+        yield "  what would help, over all of its time (goodput leaves out the handshake and the end):"
+    yield from (f"    {remedy}" for remedy in helps)
 
 
 def _limit_lines(record: Record) -> Iterator[str]:
@@ -192,7 +215,7 @@ def _anomaly_lines(record: Record, limit: int = 10) -> Iterator[str]:
         anomalies = record[key]["spacing"]["anomalies"]
         if anomalies:
             yield ""
-            yield f"longest gaps between data packets, {name}:"
+            yield f"longest pauses between data packets, {name}:"
         for gap in sorted(anomalies, key=lambda a: -a["gap_s"])[:limit]:
             before, after = gap["frames"]
             when = (gap["start_ns"] - record["start_ns"]) / 1e9
@@ -201,6 +224,8 @@ def _anomaly_lines(record: Record, limit: int = 10) -> Iterator[str]:
 
 
 def _label(key: str) -> str:
+    if key in _LABELS:
+        return _LABELS[key]
     for suffix in ("_s", "_ns", "_bytes", "_bps"):
         if key.endswith(suffix) and key != suffix:
             if suffix == "_bytes":

@@ -147,7 +147,7 @@ class _Job:
         self.problems += problems_of(wrong, "CloudWatch's answer")
         if answer.series:
             if answer.monitoring is None:
-                self.notes.append("whether monitoring was detailed or basic cannot be told from these points")
+                self.notes.append("these points do not show whether monitoring was detailed or basic")
             save(self._facts.folder, [*earlier, self._record(exchanges, answer)], self.service.redact)
         return answer
 

@@ -127,7 +127,7 @@ def _notes(new: Sequence[Record], series: Sequence[Series], facts: RunFacts) -> 
     if unknown:
         more = " ..." if unknown[3:] else ""
         notes.append(
-            f"labels that name no metric known here: {', '.join(unknown[:3])}{more}: --queries FILE tells "
+            f"labels that name no metric known here: {', '.join(unknown[:3])}{more}: --queries FILE names "
             "what was asked"
         )
     if any(one.period_s is None for one in series):

@@ -148,7 +148,7 @@ def interface_for(urls: Iterable[str], peers: Iterable[str]) -> str:
     """The interface towards the service: by the addresses it was reached at, else by the name in its URL."""
     hosts = [peer.rpartition(":")[0].strip("[]") for peer in peers] or [urlsplit(url).hostname or "" for url in urls]
     if not hosts or not hosts[0]:
-        raise ProvidersError("the interface towards the service cannot be told: name it with --interface")
+        raise ProvidersError("the interface towards the service is unknown: name it with --interface")
     try:
         return interface_towards(hosts[0])
     except CaptureError as error:

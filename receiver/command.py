@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     """All options of the receiver."""
     parser = argparse.ArgumentParser(
         prog="vmtrace receive",
-        description="Wait for a sender and take its transfers: the far end of a connection-pair campaign.",
+        description="Wait for a sender and receive its transfers: the far end of a connection-pair campaign.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -82,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
             default=option.default,
             help=f"{option.what} (default: %(default)s)",
         )
-    parser.add_argument("--json-lines", action="store_true", help="tell of events as one JSON object a line")
+    parser.add_argument("--json-lines", action="store_true", help="report events as one JSON object per line")
     parser.add_argument("--quiet", "-q", action="store_true", help="say nothing but the address, and trouble")
     return parser
 

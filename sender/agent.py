@@ -15,7 +15,7 @@ from sender.wire.program import main as run_program
 
 _PROGRAMS = {
     "send": ("sender.command", "run a campaign of connection pairs against a receiver"),
-    "receive": ("receiver.command", "wait for a sender and take its transfers"),
+    "receive": ("receiver.command", "wait for a sender and receive its transfers"),
     "capture": ("capture.command", "record the packets of an interface"),
     "fetch": ("sender.fetch_command", "get the receiver's half of a run into its folder"),
 }

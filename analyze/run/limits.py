@@ -26,7 +26,7 @@ class LimitRow:
     first_in: int
     """Transfers whose verdict it is, with enough confidence."""
     judged: int
-    """Transfers with a verdict, left open or not."""
+    """Transfers with a verdict, undecided or not."""
     time_s: float
     time_share: float | None
     lost_bytes: float | None
@@ -107,7 +107,7 @@ def limit_sentences(rows: Sequence[LimitRow]) -> Iterator[str]:
         if most is None or not most.judged:
             continue
         if not most.first_in:
-            yield f"{role}: what limited the transfers is left open in all {most.judged} of them"
+            yield f"{role}: what limited the transfers is undecided in all {most.judged} of them"
             continue
         costliest = max(own, key=lambda row: row.lost_share or 0.0)
         words = most.factor.replace("_", " ")

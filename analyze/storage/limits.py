@@ -16,7 +16,7 @@ class LimitRow:
     direction: str
     connections: int
     judged: int
-    """Connections with a verdict that is not left open."""
+    """Connections with a verdict that is not undecided."""
     factor: str | None
     """What limited most of the bytes of the judged connections."""
     bytes_share: float | None

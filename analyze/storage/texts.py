@@ -216,7 +216,7 @@ def _limits(reports: Sequence[Report]) -> Table:
             )  # fmt: skip
 
     head = ("run", "workload", "direction", "judged", "limited by", "of the bytes", "the slowest transaction")
-    hint = "Verdicts on connections, weighed by the bytes that they moved; those that are left open do not count."
+    hint = "Verdicts on connections, weighed by the bytes that they moved; those that are undecided do not count."
     return Table("limits", "What limited the transfers", head, _rows(reports, rows), 3, hint)
 
 

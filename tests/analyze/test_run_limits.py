@@ -72,7 +72,7 @@ def test_a_verdict_left_open_is_judged_and_is_no_factors(results: RunResults) ->
 
 def test_all_verdicts_left_open_are_told_so(small_run: Any) -> None:
     run = judged(results_of(small_run), [("probe", "setup", 0.4, {"setup": [1.0, 5]})])
-    assert list(limit_sentences(limit_rows(run))) == ["probe: what limited the transfers is left open in all 1 of them"]
+    assert list(limit_sentences(limit_rows(run))) == ["probe: what limited the transfers is undecided in all 1 of them"]
 
 
 def test_the_page_says_where_nothing_can_be_judged(small_run: Any) -> None:

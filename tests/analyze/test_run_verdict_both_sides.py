@@ -60,7 +60,7 @@ def test_two_that_are_as_sure_of_different_things_leave_it_undetermined_and_name
     made = put_together(near("application"), far("slow_start"))
     assert made.is_open
     assert (made.agreement, made.undetermined_between) == ("disagree", ("application", "slow_start"))
-    assert "beside the data's sender says the sending application, that beside its receiver slow start" in made.sentence
+    assert "at the data's sender shows the sending application, that at its receiver slow start" in made.sentence
 
 
 def test_much_the_surer_one_decides_and_is_less_sure_than_alone() -> None:

@@ -79,15 +79,15 @@ def test_time_that_is_left_open_competes_as_a_factor_does(results: RunResults) -
     found = run_verdict(data(results, (WINDOW, 0.9), *[(LOSS, 0.5)] * 7, between=(LOSS, "slow_start")))
     assert found.is_open
     assert found.left_open == 7
-    assert found.reason == "more time is left open than any factor has"
+    assert found.reason == "more time is undecided than any factor has"
     assert found.sentence.endswith("Captures at both sides, or longer transfers would decide.")
     assert set(found.undetermined_between) == {LOSS, "slow_start"}
 
 
 def test_verdicts_all_left_open_have_no_factor(results: RunResults) -> None:
     found = run_verdict(data(results, *[(LOSS, 0.5)] * 8))
-    assert (found.factor, found.confidence, found.reason) == (None, None, "every verdict is left open")
-    assert "is left open between repairing losses" in found.sentence
+    assert (found.factor, found.confidence, found.reason) == (None, None, "every verdict is undecided")
+    assert "is undecided between repairing losses" in found.sentence
 
 
 def test_a_run_of_which_few_transfers_can_be_judged_is_undetermined(results: RunResults) -> None:
@@ -163,7 +163,7 @@ def test_a_pair_says_whether_the_probe_was_limited_by_the_same(results: RunResul
     assert (alone.limited_alike, alone.probe_factor) == (None, None)
     assert (probe_only.factor, probe_only.confidence) == ("setup", 0.9)
     assert open_probe.limited_alike is None
-    assert "What limited the probe is left open" in open_probe.sentence
+    assert "What limited the probe is undecided" in open_probe.sentence
     assert (neither.factor, neither.reason) == (None, "too few packets to judge")
 
 

@@ -68,7 +68,7 @@ def test_the_same_limit_is_no_change_and_no_share_is_called_changed(new_run: Any
 def test_a_verdict_left_open_leaves_the_change_open(new_run: Any) -> None:
     (found,) = verdict_changes((limited(new_run, "a", WINDOW, 0.8), limited(new_run, "b", WINDOW, 0.8, 0.5)))
     assert (found.changed, found.factor_after) == (None, None)
-    assert found.sentence.startswith("Whether the limit changed is left open: ")
+    assert found.sentence.startswith("Whether the limit changed is undecided: ")
 
 
 def test_runs_without_captures_have_too_little_to_compare(new_run: Any) -> None:

@@ -110,7 +110,7 @@ def test_what_limited_comes_back_as_a_mean_share_of_each_factor_over_all_transfe
     assert told("limited_time_share", "idle") is None
     assert (told("verdict", "receiver_window") or {})["Sum"] == 1
     assert (told("verdict", "undetermined") or {})["Sum"] == 1
-    assert told("verdict", "slow_start") is None, "left open, it is nobody's"
+    assert told("verdict", "slow_start") is None, "undecided, it is nobody's"
     assert (told("verdict_confidence", None) or {})["Average"] == pytest.approx(0.7)
 
 

@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 ROOMS = ("analyze", "capture", "cloudwatch", "lab", "providers", "receiver", "sender", "vmtrace")
-# On a machine of its own it is less than 15 s (docs/performance.md); these tests have other guests.
-MOST_S = 150.0
+# The aim is 15 s on an idle machine; where these tests run there are other guests, and a registry to ask.
+MOST_S = 240.0
 
 
 @pytest.fixture(scope="module")

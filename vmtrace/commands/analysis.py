@@ -110,7 +110,7 @@ def _address_ranges(request: Request) -> "AddressRanges | None":
     """Read before the captures, so that a mistake shows at once."""
     if not request.by_provider:
         if request.address_ranges:
-            raise UsageError("--address-ranges tells providers: give --by provider with it")
+            raise UsageError("--address-ranges identifies providers: give --by provider with it")
         return None
     from analyze.services import ranges
 

@@ -75,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--location", metavar="NAME", help="where this host stands, for reports")
     add("--resume", action="store_true", help="go on with the run in --out; all other options as it was begun with")
     add = parser.add_argument_group("limits").add_argument
-    add("--max-bytes", metavar="SIZE", help="never move more than this, repeats included")
+    add("--max-bytes", metavar="SIZE", help="never move more than this, all repetitions together")
     add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
     add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or bocchi2014 (those of 2014)")
     add = parser.add_argument_group("packets").add_argument

@@ -17,9 +17,9 @@ ORDER: tuple[Judgement, ...] = (
 HEADINGS: dict[Judgement, str] = {
     "varies_with": "varies with",
     "consistent_with": "consistent with",
-    "undecided": "cannot be told",
+    "undecided": "undecided",
     "rises_with": "goes with higher throughput",
-    "not_the_cause": "not the cause",
+    "not_the_cause": "ruled out",
     "too_few": "too few transfers",
     "not_measured": "not measured",
 }
@@ -84,7 +84,7 @@ def _lines(judgement: Judgement, chosen: list[Finding]) -> Iterator[str]:
     nothing = [one for one in chosen if judgement == "not_the_cause" and one.levels.most == one.levels.least == 0]
     yield from (sentence(one) for one in chosen if one not in nothing)
     if nothing:
-        yield f"none at all: {names(nothing)}"
+        yield f"always zero: {names(nothing)}"
 
 
 def names(findings: list[Finding]) -> str:

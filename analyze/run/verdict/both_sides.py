@@ -93,7 +93,7 @@ def _of_pauses(part_s: float, facts: Facts) -> str:
 
 
 def _contradicting(near: Judged, far: Judged, facts: Facts) -> Judged:
-    said = f"Beside the data's sender it looks like {in_words([near.factor])}, beside its receiver like "
+    said = f"At the data's sender it looks like {in_words([near.factor])}, at its receiver like "
     said += f"{in_words([far.factor])}"
     shown = _shown(near, far, facts)
     if shown is not None:
@@ -140,8 +140,8 @@ def _open(near: Judged, far: Judged, agreement: Agreement, confidence: float) ->
         )
     chosen, other = (near, far) if near.confidence >= far.confidence else (far, near)
     sentence = (
-        f"Undetermined: {in_words(candidates[:3])}; the capture beside the data's sender says"
-        f" {in_words([near.factor])}, that beside its receiver {in_words([far.factor])};"
+        f"Undetermined: {in_words(candidates[:3])}; the capture at the data's sender shows"
+        f" {in_words([near.factor])}, that at its receiver {in_words([far.factor])};"
         " a longer transfer would decide."
     )
     made = replace(
@@ -158,13 +158,19 @@ def _made(
     other = far if chosen.said == near.said else near
     return replace(
         chosen,
-        confidence=round(confidence, 3),
+        confidence=_rounded(confidence),
         sentence=f"{chosen.sentence} {more}".strip(),
         evidence=(*chosen.evidence, *(one for one in other.evidence if one not in chosen.evidence)),
         agreement=agreement,
         said=(*near.said, *far.said),
         decided_by=by,
     )
+
+
+def _rounded(confidence: float) -> float:
+    """With three digits, on the same side of the least that decides."""
+    rounded = round(confidence, 3)
+    return rounded if is_open(rounded) == is_open(confidence) else round(confidence - 0.0005, 3)
 
 
 def _place(one: Judged, near: Judged) -> str:

@@ -98,7 +98,7 @@ def _sentence(probe: Judged | None, data: Judged | None) -> str:
     if probe is None:
         return f"{data.sentence} The probe is too short to judge."
     if probe.is_open:
-        return f"{data.sentence} What limited the probe is left open: {in_words(probe.candidates)}."
+        return f"{data.sentence} What limited the probe is undecided: {in_words(probe.candidates)}."
     if data.is_open:
         return f"{data.sentence} The probe was limited by {in_words([probe.factor])}."
     if probe.factor == data.factor:

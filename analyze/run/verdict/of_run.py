@@ -1,6 +1,6 @@
 """The verdict on a run: which factor limited its transfers for most of their time, how sure that is, what would help.
 
-Each transfer counts by how long it took, for the factor of its own verdict; one that is left open counts for none. A
+Each transfer counts by how long it took, for the factor of its own verdict; one that is undecided counts for none. A
 factor leads if it leads in most samples of the transfers drawn anew, too. What was lost to each factor stands beside
 it: a few transfers may have lost most.
 """
@@ -34,8 +34,8 @@ _SECOND_CAUSE = 0.2
 """A share of the time from which on the runner-up is named."""
 _MOST_CHANGES = 5
 _MOST_OF_RUNNER_UP = 3
-_OPEN = "left open"
-_MUCH_OPEN = "more time is left open than any factor has"
+_OPEN = "undecided"
+_MUCH_OPEN = "more time is undecided than any factor has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """See the module. `factor` is None where nothing could be judged or all is left open."""
+    """See the module. `factor` is None where nothing could be judged or all is undecided."""
 
     scope: Scope
     factor: str | None
@@ -148,7 +148,7 @@ def _of_scope(results: RunResults, scope: Scope) -> RunVerdict:
 
 
 def _time_by_factor(votes: Sequence[_Vote]) -> dict[str, float]:
-    """Seconds of the transfers that each is the verdict of, most first; what is left open is one of them."""
+    """Seconds of the transfers that each is the verdict of, most first; what is undecided is one of them."""
     times: dict[str, float] = {}
     for vote in votes:
         times[vote.factor] = times.get(vote.factor, 0.0) + vote.time_s
@@ -163,7 +163,7 @@ def _decided(votes: Sequence[_Vote], transfers: int) -> tuple[str | None, float 
         return None, None, "no transfer has enough packets in a capture to judge what limited it"
     settled = [(name, time_s) for name, time_s in times.items() if name != _OPEN]
     if not settled:
-        return None, None, "every verdict is left open"
+        return None, None, "every verdict is undecided"
     leader, most_s = settled[0]
     own = [vote for vote in votes if vote.factor == leader]
     by_transfers = sum(vote.found.confidence * vote.time_s for vote in own) / most_s if most_s else 0.0
@@ -197,7 +197,7 @@ def _leads(votes: Sequence[_Vote], leader: str) -> float | None:
 
 
 def _candidates(votes: Sequence[_Vote]) -> tuple[str, ...]:
-    """What it may be: the two that have most time, a transfer left open counting for all its candidates alike."""
+    """What it may be: the two that have most time, a transfer undecided counting for all its candidates alike."""
     times: dict[str, float] = {}
     for vote in votes:
         for factor in vote.found.candidates:
@@ -274,7 +274,7 @@ def _sentence(found: RunVerdict, *, both_sides: bool) -> str:
     noun = _NOUNS[found.scope]
     if found.factor is None:
         what = f" between {in_words(found.undetermined_between)}" if found.undetermined_between else ""
-        return f"What limited the {noun}s is left open{what}: {found.reason}."
+        return f"What limited the {noun}s is undecided{what}: {found.reason}."
     own = next(one for one in found.factors if one.factor == found.factor)
     said = (
         f"{in_words([found.factor])} limited {own.verdict_in:,} of {plural(found.judged, f'{noun}')} that can be judged"
@@ -307,7 +307,7 @@ def _more(found: RunVerdict) -> list[str]:
 
 
 def _decides(found: RunVerdict, both_sides: bool) -> str:
-    """What would; `both_sides` if what is left open was captured at both already."""
+    """What would; `both_sides` if what is undecided was captured at both already."""
     if 2 * found.judged < found.transfers:
         return "Captures of all transfers, long enough to judge, would decide"
     if found.reason == _MUCH_OPEN:

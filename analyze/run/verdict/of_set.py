@@ -39,7 +39,7 @@ class VerdictChange:
     factor_before: str | None
     factor_after: str | None
     changed: bool | None
-    """True if the factor is another one; None if a verdict is left open."""
+    """True if the factor is another one; None if a verdict is undecided."""
     sentence: str
     factors: tuple[FactorChange, ...]
 
@@ -98,7 +98,7 @@ def _sentence(
     factors: Sequence[FactorChange],
 ) -> str:
     parts = [f"{printable(name)}: {_brief(found)}" for name, found in zip(names, verdicts, strict=True)]
-    word = {True: "Another limit", False: "The same limit", None: "Whether the limit changed is left open"}[changed]
+    word = {True: "Another limit", False: "The same limit", None: "Whether the limit changed is undecided"}[changed]
     said = f"{word}: {'; '.join(parts)}."
     established = [one for one in factors if one.change is not None]
     if not established:
@@ -112,7 +112,7 @@ def _sentence(
 
 def _brief(found: RunVerdict) -> str:
     if found.factor is None:
-        return f"left open, {found.reason}"
+        return f"undecided, {found.reason}"
     if found.is_open:
         return f"undetermined, {in_words(found.undetermined_between)}"
     return f"{in_words([found.factor])} ({share(found.share)} of the time)"
