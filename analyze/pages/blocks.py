@@ -121,7 +121,19 @@ class Group:
     kind: ClassVar[str] = "group"
 
 
-Block = Text | Lines | Table | Figures | Shares | Fold | Group
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawing that the program made itself, a map say, as SVG: the one block that is put in as markup.
+
+    Whoever makes it escapes every text in it.
+    """
+
+    svg: str
+    caption: str = ""
+    kind: ClassVar[str] = "drawing"
+
+
+Block = Text | Lines | Table | Figures | Shares | Fold | Group | Drawing
 
 
 @dataclass(frozen=True, slots=True)

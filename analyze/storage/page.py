@@ -1,6 +1,6 @@
 """The HTML report of storage runs: one file with its result in a sentence, figures and all tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analyze.charts.chart import Chart
@@ -38,7 +38,7 @@ def page_of(reports: Sequence[Report], charts: Sequence[Chart], provenance: Reco
                 "figures", "Figures", (Figures(tuple(charts[1:])),),
                 hint="Drag to zoom, double-click to see all; a click on a name hides or shows its series.",
             ),
-            *map(_section, tables(reports)),
+            *map(section, tables(reports)),
         ),
         provenance=provenance,
     )  # fmt: skip
@@ -49,7 +49,7 @@ def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ..
     first, *more = results(reports) or ["No transaction is complete enough for a result."]
     shown = Lines(tuple(more[:_FIRST_SHOWN]))
     rest = (Fold(plural(len(more) - _FIRST_SHOWN, "more result"), (Lines(tuple(more[_FIRST_SHOWN:])),)),)
-    summaries = (Lines(tuple(facts(one)), title=heading(one), troubles=tuple(trouble(one))) for one in reports)
+    summaries = (summary_of(heading(one), trouble(one), facts(one)) for one in reports)
     return (
         Text(first, "sentence"),
         *([shown] if more else []),
@@ -59,7 +59,13 @@ def _answer(reports: Sequence[Report], lead: Sequence[Chart]) -> tuple[Block, ..
     )
 
 
-def _section(one: Table) -> Section:
+def summary_of(heading: str, trouble: Iterable[str], facts: Iterable[str]) -> Lines:
+    """What a run was, what makes its numbers less than the whole, and what it shows."""
+    return Lines(tuple(facts), title=heading, troubles=tuple(trouble))
+
+
+def section(one: Table) -> Section:
+    """A table of texts as a section of its own; a long one stands behind a fold."""
     columns = tuple(_column(one, place) for place in range(len(one.head)))
     rows = Shown(columns, tuple(Row(cells) for cells in one.rows))
     folded = one.name not in _OPEN and len(one.rows) > _FEW_ROWS

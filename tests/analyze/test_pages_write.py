@@ -10,6 +10,7 @@ from analyze.charts.chart import Axis, Chart, Panel, Series
 from analyze.pages.blocks import (
     Cell,
     Column,
+    Drawing,
     Figures,
     Fold,
     Group,
@@ -98,3 +99,9 @@ def test_a_name_without_an_encoding_is_replaced_and_data_ends_no_script(tmp_path
     write_report_page(Page("lone \udcff", (Text("a"),), (), {}), tmp_path / "r.html")
     assert "lone ?" in (tmp_path / "r.html").read_text()
     assert in_script({"a": "</script>&"}) == '{"a":"\\u003c/script\\u003e\\u0026"}'
+
+
+def test_only_a_drawing_is_put_in_as_it_is(tmp_path: Path) -> None:
+    write_report_page(Page("t", (Drawing("<svg><title>map</title></svg>", HOSTILE),), (), {}), tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert '<figure class="drawing"><svg><title>map</title></svg><figcaption>&lt;/script&gt;' in page
