@@ -183,9 +183,7 @@ def test_the_drop_of_april_is_found_dated_and_explained(tmp_path: Path, monkeypa
 
     def facts(*_: object) -> PacketFacts:
         n = len(rtts)
-        return PacketFacts(
-            np.array(rtts), np.full(n, -1.0), np.full(n, 65_535.0), np.full(n, 1460.0), np.full(n, -1), (), n
-        )
+        return PacketFacts(np.array(rtts), np.zeros(n), np.full(n, 65_535.0), np.full(n, 1460.0), np.full(n, -1), (), n)
 
     monkeypatch.setattr(campaign_module, "facts_of", facts)
     (point,) = campaign_of(folder).change_points
