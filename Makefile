@@ -103,6 +103,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.storage_campaign $(filter --quick,$(BENCH))
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

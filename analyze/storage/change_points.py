@@ -2,9 +2,9 @@
 
 A step is found in medians of days (runs of ten days or more), of hours (ten hours or more), or in single requests:
 Pettitt's test, applied again to both sides of each step (binary segmentation). A step counts if its p is below 0.01 and
-the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. It is dated
-between two requests by least squares of logarithms, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979); J. Romano and
-others (2006) for the size of the effect.
+the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. It is dated between two requests by
+least squares of logarithms, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979);
+J. Romano and others (2006) for the size of the effect.
 """
 
 from __future__ import annotations
