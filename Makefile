@@ -54,6 +54,7 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 
 providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
 	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
+	@$(BIN)/python -m lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
 
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz

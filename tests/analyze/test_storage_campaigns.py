@@ -174,7 +174,11 @@ def test_runs_that_do_not_belong_together_are_pointed_out(tmp_path: Path) -> Non
     clocks = [{"source": "chrony", "synchronised": True, "offset_s": offset, "error_s": 0.01} for offset in (0.0, 1.5)]
     runs = []
     for number in (0, 1):
-        more = {"clock": clocks[number], "surge_start_ns": START_NS + number, "plan": {"step_s": 600.0 + number}}
+        more: dict[str, Any] = {
+            "clock": clocks[number],
+            "surge_start_ns": START_NS + number,
+            "plan": {"step_s": 600.0 + number},
+        }
         runs.append(campaign_of(folder_of(tmp_path / f"run{number}", "surge", [request(0, 8e6)], **more)))
     told = between(runs)
     assert len(told) == 3
