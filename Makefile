@@ -57,6 +57,7 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 
 providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
 	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
+	@$(BIN)/python -m lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
 
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz
@@ -107,6 +108,7 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.cost $(filter --quick,$(BENCH))
+	@$(BIN)/python -m bench.storage_campaign $(filter --quick,$(BENCH))
 
 net: $(STAMPS)/install-dev ## the engine's output against the frozen hashes (NET="--keep DIR")
 	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core

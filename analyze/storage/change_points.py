@@ -2,9 +2,9 @@
 
 A step is found in medians of days (runs of ten days or more), of hours (ten hours or more), or in single requests:
 Pettitt's test, applied again to both sides of each step (binary segmentation). A step counts if its p is below 0.01 and
-the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. Its date is where the CUSUM of ranks of
-single requests turns, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979); J. Romano and
-others (2006) for the size of the effect.
+the medians before and after differ by 10 % with Cliff's delta of 0.33 or more. It is dated between two requests by
+least squares of logarithms, within the neighbouring bins. Sources: A. N. Pettitt, Applied Statistics 28 (1979);
+J. Romano and others (2006) for the size of the effect.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _BINS = (("day", 24 * _HOUR_NS), ("hour", _HOUR_NS))
 _FEWEST_BINS = 10
 _MOST_STEPS = 20
 _SMALLEST_RTT_CHANGE_S = 0.0002
+_REQUESTS_AROUND = 12
 _WITHIN = 0.25
 """Of the predicted ratio: then window over RTT explains the step."""
 
@@ -141,11 +142,22 @@ def _is_step(before: Floats, after: Floats) -> bool:
 
 
 def _dated(values: Floats, edges: list[int], place: int) -> int:
-    """The first request after a step that was found between two bins: within those and their neighbours."""
-    low, high = edges[max(0, place - 2)], edges[min(len(edges) - 1, place + 2)]
-    if high - low < 4 or edges[place + 1] - edges[place] <= 1:
-        return edges[place]
-    return low + pettitt(values[low:high])[0]
+    """The first request after a step that was found at the begin of a bin: within the bins around, by least squares.
+
+    The turn of the ranks' CUSUM would be off where one side is longer: its low ranks lie below the mean of all.
+    """
+    around = 2 if edges[place + 1] - edges[place] > 1 else _REQUESTS_AROUND
+    low, high = edges[max(0, place - around)], edges[min(len(edges) - 1, place + around)]
+    return low + _best_split(np.log(values[low:high])) if high - low >= 4 else edges[place]
+
+
+def _best_split(values: Floats) -> int:
+    """The number of values before a step that leaves the least squares around two means."""
+    n = len(values)
+    before = np.arange(1, n)
+    sums = np.cumsum(values)
+    explained = sums[:-1] ** 2 / before + (sums[-1] - sums[:-1]) ** 2 / (n - before)
+    return int(np.argmax(explained)) + 1
 
 
 def _point(
@@ -248,4 +260,4 @@ def _usual(values: Floats) -> float | None:
 
 
 def _shown(value: float, unit: str) -> str:
-    return "none" if value < 0 else f"{value:,.0f}{unit}"
+    return "none" if value <= 0 else f"{value:,.0f}{unit}"

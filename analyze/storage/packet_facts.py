@@ -53,11 +53,11 @@ class ConnectionFacts:
 
 @dataclass(frozen=True)
 class PacketFacts:
-    """For each request of a run; NaN, -1 or "" where the packets do not say it."""
+    """For each request of a run; NaN, or -1 as a factor, where the packets do not say it."""
 
     rtt_s: Floats
     window_scale: Floats
-    """Of the receiver of the object; -1: not offered (NaN: not seen)."""
+    """Of the receiver of the object; 0: not scaled."""
     window_bytes: Floats
     segment_bytes: Floats
     factor: Ints
@@ -212,10 +212,9 @@ class _Joined:
             return  # the second half of a connection that began in the file before
         self._seen[place] = True
         side = int(self._requests.direction[place])  # uploads are the client's data, downloads the server's
-        scale = one.scales[side]
         for name, value in (
             ("rtt", one.rtt_s),
-            ("scale", -1 if scale is None and one.rtt_s is not None else scale),
+            ("scale", one.scales[side]),
             ("window", one.windows_bytes[side]),
             ("segment", one.segments_bytes[side]),
         ):

@@ -80,13 +80,13 @@ class Sampling:
             self._stock = Stock.made(site, service, self.plan.sizes_bytes, self.plan.pair)
             self._idle.put(service)
             site.display.announced(self._announcement())
-            began_s, uploaded_bytes = time.monotonic(), 0
+            began_s = time.monotonic()
             with LongCapture(site):
                 try:
                     self._all_probes()
                 finally:
                     self._accounts.close()
-                    site.stored_since(uploaded_bytes, began_s)
+                    site.budget.stored(self._stock.size_bytes, time.monotonic() - began_s)
 
     def _client(self, stack: ExitStack) -> Service:
         """Logged in; its connections are closed, so that the first request opens one."""
@@ -266,6 +266,7 @@ class Sampling:
                         site.journal.created(name, said.reference)
                 self._logged(said, {**about, "position": position})
         finally:
+            site.budget.stored(self.plan.pair * size, 0.0)  # an hour is charged at the least
             self._removed(service, names, references)
 
     def _removed(self, service: Service, names: list[str], references: list[str]) -> None:

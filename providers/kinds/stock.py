@@ -49,6 +49,11 @@ class Stock:
                 stock.note()
         return stock
 
+    @property
+    def size_bytes(self) -> int:
+        """Of all of it."""
+        return sum(one.size_bytes for some in self.objects.values() for one in some)
+
     def object(self, size_bytes: int, position: int) -> StockObject:
         """One of a size, in turns."""
         return self.objects[size_bytes][position % self.each]

@@ -74,7 +74,7 @@ class Surge:
                 finally:
                     self._accounts.close()
                     site.folder.note(clock_end=clock_offset().as_record())
-                    site.stored_since(0, began_s)
+                    site.budget.stored(self._stock.size_bytes, time.monotonic() - began_s)
         discard(site.folder.path / "files")
 
     def _check_start(self) -> None:
@@ -224,6 +224,7 @@ class Surge:
             site.uploads_began = True
             site.journal.creating([name])
             said = self._requester.upload(service, name, self._file)
+            site.budget.stored(self._file.size_bytes, 0.0)  # an hour is charged at the least
             if said.reference is not None:
                 if said.reference != name:
                     site.journal.created(name, said.reference)

@@ -16,14 +16,14 @@ def request(start_s: float, bps: float, **given: Any) -> dict[str, Any]:
     size = given.pop("bytes", 1_000_000)
     duration_s = 8 * size / bps
     start_ns = START_NS + round(start_s * S_NS)
+    connection = {"local": "10.0.0.1:40000", "peer": "72.21.202.37:443", "requests": 1, "opened": True}
     values = {
         "probe": 1, "session": 1, "position": 1, "due_ns": start_ns, "late_s": 0.0, "direction": "download",
-        "name": "n",
-        "bytes": size, "moved_bytes": size, "digest_ok": True, "outcome": "done",
-        "error_kind": None, "error": None, "lookups": [], "attempts": [], "start_ns": start_ns, "end_ns": start_ns + round(duration_s * S_NS),
-        "duration_s": duration_s, "first_byte_ns": start_ns, "requests": 1, "retries": 0, "retry_causes": {},
-        "status": 200, "request_id": None, "front_end": "72.21.202.37:443",
-        "connections": [{"local": "10.0.0.1:40000", "peer": "72.21.202.37:443", "requests": 1, "opened": True}],
+        "name": "n", "bytes": size, "moved_bytes": size, "digest_ok": True, "outcome": "done", "error_kind": None,
+        "error": None, "lookups": [], "attempts": [], "start_ns": start_ns,
+        "end_ns": start_ns + round(duration_s * S_NS), "duration_s": duration_s, "first_byte_ns": start_ns,
+        "requests": 1, "retries": 0, "retry_causes": {}, "status": 200, "request_id": None,
+        "front_end": "72.21.202.37:443", "connections": [connection],
     }  # fmt: skip
     return {**values, **given}
 

@@ -183,9 +183,7 @@ def test_the_drop_of_april_is_found_dated_and_explained(tmp_path: Path, monkeypa
 
     def facts(*_: object) -> PacketFacts:
         n = len(rtts)
-        return PacketFacts(
-            np.array(rtts), np.full(n, -1.0), np.full(n, 65_535.0), np.full(n, 1460.0), np.full(n, -1), (), n
-        )
+        return PacketFacts(np.array(rtts), np.zeros(n), np.full(n, 65_535.0), np.full(n, 1460.0), np.full(n, -1), (), n)
 
     monkeypatch.setattr(campaign_module, "facts_of", facts)
     (point,) = campaign_of(folder).change_points
@@ -277,3 +275,21 @@ def test_the_tables_are_in_the_json_document(tmp_path: Path) -> None:
     assert set(found["locations"][0]) >= {
         "location", "direction", "size_bytes", "n", "mean_bps", "top1_bps", "stdev_bps",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["probes", "surge", "sweep", "locations", "availability"])
+def test_the_document_of_every_kind_fits_its_schema(kind: str, tmp_path: Path) -> None:
+    import jsonschema
+
+    from analyze.schema import load
+    from analyze.storage.document import document
+    from analyze.storage.measured import measure_run
+    from analyze.storage.tables import reports_of
+
+    requests = [request(60.0 * n, 8e6 * (1 + n % 3), probe=n // 2 + 1, position=n % 2 + 1) for n in range(60)]
+    step = {"step": 1, "threads": 1, "connections": 2, "part_bytes": 5, "parts": 2, "bytes": 10, "start_ns": START_NS,
+            "end_ns": START_NS + S_NS, "duration_s": 1.0, "outcome": "done", "merge_s": 0.1}  # fmt: skip
+    folder = folder_of(tmp_path / "run", kind, requests, [step])
+    run = read_storage_run(folder)
+    made = document(reports_of([measure_run(run)], {}, {run.name: campaign_of(folder)}))
+    jsonschema.validate(json.loads(json.dumps(made)), load("vmtrace.storage_report.1"))

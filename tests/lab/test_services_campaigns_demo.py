@@ -1,0 +1,38 @@
+"""The demo of the studies' campaigns: its plans are the built-in ones, and what it plants is in its truth."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.services import campaigns_demo
+from lab.services.campaigns_demo import CAMPAIGNS, build_parser
+
+
+def test_all_five_plans_of_the_studies_are_shown() -> None:
+    assert {one.words[1] for one in CAMPAIGNS} == {
+        "garfinkel2007-probes", "garfinkel2007-surge", "palankar2008-availability", "palankar2008-locations",
+        "yoon-upload",
+    }  # fmt: skip
+    planted = {one.name: one.planted for one in CAMPAIGNS}
+    assert planted["probes"].delay_steps
+    assert not planted["probes"].window_scaling
+    assert planted["surge"].token_bucket is not None
+
+
+def test_one_campaign_can_be_asked_for() -> None:
+    arguments = build_parser().parse_args(["--out", "x", "--only", "sweep"])
+    assert arguments.only == ["sweep"]
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_campaign_of_the_demo_runs_and_is_reported_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", campaigns_demo.__name__, "--out", str(tmp_path), "--only", "locations"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "campaigns.html").exists()
+    assert set(json.loads((tmp_path / "truth.json").read_text())) == {"locations"}
+    assert json.loads((tmp_path / "locations/run.json").read_text())["location"] == "lab"
