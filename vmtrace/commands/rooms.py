@@ -44,6 +44,7 @@ COMMANDS = {
     "storage": RoomCommand(
         "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
     ),
+    "discover": RoomCommand("vmtrace.commands.discover", "Front ends of names: which there are, where, how far."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }
