@@ -107,9 +107,7 @@ def _far_side(stack: ExitStack, world: World, far: str) -> int:
     addresses = [one.address for one in (*world.front_ends, *world.resolvers)]
     addresses += [*world.landmarks, *plan.lie_addresses(), plan.REVERSE_SERVER]
     batch = "".join(f"address add {address}/32 dev lo\n" for address in addresses)
-    done = subprocess.run(
-        ["ip", "-n", far, "-batch", "-"], input=batch, text=True, capture_output=True, check=False
-    )
+    done = subprocess.run(["ip", "-n", far, "-batch", "-"], input=batch, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"addresses of the far side: {done.stderr.strip()}")
     _ip(far, "route add default dev tun0")
@@ -143,9 +141,7 @@ def _certificates(world: World, folder: Path) -> list[Certificates]:
     return [service, certificates.make(folder / "other", KeyKind.ECDSA, ["other.invalid"])]
 
 
-def _servers(
-    stack: ExitStack, far: str, drawn_by: dict[str, int], made: Sequence[Certificates], folder: Path
-) -> None:
+def _servers(stack: ExitStack, far: str, drawn_by: dict[str, int], made: Sequence[Certificates], folder: Path) -> None:
     settings = folder / "servers.json"
     files = [(str(one.chain_path), str(one.key_path)) for one in made]
     settings.write_text(json.dumps({"world": drawn_by, "certificates": files}))

@@ -112,9 +112,7 @@ async def _exchanged(question: Question, resolver: Resolver, timeout_s: float) -
 
     query, where, port = _query(question), resolver.address, resolver.port
     try:
-        over_udp = dns.asyncquery.udp(
-            query, where, timeout_s, port, ignore_unexpected=True, raise_on_truncation=True
-        )
+        over_udp = dns.asyncquery.udp(query, where, timeout_s, port, ignore_unexpected=True, raise_on_truncation=True)
         return await over_udp, False
     except dns.message.Truncated:
         return await dns.asyncquery.tcp(query, where, timeout_s, port), True

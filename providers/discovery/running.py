@@ -18,7 +18,6 @@ from capture.errors import CaptureError
 from capture.interfaces import interface_towards
 from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
-from capture.quantities import shown_s
 from capture.settings import ANY, CaptureSettings
 from providers.discovery import traceroute
 from providers.discovery.certificates import ShownCertificates, shown_by

@@ -15,9 +15,8 @@ _MODULES: tuple[ModuleType, ...] = (discover_run, discover_report)
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `vmtrace discover`."""
-    return parser_of(
-        "vmtrace discover", "Infrastructure discovery: the front ends of names, their places, their distances.", _MODULES
-    )
+    line = "Infrastructure discovery: the front ends of names, their places, their distances."
+    return parser_of("vmtrace discover", line, _MODULES)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -59,7 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--landmarks", metavar="FILE", type=Path, help="hosts of known place: a line each, address LAT,LON NAME")
     add = parser.add_argument_group("measurements").add_argument
     add("--port", metavar="N", default="443", help="TCP port of the service (default: 443)")
-    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: this host's)")
+    add(
+        "--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: this host's)"
+    )
     add("--round-trips", metavar="N", default="10", help="of each kind to each address (default: 10)")
     add("--spacing", metavar="TIME", default="200ms", help="between two round trips to an address (default: 200ms)")
     add("--most", metavar="N", default="2000", help="addresses to measure at most (default: 2000)")
@@ -202,7 +204,9 @@ def _positive(option: str, text: str, most_s: float) -> float:
     def parse(given: str) -> float:
         value = duration_s(given)
         if not 0 < value <= most_s:
-            raise ValueError(f"{given!r}: a time above 0 is due" + ("" if math.isinf(most_s) else f", up to {most_s:g} s"))
+            raise ValueError(
+                f"{given!r}: a time above 0 is due" + ("" if math.isinf(most_s) else f", up to {most_s:g} s")
+            )
         return value
 
     return _read(option, text, parse)
