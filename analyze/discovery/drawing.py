@@ -12,8 +12,9 @@ import numpy as np
 from analyze.discovery.coast import coast_lines
 from analyze.discovery.geography import Circle, Position, farthest_km, outline
 from analyze.discovery.report import NameRow, RegionRoundTrip, Report
+from analyze.discovery.texts import addresses_text
 from analyze.palette import RUNS
-from analyze.units import plural, printable, seconds
+from analyze.units import printable, seconds
 
 _WIDTH, _HEIGHT = 1080, 540
 _TEXT = 'font-family="sans-serif" font-size="11"'
@@ -25,9 +26,7 @@ _ROW, _LEFT, _BARS = 20, 230, 640
 def world_map(report: Report) -> str:
     """Vantage points with their nearest front end's circle, and every place with how many addresses are there."""
     parts = [_rectangle(), _coast(), *_circles(report), *_places(report), *_vantages(report)]
-    title = (
-        f"<title>{escape(plural(len(report.addresses), 'address').replace('addresss', 'addresses'))} on the map</title>"
-    )
+    title = f"<title>{addresses_text(len(report.addresses))} on the map</title>"
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{title}{"".join(parts)}</svg>'
 
@@ -169,7 +168,8 @@ def _vantages(report: Report) -> Iterator[str]:
 
 def _vantage(name: str, position: Position, colour: str) -> str:
     x, y = _xy(position.lon, position.lat)
+    label = escape(printable(name))
     return (
         f'<path d="M{x:.1f} {y - 6:.1f}l6 10h-12z" fill="{colour}" stroke="#fff" stroke-width="0.8"/>'
-        f'<text x="{x + 8:.1f}" y="{y - 4:.1f}" {_TEXT} font-weight="bold" fill="{colour}">{escape(printable(name))}</text>'
+        f'<text x="{x + 8:.1f}" y="{y - 4:.1f}" {_TEXT} font-weight="bold" fill="{colour}">{label}</text>'
     )

@@ -76,8 +76,8 @@ def points_within(centre: Position, radius_km: float, count: int = 2000) -> tupl
 
 def outline(centre: Position, radius_km: float, count: int = 120) -> tuple[Floats, Floats]:
     """Latitudes and longitudes of the circle itself."""
-    angle = np.full(count + 1, min(radius_km / EARTH_RADIUS_KM, math.pi))
-    bearing = np.linspace(0, 2 * math.pi, count + 1).astype(np.float64)
+    angle: Floats = np.full(count + 1, min(radius_km / EARTH_RADIUS_KM, math.pi), np.float64)
+    bearing: Floats = np.arange(count + 1, dtype=np.float64) * (2 * math.pi / count)
     return _destinations(centre, angle, bearing)
 
 

@@ -156,7 +156,7 @@ def report_of(found: Sequence[Measured], ranges: AddressRanges, problems: Sequen
         tuple(runs),
         tuple(maker.name(about) for about in names.values()),
         tuple(_vantage(one.run, atlas) for one in found),
-        tuple([*(problem for run in runs for problem in run.problems), *problems]),
+        (*(problem for run in runs for problem in run.problems), *problems),
     )
 
 

@@ -1,6 +1,7 @@
 """The tables of discovery runs as text: titles, heads and cells, the same on the terminal, on the page and as CSV."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from analyze.discovery.report import AddressRow, RegionRow, Report
 from analyze.storage.texts import Table
@@ -15,9 +16,14 @@ def heading(report: Report) -> str:
     """What was looked at, and the answer, in one line."""
     names = sum(bool(one.addresses) for one in report.names)
     located = sum(one.location is not None for one in report.addresses.values())
-    found = f"{plural(len(report.addresses), 'front-end address').replace('addresss', 'addresses')}"
+    found = f"{addresses_text(len(report.addresses))} of front ends"
     vantages = plural(len({run.vantage for run in report.runs}), "vantage point")
     return f"{found} of {plural(names, 'name')}, {located:,} located, from {vantages}"
+
+
+def addresses_text(number: int) -> str:
+    """`1 address`, `2 addresses`."""
+    return f"{number:,} address" if number == 1 else f"{number:,} addresses"
 
 
 def trouble(report: Report) -> Iterator[str]:
@@ -94,8 +100,9 @@ def _names(report: Report) -> Table:
         resolvers = {label for row in one.addresses for label in row.resolvers}
         ttl = ABSENT if one.least_ttl_s is None else f"{one.least_ttl_s} s"
         p_value = ABSENT if one.steering.p_value is None else f"{one.steering.p_value:.3f}"
-        rows.append((printable(one.about.name), printable(", ".join(one.aliases)[:80]) or ABSENT,
-                     count(len(one.addresses)), count(len(resolvers)), ttl, words[one.steering.depends], p_value))  # fmt: skip
+        aliases = printable(", ".join(one.aliases)[:80]) or ABSENT
+        counts = (count(len(one.addresses)), count(len(resolvers)))
+        rows.append((printable(one.about.name), aliases, *counts, ttl, words[one.steering.depends], p_value))
     head = ("name", "aliases", "addresses", "resolvers", "least TTL", "depends on the resolver's place", "p")
     return Table("names", "Names", head, tuple(rows))
 
@@ -117,16 +124,16 @@ def _addresses(report: Report) -> Table:
 
 
 def _evidence(report: Report) -> Table:
-    rows = []
-    for row in report.addresses.values():
-        for one in row.verdict.evidence:
-            rows.append(
-                (row.address, one.kind.replace("_", " "), "refuted" if one.refuted else "", printable(one.text))
-            )
-        if row.verdict.reason is not None:
-            rows.append((row.address, "not located", "", printable(row.verdict.reason)))
-    head = ("address", "kind", "", "what it says")
-    return Table("evidence", "Evidence of places", head, tuple(rows[:_EVIDENCE_SHOWN]), left=4)
+    rows = tuple(islice((line for row in report.addresses.values() for line in _evidence_of(row)), _EVIDENCE_SHOWN))
+    hint = f"The first {_EVIDENCE_SHOWN} lines: all are in JSON and CSV." if len(rows) == _EVIDENCE_SHOWN else ""
+    return Table("evidence", "Evidence of places", ("address", "kind", "", "what it says"), rows, left=4, hint=hint)
+
+
+def _evidence_of(row: AddressRow) -> Iterator[tuple[str, ...]]:
+    for one in row.verdict.evidence:
+        yield row.address, one.kind.replace("_", " "), "refuted" if one.refuted else "", printable(one.text)
+    if row.verdict.reason is not None:
+        yield row.address, "not located", "", printable(row.verdict.reason)
 
 
 def _vantages(report: Report) -> Table:

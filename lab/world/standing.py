@@ -104,7 +104,7 @@ def _tun(stack: ExitStack, namespace: str) -> int:
 
 def _far_side(stack: ExitStack, world: World, far: str) -> int:
     descriptor = _tun(stack, far)
-    addresses = [one.address for one in (*world.front_ends, *world.resolvers)]
+    addresses = [one.address for one in world.front_ends] + [one.address for one in world.resolvers]
     addresses += [*world.landmarks, *plan.lie_addresses(), plan.REVERSE_SERVER]
     batch = "".join(f"address add {address}/32 dev lo\n" for address in addresses)
     done = subprocess.run(["ip", "-n", far, "-batch", "-"], input=batch, text=True, capture_output=True, check=False)

@@ -14,6 +14,7 @@ from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from analyze.discovery.places import Measured
     from analyze.discovery.records import DiscoveryRun
     from analyze.discovery.report import Report
     from analyze.services.ranges import AddressRanges
@@ -34,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         type=Path,
         nargs="+",
-        help="folders that vmtrace discover run left, one per vantage point",
+        help="folders that vmtrace discover run left",
     )
     add("--html", metavar="FILE", type=Path, help="one HTML file with map, bars and all tables")
     add("--map", metavar="FILE", type=Path, help="the map alone, as SVG")
@@ -92,12 +93,12 @@ def _ranges(paths: Sequence[Path]) -> "AddressRanges":
         raise UsageError(f"--address-ranges {describe(error)}") from error
 
 
-def _measured(runs: "Sequence[DiscoveryRun]", problems: list[str], *, quiet: bool) -> "list[object]":
+def _measured(runs: "Sequence[DiscoveryRun]", problems: list[str], *, quiet: bool) -> "list[Measured]":
     from analyze.discovery.report import measured
     from analyze.discovery.run_folder import captures_of
 
     with Bar([str(path) for run in runs for path in captures_of(run)], wanted=not quiet) as bar:
-        return list(measured(runs, problems, bar))
+        return measured(runs, problems, bar)
 
 
 def _print(report: "Report", arguments: argparse.Namespace) -> list[str]:
