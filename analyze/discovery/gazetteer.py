@@ -7,11 +7,16 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from analyze.discovery.geography import Position, distance_km, distances_km
 
+if TYPE_CHECKING:
+    from airportsdata import Airport
+
+City = dict[str, Any]
 _LEAST_POPULATION = 100_000
 _SHORT_NAME_POPULATION = 500_000
 _SHORTEST_CITY, _SHORT_CITY = 4, 5
@@ -82,10 +87,14 @@ def with_airport(city: Place) -> Place:
 def _airports() -> dict[str, Place]:
     import airportsdata
 
-    return {
-        code: Place(one["city"] or one["name"], one["country"], Position(one["lat"], one["lon"]), code)
-        for code, one in airportsdata.load("IATA").items()
-    }
+    return {code: _airport(code, one) for code, one in airportsdata.load("IATA").items()}
+
+
+def _airport(code: str, record: "Airport") -> Place:
+    """With its city as GeoNames spells it, so that a code and a name of one city are shown alike."""
+    named = cities(record["city"], record["country"])
+    city = named[0].city if named else record["city"] or record["name"]
+    return Place(city, record["country"], Position(record["lat"], record["lon"]), code)
 
 
 @cache

@@ -67,10 +67,10 @@ def least_rtt_s(distance: float) -> float:
 
 def points_within(centre: Position, radius_km: float, count: int = 2000) -> tuple[Floats, Floats]:
     """Latitudes and longitudes of points spread evenly over a circle on the globe (a sunflower's spiral)."""
-    number = np.arange(count) + 0.5
+    number: Floats = np.arange(count, dtype=np.float64) + 0.5
     # Equal areas of a spherical cap: the cosine of the angle falls linearly.
-    angle = np.arccos(1 - number / count * (1 - math.cos(min(radius_km / EARTH_RADIUS_KM, math.pi))))
-    bearing = number * math.pi * (1 + math.sqrt(5))
+    angle: Floats = np.arccos(1 - number / count * (1 - math.cos(min(radius_km / EARTH_RADIUS_KM, math.pi))))
+    bearing: Floats = number * math.pi * (1 + math.sqrt(5))
     return _destinations(centre, angle, bearing)
 
 

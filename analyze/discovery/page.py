@@ -21,7 +21,7 @@ def write_page_of(report: Report, path: Path) -> None:
         "title": escape(f"Front ends seen from {vantages}"),
         "summary": _summary(report),
         "map": world_map(report),
-        "bars": round_trip_bars(report.region_round_trips()),
+        "bars": round_trip_bars(report),
         "times": addresses_over_time(report.names),
         "tables": "".join(map(_section, tables(report))),
         "provenance": escape(json.dumps(provenance(report), indent=2)),

@@ -9,6 +9,7 @@ from analyze.units import ABSENT, count, instant, plural, printable, seconds, sh
 
 _ADDRESSES_SHOWN = 200
 _EVIDENCE_SHOWN = 400
+_USABLE = frozenset({"answered", "no_data", "no_such_name"})
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 
 
@@ -37,16 +38,29 @@ def trouble(report: Report) -> Iterator[str]:
         if run.addresses_left_out:
             yield printable(f"{run.vantage}: {run.addresses_left_out:,} addresses beyond those kept were left out")
         yield from (printable(f"{run.vantage}: {note}") for note in run.notes)
-        for label, reason in run.set_aside.items():
-            yield printable(f"{run.vantage}: resolver {label} set aside: {reason}")
         if run.given_up:
             shown = ", ".join(run.given_up[:5]) + (", ..." if len(run.given_up) > 5 else "")
             yield printable(f"{run.vantage}: {plural(len(run.given_up), 'resolver')} given up (no replies): {shown}")
+    yield from _bad_resolvers(report)
     for one in report.names:
         if not one.addresses:
             said = ", ".join(f"{status.replace('_', ' ')} {number:,}" for status, number in one.statuses.items())
             yield printable(f"{one.about.name}: no address ({said or 'never asked'})")
     yield from map(printable, report.problems)
+
+
+def _bad_resolvers(report: Report) -> Iterator[str]:
+    """Those set aside, and those of which no reply could be used; once, however many vantage points saw it."""
+    seen: dict[str, list[str]] = {}
+    for run in report.runs:
+        for label, reason in run.set_aside.items():
+            seen.setdefault(f"resolver {label} set aside: {reason}", []).append(run.vantage)
+        for label, statuses in run.answers.by_resolver.items():
+            if label not in run.given_up and not any(status in _USABLE for status in statuses):
+                said = ", ".join(status.replace("_", " ") for status in statuses)
+                seen.setdefault(f"resolver {label}: no usable reply ({said})", []).append(run.vantage)
+    for text, vantages in seen.items():
+        yield printable(f"{text} (seen from {', '.join(dict.fromkeys(vantages))})")
 
 
 def tables(report: Report) -> list[Table]:
