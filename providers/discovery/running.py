@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from capture.errors import CaptureError
@@ -45,6 +44,8 @@ class End:
     status: str
     error: str | None
     state: Record
+    found: int
+    """Front ends."""
 
 
 def discover(order: DiscoveryOrder, display: Display) -> End:
@@ -85,7 +86,7 @@ class _Run:
         if status == COMPLETE and not len(self._front_ends):
             status, error = FAILED, _nothing_found(self._folder.state)
         self._folder.end(status, error, None)
-        return End(status, error, self._folder.state)
+        return End(status, error, self._folder.state, len(self._front_ends))
 
     def _all_rounds(self) -> None:
         repeats, began_s = self._order.repeats, time.monotonic()
@@ -102,6 +103,9 @@ class _Run:
     def _round(self) -> None:
         self._rounds += 1
         self._resolve()
+        if not len(self._front_ends):
+            self._note(rounds=self._rounds)
+            return
         self._look_at_certificates()
         addresses = self._believed()
         self._measure(addresses)
@@ -117,8 +121,8 @@ class _Run:
         names = [one.name for one in order.targets]
         questions = questions_for(names, order.kinds, order.client_subnets)
         total = len(names) * len(order.kinds) * len(order.client_subnets) * len(order.resolvers)
-        asked_by = f"{len(order.resolvers):,} resolvers"
-        self._display.step(f"round {self._rounds}: {total:,} questions for {len(names):,} names to {asked_by}")
+        what = f"{_counted(len(names), 'name')} to {_counted(len(order.resolvers), 'resolver')}"
+        self._display.step(f"round {self._rounds}: {_counted(total, 'question')} for {what}")
         done = 0
 
         def on_reply(reply: Reply) -> None:
@@ -340,6 +344,5 @@ def _nothing_found(state: Record) -> str:
     return "no name has an address: check the names (answers.jsonl has each reply)"
 
 
-def default_vantage(out: Path) -> str:
-    """What the vantage point is called unless the user says: as the folder."""
-    return out.resolve().name
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

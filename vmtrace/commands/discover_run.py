@@ -99,7 +99,7 @@ def _require_libraries() -> None:
 def _reported(end: "End", arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(end.state, indent=1))
-    elif not arguments.quiet:
+    elif not arguments.quiet and end.found:
         print(f"{end.status}: {arguments.out}\nto read it: vmtrace discover report {arguments.out}")
     if end.error is not None:
         complain(end.error)
