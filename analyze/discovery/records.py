@@ -222,13 +222,13 @@ def echo_record(record: Fields) -> Echo:
 
 def trace_record(record: Fields) -> TraceRecord:
     """A line of `traces.jsonl`."""
-    hops = []
+    address, hops = _needed(record, "address"), []
     for one in record.parts("hops"):
         ttl, rtt_s = one.count("ttl", 255), one.amount("rtt_s")
-        if ttl is not None and rtt_s is not None:
+        if ttl is not None and rtt_s is not None and one.text("address") != address:
             hops.append(HopRecord(ttl, _needed(one, "address"), rtt_s))
     return TraceRecord(
-        _needed(record, "address"),
+        address,
         record.text("method") or "unknown",
         record.text("tool") or "unknown",
         bool(record.flag("reached")),
