@@ -28,6 +28,8 @@ _OUTSIDE_CALIBRATED = 0.5
 _WITHOUT_DISTANCE = 0.5
 _STRONG_WEIGHT = 2.5
 _BY_DISTANCE_ALONE = 0.4
+_LEAST_CONFIDENCE = 0.15
+"""With less it is not located: in simulated worlds such places are wrong (docs/discovery.md)."""
 DISTANCE, CALIBRATED, OVERLAP = "distance", "calibrated_distance", "overlap"
 
 
@@ -84,7 +86,10 @@ def locate(hints: Sequence[Hint], circles: Sequence[Circle]) -> Verdict:
                        tuple(evidence))  # fmt: skip
     candidates = _candidates(hints, circles)
     if candidates:
-        return Verdict(_best(candidates, circles, overlap), None, tuple(evidence))
+        best = _best(candidates, circles, overlap)
+        if best.confidence < _LEAST_CONFIDENCE:
+            return Verdict(None, _torn(candidates), tuple(evidence))
+        return Verdict(best, None, tuple(evidence))
     if overlap is not None and overlap.radius_km <= _SMALL_KM:
         return _by_distance(overlap, evidence)
     return Verdict(None, _why_not(hints, circles), tuple(evidence))
@@ -163,7 +168,8 @@ def _plausibility(place: Place, circle: Circle) -> float:
     """1 where the round trip is as long as such a distance takes; less the longer it is, and beyond the calibrated."""
     away_km = distance_km(circle.centre, place.position)
     usual_s = _USUAL_STRETCH * least_rtt_s(away_km) + _USUAL_EXTRA_S
-    factor = min(1.0, usual_s / circle.rtt_s) if circle.rtt_s > 0 else 1.0
+    # Squared: of two names that contradict each other, the one that fits the round trip wins.
+    factor = min(1.0, usual_s / circle.rtt_s) ** 2 if circle.rtt_s > 0 else 1.0
     if circle.calibrated_km is not None and away_km > circle.calibrated_km + NEAR_KM:
         factor *= _OUTSIDE_CALIBRATED
     return factor
@@ -198,6 +204,12 @@ def _location(place: Place, radius_km: float, confidence: float) -> Location:
         round(min(1.0, confidence), 3),
         place.country,
     )
+
+
+def _torn(candidates: list[_Candidate]) -> str:
+    ranked = sorted(candidates, key=lambda one: -one.score)
+    cities = " or ".join(dict.fromkeys(one.place.city for one in ranked[:3]))
+    return f"what names say is contradictory, or does not fit the round trips: {cities}"
 
 
 def _why_not(hints: Sequence[Hint], circles: Sequence[Circle]) -> str:

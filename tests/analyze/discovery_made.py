@@ -41,11 +41,9 @@ class MadeRun:
         with (self.folder / f"{name}.jsonl").open("a") as file:
             file.writelines(json.dumps(one) + "\n" for one in records)
 
-    def answer(
-        self, resolver: str, *addresses: str, name: str = "s3.dub.example", at_s: float = 0.0, **more: Any
-    ) -> None:
+    def answer(self, resolver: str, *addresses: str, at_s: float = 0.0, **more: Any) -> None:
         """A reply."""
-        record = {"time_ns": START_NS + round(at_s * 1e9), "name": name, "kind": "A", "resolver": resolver,
+        record = {"time_ns": START_NS + round(at_s * 1e9), "name": DUBLIN["name"], "kind": "A", "resolver": resolver,
                   "status": "answered" if addresses else "no_data", "addresses": list(addresses), "aliases": [],
                   "ttl_s": 60}  # fmt: skip
         self.lines("answers", record | more)
