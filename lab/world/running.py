@@ -39,10 +39,11 @@ def look_at(size: dict[str, int], out: Path, options: Sequence[str] = ()) -> See
     return Seen(world, runs, report_of(runs.values(), out), time.monotonic() - began_s)
 
 
-def command(up: Standing, vantage: str, out: Path, options: Sequence[str]) -> list[str]:
-    """The command line at a vantage point."""
+def command(up: Standing, vantage: str, out: Path, options: Sequence[str], more: Sequence[str] = ()) -> list[str]:
+    """The command line at a vantage point; `more` are names besides those of the world."""
     world, place = up.world, up.world.vantages[vantage]
-    words = [sys.executable, "-m", "vmtrace", "discover", "run", *world.names(), plan.NOWHERE, plan.IPV6_ONLY]
+    words = [sys.executable, "-m", "vmtrace", "discover", "run", *more]
+    words += [*world.names(), plan.NOWHERE, plan.IPV6_ONLY]
     words += ["--names-file", str(names_file(world, out.parent)), "--out", str(out), "--vantage", vantage]
     words += ["--resolvers", str(resolvers_file(world, out.parent)), "--at", f"{place.lat},{place.lon}"]
     words += ["--landmarks", str(landmarks_file(world, out.parent)), "--ca-bundle", str(up.ca_path)]

@@ -16,6 +16,7 @@ from lab.world.__main__ import lines, main, score_of
 from lab.world.emulator import Crossing, Way, crossing_from, ipv4, time_exceeded
 from lab.world.geography import CITIES, FIBRE_KM_PER_S, SITES, VANTAGES, distance_km, one_way_s
 from lab.world.plan import World
+from lab.world.load import load_of
 from lab.world.running import landmarks_file, look_at, names_file, resolvers_file
 from lab.world.score import NEAR_KM, score
 from lab.world.standing import ways
@@ -231,3 +232,17 @@ def test_a_machine_that_cannot_is_one_line(
     monkeypatch.setattr("lab.namespaces.missing_requirement", lambda: "the lab needs root")
     assert main(["--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == "vmtrace: the lab needs root\n"
+
+
+def test_the_load_counts_what_answerable_resolvers_left(world: World) -> None:
+    honest = next(one.address for one in world.resolvers if one.behaviour == plan.HONEST)
+    hanging = next(one.address for one in world.resolvers if one.behaviour == plan.HANGS)
+    answers = [
+        {"time_ns": 0, "resolver": honest, "status": "answered"},
+        {"time_ns": 10**9, "resolver": honest, "status": "silent"},
+        {"time_ns": 2 * 10**9, "resolver": hanging, "status": "silent"},
+    ]
+    found = load_of(world, answers, 50_000_000)
+    assert (found.questions, found.answerable, found.unanswered, found.took_s) == (3, 2, 1, 2.0)
+    assert "1 of 2 answerable unanswered; peak memory 50 MB" in found.line()
+    assert load_of(world, [], 0).rate_per_s == 0
