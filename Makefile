@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 OUT := build/demo
 PROVIDERS_OUT := build/providers-demo
+DISCOVERY_OUT := build/discovery
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
@@ -33,7 +34,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
+.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy discovery docs \
     providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -103,6 +104,10 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+
+discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
+	@$(BIN)/python -P -m lab.world --out $(DISCOVERY_OUT)
+	@$(BIN)/python -P -m lab.world.load --out $(DISCOVERY_OUT)/load
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -47,7 +47,7 @@ def command(up: Standing, vantage: str, out: Path, options: Sequence[str], more:
     words += ["--names-file", str(names_file(world, out.parent)), "--out", str(out), "--vantage", vantage]
     words += ["--resolvers", str(resolvers_file(world, out.parent)), "--at", f"{place.lat},{place.lon}"]
     words += ["--landmarks", str(landmarks_file(world, out.parent)), "--ca-bundle", str(up.ca_path)]
-    words += ["--rate", "300", "--resolver-rate", "20", "--timeout", "1s", *options]
+    words += ["--rate", "150", "--resolver-rate", "20", *options]
     return up.command(vantage, words)
 
 
