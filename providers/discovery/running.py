@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 from capture.errors import CaptureError
@@ -19,10 +18,11 @@ from capture.interruption import Interruption
 from capture.provenance import vmtrace_version
 from capture.settings import ANY, CaptureSettings
 from providers.discovery import traceroute
-from providers.discovery.certificates import ShownCertificates, shown_by
+from providers.discovery.certificates import Shown
 from providers.discovery.display import Display
 from providers.discovery.distances import Distances
-from providers.discovery.front_ends import FrontEnds, Pair, liars
+from providers.discovery.front_ends import FrontEnds, Pair
+from providers.discovery.honesty import CertificateAsking, Honesty
 from providers.discovery.order import DiscoveryOrder
 from providers.discovery.question import Reply
 from providers.discovery.resolving import Round, ask_all, questions_for
@@ -65,10 +65,10 @@ class _Run:
         self._order, self._folder, self._display, self._interruption = order, folder, display, interruption
         self._ended = threading.Event()
         self._front_ends = FrontEnds()
-        self._shown = ShownCertificates()
+        asking = CertificateAsking(order.port, order.ca_bundle, order.most_measured)
+        self._honesty = Honesty(self._front_ends, asking, self._on_shown, self._on_liar)
         self._traced: set[tuple[str, str]] = set()
         self._named: set[str] = set()
-        self._liars: set[str] = set()
         self._distances = Distances(order.port, order.spacing, self._ended)
         self._notes: list[str] = []
         self._rounds = 0
@@ -150,45 +150,23 @@ class _Run:
         )
 
     def _look_at_certificates(self) -> None:
-        rare = self._front_ends.rare()
-        suspected = {(name, one) for names in rare.values() for name, found in names.items() for one in found}
-        pairs = [(one.name, one.address) for one in self._front_ends.all()]
-        usual = [pair for pair in pairs if pair not in suspected][: self._order.most_measured]
-        self._show(usual)
-        for label, given in liars(rare, self._speaking, partial(self._shown.believed, suspected)).items():
-            self._set_aside(label, given)
-        # Not those that a liar alone gave: a resolver could send us anywhere.
-        rest = [pair for pair in pairs if pair in suspected and self._is_believed(pair)]
-        self._show(rest[: max(0, self._order.most_measured - len(usual))])
-        trusted, asked = self._shown.trusted, len(self._shown)
+        self._honesty.look()
+        trusted, asked = self._honesty.shown.trusted, len(self._honesty.shown)
         self._display.step(f"  {trusted:,} of {asked:,} addresses show a trusted certificate for their name")
 
-    def _show(self, pairs: Sequence[Pair]) -> None:
-        new = [pair for pair in pairs if pair not in self._shown]
-        for one in shown_by(new, self._order.port, self._order.ca_bundle):
-            self._shown.add(one)
-            self._folder.append("certificates", {"time_ns": time.time_ns(), **one.as_record()})
+    def _on_shown(self, one: Shown) -> None:
+        self._folder.append("certificates", {"time_ns": time.time_ns(), **one.as_record()})
 
-    def _speaking(self, pairs: list[Pair]) -> dict[Pair, bool]:
-        self._show(pairs)
-        return {pair: self._shown.speaks(pair) for pair in pairs}
-
-    def _set_aside(self, label: str, given: Sequence[Pair]) -> None:
-        if label in self._liars:
-            return
-        self._liars.add(label)
+    def _on_liar(self, label: str, given: Sequence[Pair]) -> None:
         example = f"{given[0][1]} for {given[0][0]}"
         reason = f"gives addresses that no other gives and that do not speak TLS for the name: {example}"
         aside = [*self._folder.state["set_aside"], {"resolver": label, "reason": reason, "addresses": len(given)}]
         self._note(set_aside=aside)
         self._display.step(f"  resolver {label} set aside: {reason}")
 
-    def _is_believed(self, pair: Pair) -> bool:
-        return self._front_ends.seen_by_others(*pair, self._liars)
-
     def _believed(self) -> list[str]:
         """The addresses to measure: those that a resolver gave which does not lie."""
-        found = [one.address for one in self._front_ends.all() if self._is_believed((one.name, one.address))]
+        found = [one.address for one in self._front_ends.all() if self._honesty.is_believed((one.name, one.address))]
         addresses = list(dict.fromkeys(found))
         most = self._order.most_measured
         if len(addresses) > most:

@@ -15,8 +15,8 @@ from lab.world import plan, servers
 from lab.world.__main__ import lines, main, score_of
 from lab.world.emulator import Crossing, Way, crossing_from, ipv4, time_exceeded
 from lab.world.geography import CITIES, FIBRE_KM_PER_S, SITES, VANTAGES, distance_km, one_way_s
-from lab.world.plan import World
 from lab.world.load import load_of
+from lab.world.plan import World
 from lab.world.running import landmarks_file, look_at, names_file, resolvers_file
 from lab.world.score import NEAR_KM, score
 from lab.world.standing import ways

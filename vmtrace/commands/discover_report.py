@@ -69,6 +69,9 @@ def read_runs(folders: Sequence[Path], failures: list[str]) -> "list[DiscoveryRu
     """The runs that can be reported on; a line of trouble for each other."""
     from analyze.discovery.run_folder import read_discovery_run
     from analyze.run.run_folder import RunFolderError
+    from vmtrace.commands.discover_libraries import TO_REPORT, require
+
+    require(TO_REPORT)
 
     runs = []
     for folder in folders:

@@ -5,7 +5,6 @@ is in the run folder.
 """
 
 import argparse
-import importlib.util
 import ipaddress
 import json
 import math
@@ -78,22 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
     from providers import errors
     from providers.discovery.display import choose
     from providers.discovery.running import discover
+    from vmtrace.commands.discover_libraries import TO_RUN, require
 
+    require(TO_RUN)
     try:
-        _require_libraries()
         end = discover(_order(arguments), choose(quiet=arguments.quiet))
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace discover run --help)") from error
     return _reported(end, arguments)
-
-
-def _require_libraries() -> None:
-    from providers.errors import ProvidersError
-
-    for library in ("dns", "cryptography"):
-        if importlib.util.find_spec(library) is None:
-            remedy = f"in the clone of vmtrace, {sys.executable} -m pip install '.[discovery]'"
-            raise ProvidersError(f"vmtrace discover run: {library} is not installed: {remedy}")
 
 
 def _reported(end: "End", arguments: argparse.Namespace) -> int:
