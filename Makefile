@@ -14,6 +14,7 @@ STAMPS := build/stamps
 OUT := build/demo
 PROVIDERS_OUT := build/providers-demo
 WHEELS := build/wheels
+DISCOVERY_OUT := build/discovery
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 # The Cargo profile of the installed engine; quick builds in a third of the time and is nearly as fast.
@@ -36,7 +37,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze accuracy docs \
+.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze discovery accuracy docs \
     providers-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -122,6 +123,10 @@ instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by 
 	@tools/system-packages bench
 	@cargo build --release --locked --examples --package vmtrace-core
 	@$(BIN)/python -m tools.engine_instructions
+
+discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
+	@$(BIN)/python -P -m lab.world --out $(DISCOVERY_OUT)
+	@$(BIN)/python -P -m lab.world.load --out $(DISCOVERY_OUT)/load
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from capture.durable import append_whole, hold_folder, make_folder, open_to_append, repair_tail
 from capture.run_state import RunStateError, read_run_state, write_run_state
@@ -18,18 +18,20 @@ from providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
 RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
-_LINES = ("transactions", "objects", "rtt", "requests", "steps")
 Record = dict[str, Any]
 
 
 class RunFolder:
-    """One run's folder, open for writing."""
+    """One run's folder, open for writing. Other kinds of runs name their schema and their files of lines."""
+
+    schema: ClassVar[str] = SCHEMA
+    lines: ClassVar[tuple[str, ...]] = ("transactions", "objects", "rtt", "requests", "steps")
 
     def __init__(self, path: Path, state: Record) -> None:
         self.path = path
         self.state = state
         self._lock = _lock(path)
-        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in _LINES}
+        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in self.lines}
         self._appending = threading.Lock()
 
     @classmethod
@@ -41,7 +43,7 @@ class RunFolder:
             make_folder(path)
         except OSError as error:
             raise ProvidersError(f"{path}: {error.strerror}") from error
-        folder = cls(path, {"schema": SCHEMA, **state})
+        folder = cls(path, {"schema": cls.schema, **state})
         folder.write()
         return folder
 
@@ -49,7 +51,7 @@ class RunFolder:
     def reopen(cls, path: Path) -> Self:
         """Go on with a run that is there; torn last lines are cut off. Raises `ProvidersError`."""
         state = read_run(path)
-        for name in _LINES:
+        for name in cls.lines:
             repair_tail(path / f"{name}.jsonl")
         return cls(path, state)
 
@@ -68,7 +70,7 @@ class RunFolder:
         write_run_state(self.path, self.state)
 
     def append(self, name: str, record: Mapping[str, Any]) -> None:
-        """A line of `transactions`, `objects`, `rtt`, `requests` or `steps`: in the file, but not yet synced."""
+        """A line of one of `lines`: in the file, though not yet on the disk."""
         line = (json.dumps(record, separators=(",", ":")) + "\n").encode()
         with self._appending:  # threads of a campaign append to one file
             append_whole(self._files[name], line)

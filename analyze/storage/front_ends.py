@@ -6,13 +6,34 @@ back. That is a bound for what answered, not a place. Source: B. Gueye and other
 Internet Hosts, IEEE/ACM Transactions on Networking 14 (2006), section II.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from analyze.storage.measured import MeasuredRun
 from analyze.storage.records import Exchange
 from analyze.storage.round_trips import round_trips
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEndPlace:
+    """Where a discovery run located it; see docs/discovery.md."""
+
+    city: str
+    iata: str | None
+    country: str
+    lat: float
+    lon: float
+    radius_km: float
+    confidence: float
+
+    @property
+    def text(self) -> str:
+        """For a cell."""
+        code = f" ({self.iata})" if self.iata else f", {self.country}"
+        return f"{self.city}{code} within {self.radius_km:.0f} km, confidence {self.confidence:.2f}"
 
 
 @dataclass(slots=True)
@@ -29,6 +50,8 @@ class FrontEndRow:
     last_seen_ns: int | None
     min_rtt_s: float | None = None
     rtt_method: str | None = None
+    place: FrontEndPlace | None = None
+    """None without a discovery run, or where that could not locate it."""
 
     @property
     def farthest_km(self) -> float | None:
@@ -36,8 +59,8 @@ class FrontEndRow:
         return None if self.min_rtt_s is None else self.min_rtt_s / 2 * FIBRE_KM_PER_S
 
 
-def front_end_rows(run: MeasuredRun) -> list[FrontEndRow]:
-    """A row for each address that served or was asked, in the order of their first use."""
+def front_end_rows(run: MeasuredRun, places: Mapping[str, FrontEndPlace] = MappingProxyType({})) -> list[FrontEndRow]:
+    """A row for each address that served or was asked, in the order of their first use; `places` by address."""
     rows: dict[str, FrontEndRow] = {}
 
     def row_of(address: str) -> FrontEndRow:
@@ -59,6 +82,8 @@ def front_end_rows(run: MeasuredRun) -> list[FrontEndRow]:
         known = min((time for time in times if time is not None), default=None)
         if known is not None and (row.min_rtt_s is None or known < row.min_rtt_s):
             row.min_rtt_s, row.rtt_method = known, method
+    for row in rows.values():
+        row.place = places.get(row.front_end)
     return sorted(rows.values(), key=lambda row: (row.first_seen_ns is None, row.first_seen_ns or 0))
 
 

@@ -1,14 +1,14 @@
 """All tables of storage runs in one place, so that terminal, page, CSV and JSON have the same rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 from analyze.storage.campaign import Campaign
 from analyze.storage.charges import Amounts, ChargeRow, charge_rows
 from analyze.storage.connections import ConnectionRow, connection_rows
-from analyze.storage.front_ends import FrontEndRow, front_end_rows
+from analyze.storage.front_ends import FrontEndPlace, FrontEndRow, front_end_rows
 from analyze.storage.groups import BlockPair, block_pairs
 from analyze.storage.limits import LimitRow, limit_rows
 from analyze.storage.measured import MeasuredRun
@@ -34,6 +34,8 @@ class Report:
     """What the service charged, by category."""
     campaign: Campaign | None = None
     """Of runs that are no benchmark."""
+    places: Mapping[str, FrontEndPlace] = field(default_factory=dict)
+    """Of front ends by address, where a discovery run was given."""
 
     @property
     def name(self) -> str:
@@ -88,7 +90,7 @@ class Report:
     @cached_property
     def servers(self) -> list[FrontEndRow]:
         """Section II.A."""
-        return front_end_rows(self.run)
+        return front_end_rows(self.run, self.places)
 
     @cached_property
     def groups(self) -> list[BlockPair]:

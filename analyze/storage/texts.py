@@ -233,18 +233,20 @@ def _round_trips(reports: Sequence[Report]) -> Table:
 
 
 def _servers(reports: Sequence[Report]) -> Table:
+    located = any(report.places for report in reports)
+
     def rows(report: Report) -> Iterator[tuple[str, ...]]:
         for row in report.servers[:_SERVERS_SHOWN]:
             farthest = ABSENT if row.farthest_km is None else f"{number_text(row.farthest_km)} km ({row.rtt_method})"
             yield (
                 printable(row.front_end), printable(row.name or ABSENT), count(row.transactions), count(row.objects),
                 instant(row.first_seen_ns)[:19], instant(row.last_seen_ns)[:19], seconds(row.min_rtt_s),
-                printable(farthest),
+                printable(farthest), *([printable(row.place.text if row.place else ABSENT)] if located else []),
             )  # fmt: skip
 
     head = (
         "run", "front end", "name in reverse", "transactions", "objects", "first seen (UTC)", "last seen (UTC)",
-        "least RTT", "not farther than",
+        "least RTT", "not farther than", *(["place (by discovery)"] if located else []),
     )  # fmt: skip
     hint = "How far by the least round trip, at two thirds of the speed of light: a bound for what answered, no place."
     return Table("servers", "Front ends", head, _rows(reports, rows), 3, hint)

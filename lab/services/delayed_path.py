@@ -97,19 +97,19 @@ def joined(
             planted.ttl_s,
         )
         stack.enter_context(name_server.started(zone, _NAME_SERVER, far.namespace))
-        stack.enter_context(_resolver_of(client.namespace))
+        stack.enter_context(resolver_of(client.namespace, _NAME_SERVER))
         places = {name: Place(_ADDRESSES[name], far.namespace, PORT, HOST_NAMES[name]) for name in HOST_NAMES}
         yield DelayedPath(path, client.namespace, client.device, places)
 
 
 @contextmanager
-def _resolver_of(namespace: str) -> Iterator[None]:
-    """Have programs that `ip netns exec` starts in the namespace ask our name server."""
+def resolver_of(namespace: str, address: str) -> Iterator[None]:
+    """Have programs that `ip netns exec` starts in the namespace ask the name server at this address."""
     _remove_stale()
     folder = _RESOLVER_FILES / namespace
     folder.mkdir(parents=True)
     try:
-        (folder / "resolv.conf").write_text(f"nameserver {_NAME_SERVER}\noptions timeout:3 attempts:2\n")
+        (folder / "resolv.conf").write_text(f"nameserver {address}\noptions timeout:3 attempts:2\n")
         yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,6 +5,7 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from vmtrace.progress import Bar
 if TYPE_CHECKING:
     from analyze.charts.chart import Chart
     from analyze.storage.charges import Amounts
+    from analyze.storage.front_ends import FrontEndPlace
     from analyze.storage.records import StorageRun
     from analyze.storage.tables import Report
 
@@ -26,6 +28,7 @@ EXAMPLES = """  vmtrace storage report RUN
   vmtrace storage report s3 azure swift --html providers.html
   vmtrace storage report RUN --csv tables --figures figures --json -
   vmtrace storage report RUN --invoice invoice.toml
+  vmtrace storage report RUN --discovery lausanne --discovery new-york
 """
 
 
@@ -37,6 +40,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--html", metavar="FILE", type=Path,
         help="one HTML file with all tables and zoomable figures; by itself RUN/report.html, for one run and no other"
         " output",
+    )  # fmt: skip
+    add(
+        "--discovery", metavar="RUN", type=Path, action="append", default=[],
+        help="run of vmtrace discover, to say where front ends are; one for each vantage point",
     )  # fmt: skip
     add("--invoice", metavar="FILE", type=Path, help="what the services charged (TOML), to compare the charges with")
     add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
@@ -56,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not runs:
         return Exit.FAILED
     invoiced = _invoiced(arguments.invoice, runs)
-    reports = _measured(runs, invoiced, failures, quiet=arguments.quiet)
+    places = _places(arguments.discovery, failures)
+    reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, quiet=arguments.quiet)]
     if not reports:
         return Exit.FAILED
     outputs = Outputs(reports, _with_default(arguments))
@@ -96,6 +104,16 @@ def _invoiced(path: Path | None, runs: "Sequence[StorageRun]") -> "dict[str, Amo
         return read_invoice(path, runs)
     except (OSError, InvoiceError) as error:
         raise UsageError(f"--invoice {describe(error)}") from error
+
+
+def _places(folders: Sequence[Path], failures: list[str]) -> "dict[str, FrontEndPlace]":
+    """Where the front ends of discovery runs are, by address; a run that cannot be read is one line of trouble."""
+    if not folders:
+        return {}
+    from analyze.discovery.front_end_places import front_end_places
+    from vmtrace.commands.discover_report import read_runs
+
+    return front_end_places(read_runs(folders, failures))
 
 
 def _measured(

@@ -1,0 +1,14 @@
+"""The folder of a discovery run (docs/discovery.md): files of lines that are whole at every moment, and `run.json`."""
+
+from typing import ClassVar
+
+from providers.run_folder import RunFolder
+
+SCHEMA = "vmtrace.discovery_run/1"
+
+
+class DiscoveryFolder(RunFolder):
+    """One run's folder, open for writing."""
+
+    schema: ClassVar[str] = SCHEMA
+    lines: ClassVar[tuple[str, ...]] = ("answers", "certificates", "round_trips", "traces", "reverse_names")

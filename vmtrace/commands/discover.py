@@ -1,0 +1,25 @@
+"""`vmtrace discover`: which front ends names have, where they are, how far. Subcommands: `discover_*` of this folder.
+
+A module has `NAME`, `LINE` (what it does), `EXAMPLES`, `add_options(parser)` and `run(arguments)`; it imports the rooms
+it needs only when it runs.
+"""
+
+import argparse
+from types import ModuleType
+
+from vmtrace.commands import discover_report, discover_run
+from vmtrace.commands.subcommands import parser_of
+
+_MODULES: tuple[ModuleType, ...] = (discover_run, discover_report)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace discover`."""
+    line = "Infrastructure discovery: the front ends of names, their places, their distances."
+    return parser_of("vmtrace discover", line, _MODULES)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    status: int = arguments.subcommand(arguments)
+    return status

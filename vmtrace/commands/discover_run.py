@@ -1,0 +1,210 @@
+"""`vmtrace discover run`: resolve names through many resolvers, and measure the way to what they answer.
+
+Exit status: 0 done; 1 nothing was found, or it could not go on; 2 wrong usage; 130 stopped by Ctrl-C. What was measured
+is in the run folder.
+"""
+
+import argparse
+import ipaddress
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from vmtrace.errors import Exit, UsageError, complain
+
+if TYPE_CHECKING:
+    from providers.discovery.order import DiscoveryOrder, Repeats
+    from providers.discovery.running import End
+
+T = TypeVar("T")
+NAME = "run"
+LINE = "Find the front ends of names through many resolvers; measure round trips and routes to them."
+EXAMPLES = """  sudo vmtrace discover run aws-s3 --region eu-west-1 --region us-east-1 --out lausanne --at 46.52,6.57
+  vmtrace discover run s3.eu-west-1.amazonaws.com --out run2 --no-capture
+  sudo vmtrace discover run azure swift --resolvers resolvers.txt --rate 50 --out run3 --vantage polito
+  vmtrace discover run storage.example.org --out run4 --every 1h --for 3d --no-traceroute
+"""
+_MOST_RATE = 10_000.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("names", metavar="NAME", nargs="+", help="host names, or lists: aws-s3, aws-glacier, azure, swift, your own")
+    add("--out", metavar="RUN", type=Path, required=True, help="output folder (must not exist)")
+    add = parser.add_argument_group("names and resolvers").add_argument
+    add("--names-file", metavar="FILE", type=Path, help="lists of endpoint names by region (TOML), beside the built-in")
+    add("--region", metavar="R", action="append", default=[], help="only this region of the lists; may be repeated")
+    add(
+        "--resolvers", metavar="FILE", type=Path,
+        help="a line each: address or address#port, then country, network, LAT,LON as known (default: this host's)",
+    )  # fmt: skip
+    add("--client-subnet", metavar="PREFIX", action="append", default=[],
+        help="also ask on behalf of this network (EDNS client subnet); may be repeated")  # fmt: skip
+    add("--only", choices=("A", "AAAA"), help="ask for addresses of one family (default: both)")
+    add = parser.add_argument_group("rates and rounds").add_argument
+    add("--rate", metavar="N", default="100", help="queries per second in all, retries included (default: 100)")
+    add("--resolver-rate", metavar="N", default="10", help="queries per second to each resolver (default: 10)")
+    add("--timeout", metavar="TIME", default="3s", help="how long to wait for a reply (default: 3s)")
+    add("--attempts", metavar="N", default="3", help="how often to ask before a question is unanswered (default: 3)")
+    add("--every", metavar="TIME", help="repeat all of it this often")
+    add("--for", metavar="TIME", dest="for_", help="how long to repeat (with --every)")
+    add = parser.add_argument_group("this vantage point").add_argument
+    add("--at", metavar="LAT,LON", help="where this host is, in degrees; without it distances locate nothing")
+    add("--vantage", metavar="NAME", help="what reports call this host (default: the folder's name)")
+    add("--landmarks", metavar="FILE", type=Path, help="hosts of known place: a line each, address LAT,LON NAME")
+    add = parser.add_argument_group("measurements").add_argument
+    add("--port", metavar="N", default="443", help="TCP port of the service (default: 443)")
+    add(
+        "--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: this host's)"
+    )
+    add("--round-trips", metavar="N", default="10", help="of each kind to each address (default: 10)")
+    add("--spacing", metavar="TIME", default="200ms", help="between two round trips to an address (default: 200ms)")
+    add("--most", metavar="N", default="2000", help="addresses to measure at most (default: 2000)")
+    add("--no-traceroute", action="store_true", help="look for no routers")
+    add("--interface", metavar="IF", help="to record packets on (default: the one towards the front ends)")
+    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
+    add = parser.add_argument_group("output").add_argument
+    add("--json", action="store_true", help="print run.json at the end")
+    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it; returns the exit status."""
+    from providers import errors
+    from providers.discovery.display import choose
+    from providers.discovery.running import discover
+    from vmtrace.commands.discover_libraries import TO_RUN, require
+
+    require(TO_RUN)
+    try:
+        end = discover(_order(arguments), choose(quiet=arguments.quiet))
+    except errors.UsageError as error:
+        raise UsageError(f"{error} (see vmtrace discover run --help)") from error
+    return _reported(end, arguments)
+
+
+def _reported(end: "End", arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print(json.dumps(end.state, indent=1))
+    elif not arguments.quiet and end.found:
+        print(f"{end.status}: {arguments.out}\nto read it: vmtrace discover report {arguments.out}")
+    if end.error is not None:
+        complain(end.error)
+    if end.status == "interrupted":
+        return Exit.INTERRUPTED
+    return Exit.DONE if end.error is None else Exit.FAILED
+
+
+def _order(arguments: argparse.Namespace) -> "DiscoveryOrder":
+    from capture.quantities import duration_s
+    from providers import errors
+    from providers.campaign import command_line
+    from providers.discovery.distances import Spacing
+    from providers.discovery.landmarks import read_landmarks
+    from providers.discovery.names import targets
+    from providers.discovery.order import DiscoveryOrder
+    from providers.discovery.resolvers import own_resolvers, parse_position, read_resolvers
+    from providers.discovery.resolving import Asking
+
+    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
+        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
+    if arguments.no_capture and arguments.interface:
+        raise errors.UsageError("--no-capture: does not go with --interface")
+    number = _number
+    return DiscoveryOrder(
+        targets=tuple(targets(arguments.names, arguments.names_file, arguments.region)),
+        resolvers=tuple(_file("--resolvers", arguments.resolvers, read_resolvers) or own_resolvers()),
+        out=arguments.out,
+        vantage=arguments.vantage or arguments.out.resolve().name,
+        position=None if arguments.at is None else _read("--at", arguments.at, parse_position),
+        kinds=("A", "AAAA") if arguments.only is None else (arguments.only,),
+        client_subnets=(None, *(_read("--client-subnet", one, _subnet) for one in arguments.client_subnet)),
+        asking=Asking(
+            rate_per_s=number("--rate", arguments.rate, 0.01, _MOST_RATE),
+            resolver_rate_per_s=number("--resolver-rate", arguments.resolver_rate, 0.01, _MOST_RATE),
+            timeout_s=_positive("--timeout", arguments.timeout, 60.0),
+            attempts=int(number("--attempts", arguments.attempts, 1, 10)),
+        ),
+        repeats=_repeats(arguments),
+        port=int(number("--port", arguments.port, 1, 65535)),
+        ca_bundle=arguments.ca_bundle,
+        spacing=Spacing(
+            int(number("--round-trips", arguments.round_trips, 1, 10_000)),
+            _read("--spacing", arguments.spacing, duration_s),
+        ),
+        traceroute=not arguments.no_traceroute,
+        landmarks=_file("--landmarks", arguments.landmarks, read_landmarks) or (),
+        capture=not arguments.no_capture,
+        interface=arguments.interface,
+        most_measured=int(number("--most", arguments.most, 1, 20_000)),
+        command=command_line(sys.argv[1:]),
+    )
+
+
+def _repeats(arguments: argparse.Namespace) -> "Repeats":
+    from providers import errors
+    from providers.discovery.order import Repeats
+
+    if (arguments.every is None) != (arguments.for_ is None):
+        raise errors.UsageError("--every and --for go together: how often, and for how long")
+    if arguments.every is None:
+        return Repeats()
+    return Repeats(_positive("--every", arguments.every, math.inf), _positive("--for", arguments.for_, math.inf))
+
+
+def _file(option: str, path: Path | None, read: Callable[[Path], T]) -> T | None:
+    from providers import errors
+
+    if path is None:
+        return None
+    try:
+        return read(path)
+    except OSError as error:
+        raise errors.UsageError(f"{option} {path}: {error.strerror}") from None
+
+
+def _read(option: str, text: str, read: Callable[[str], T]) -> T:
+    from providers import errors
+
+    try:
+        return read(text)
+    except ValueError as error:
+        raise errors.UsageError(f"{option}: {error}") from None
+
+
+def _number(option: str, text: str, least: float, most: float) -> float:
+    def parse(given: str) -> float:
+        try:
+            value = float(given)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            raise ValueError(f"{given!r}: a number from {least:g} to {most:g} is due")
+        return value
+
+    return _read(option, text, parse)
+
+
+def _positive(option: str, text: str, most_s: float) -> float:
+    from capture.quantities import duration_s
+
+    def parse(given: str) -> float:
+        value = duration_s(given)
+        if not 0 < value <= most_s:
+            raise ValueError(
+                f"{given!r}: a time above 0 is due" + ("" if math.isinf(most_s) else f", up to {most_s:g} s")
+            )
+        return value
+
+    return _read(option, text, parse)
+
+
+def _subnet(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise ValueError(f"{text[:60]!r}: a network is due, as 203.0.113.0/24") from None
