@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from capture.durable import append_whole, hold_folder, make_folder, open_to_append
 from capture.run_state import RunStateError, read_run_state, write_run_state
@@ -17,18 +17,20 @@ from providers.errors import ProvidersError
 
 SCHEMA = "vmtrace.storage_run/1"
 RUNNING, COMPLETE, INTERRUPTED, OVER_BUDGET, FAILED = "running", "complete", "interrupted", "budget", "failed"
-_LINES = ("transactions", "objects", "rtt")
 Record = dict[str, Any]
 
 
 class RunFolder:
-    """One run's folder, open for writing."""
+    """One run's folder, open for writing. Other kinds of runs have a schema and files of lines of their own."""
+
+    schema: ClassVar[str] = SCHEMA
+    lines: ClassVar[tuple[str, ...]] = ("transactions", "objects", "rtt")
 
     def __init__(self, path: Path, state: Record) -> None:
         self.path = path
         self.state = state
         self._lock = _lock(path)
-        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in _LINES}
+        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in self.lines}
 
     @classmethod
     def create(cls, path: Path, state: Record) -> Self:
@@ -39,7 +41,7 @@ class RunFolder:
             make_folder(path)
         except OSError as error:
             raise ProvidersError(f"{path}: {error.strerror}") from error
-        folder = cls(path, {"schema": SCHEMA, **state})
+        folder = cls(path, {"schema": cls.schema, **state})
         folder.write()
         return folder
 
@@ -58,7 +60,7 @@ class RunFolder:
         write_run_state(self.path, self.state)
 
     def append(self, name: str, record: Mapping[str, Any]) -> None:
-        """A line of `transactions`, `objects` or `rtt`: in the file, though not yet on the disk."""
+        """A line of one of `lines`: in the file, though not yet on the disk."""
         append_whole(self._files[name], (json.dumps(record, separators=(",", ":")) + "\n").encode())
 
     def sync(self) -> None:

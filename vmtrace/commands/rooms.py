@@ -44,6 +44,9 @@ COMMANDS = {
     "storage": RoomCommand(
         "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
     ),
+    "swarm": RoomCommand(
+        "vmtrace.commands.swarm", "BitTorrent with an object store as web seed: time, shares, charges saved."
+    ),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }
