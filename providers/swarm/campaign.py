@@ -128,7 +128,9 @@ class _Run:
                 if case == PUBLIC
                 else "make the object private, or name a URL that is refused with --forbidden-url"
             )
-            raise SwarmError(f"web seed {seed.shown}: HTTP {access.status}, so it is {access.access}, not {case}: {hint}")
+            raise SwarmError(
+                f"web seed {seed.shown}: HTTP {access.status}, so it is {access.access}, not {case}: {hint}"
+            )
         return access
 
     def _choose_capture(self, peers: Sequence[Peer]) -> None:
@@ -183,7 +185,11 @@ class _Run:
         except KeyboardInterrupt:
             status, error = INTERRUPTED, "interrupted"
         except (ProvidersError, CaptureError, OSError) as failure:
-            status, error, kind = FAILED, str(failure), str(ErrorKind.CAPTURE if _is_capture(failure) else ErrorKind.OTHER)
+            status, error, kind = (
+                FAILED,
+                str(failure),
+                str(ErrorKind.CAPTURE if _is_capture(failure) else ErrorKind.OTHER),
+            )
         finally:
             discard(self._folder.path / "files")
         if status == COMPLETE and self._failed:
@@ -216,9 +222,7 @@ class _Run:
         shutil.rmtree(folder, ignore_errors=True)
         return result.status != DOWNLOAD_INTERRUPTED and not self._interruption.asked
 
-    def _make_known(
-        self, number: int, one: Planned, result: Result, recorded: Recorded, access: Access | None
-    ) -> None:
+    def _make_known(self, number: int, one: Planned, result: Result, recorded: Recorded, access: Access | None) -> None:
         checked = self._checked(number, result)
         record = _record(number, one, result, recorded, access) | checked
         record["client_samples"] = self._folder.write_samples(number, result.counters.samples)

@@ -59,9 +59,7 @@ def session(listen: str, **more: Any) -> Any:
     """A new session that listens at `ADDRESS:PORT` ("" listens nowhere); `more` are libtorrent's own settings."""
     lt = library()
     category = lt.alert_category
-    wanted = (
-        category.error | category.peer | category.connect | category.status | category.storage | category.tracker
-    )
+    wanted = category.error | category.peer | category.connect | category.status | category.storage | category.tracker
     return lt.session({**SETTINGS, "listen_interfaces": listen, "alert_mask": wanted, **more})
 
 

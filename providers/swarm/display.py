@@ -80,7 +80,9 @@ class BarDisplay(SwarmDisplay):
 
     def begins(self, number: int, of: int, planned: Planned, size_bytes: int) -> None:
         """A new bar."""
-        self._task = self._bar.add_task(f"[{number}/{of}] {planned_text(planned)}".replace("[", r"\["), total=size_bytes)
+        self._task = self._bar.add_task(
+            f"[{number}/{of}] {planned_text(planned)}".replace("[", r"\["), total=size_bytes
+        )
         self._bar.start()
 
     def moved(self, size_bytes: int) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from capture.quantities import shown_s
 from providers.swarm.client import library, session, without_exchange
 from providers.swarm.counters import WEB_SEED, Counters, SourceCount
 from providers.swarm.errors import one_line
@@ -118,9 +119,18 @@ class Download:
             if stop_s is not None and self._first_s is not None and now_s - self._first_s >= stop_s:
                 return STOPPED
             if now_s - self._progress_s >= self._ask.stall_s:
+                self._result.error = self._stalled()
                 return STALLED
             if now_s - began_s >= self._ask.timeout_s:
                 return TIMED_OUT
+
+    def _stalled(self) -> str:
+        """Why nothing came, as far as the sources' errors show it."""
+        said = [
+            f"{one.address}: {', '.join(one.errors) if one.errors else 'connected, but it sends nothing'}"
+            for one in self._counters.sources.values()
+        ]
+        return f"nothing received for {shown_s(self._ask.stall_s)} ({'; '.join(said) or 'no source was reached'})"
 
     def _poll(self, client: Any, handle: Any) -> None:
         for peer in handle.get_peer_info():

@@ -17,6 +17,7 @@ from providers.swarm.torrent import Torrent, check_file
 
 _POLL_MS = 200
 _LISTENS_WITHIN_S = 10.0
+_SETTLED_S = 0.3  # after the last address that listens
 _EVERY_S = 1.0
 
 
@@ -115,11 +116,10 @@ def _added(sharing: Any, order: SeedOrder) -> Any:
 
 
 def _wait_until_listening(sharing: Any, order: SeedOrder) -> None:
-    """All addresses listen over TCP, or the first that does not is an error."""
+    """Wait until it listens; libtorrent listens at each address of the host that `bind` comprises."""
     lt = library()
-    waiting = len(order.bind)
-    ends_s = time.monotonic() + _LISTENS_WITHIN_S
-    while waiting and time.monotonic() < ends_s:
+    began_s, settled_s = time.monotonic(), None
+    while settled_s is None or time.monotonic() < settled_s:
         sharing.wait_for_alert(_POLL_MS)
         for alert in sharing.pop_alerts():
             if isinstance(alert, lt.listen_failed_alert):
@@ -127,10 +127,10 @@ def _wait_until_listening(sharing: Any, order: SeedOrder) -> None:
                     f"port {order.port} at {alert.address}: {one_line(alert.error.message())}: "
                     "name another with --port or --bind"
                 )
-            if isinstance(alert, lt.listen_succeeded_alert):
-                waiting -= alert.socket_type == lt.socket_type_t.tcp
-    if waiting:
-        raise SwarmError(f"port {order.port}: nothing listens after {_LISTENS_WITHIN_S:.0f} s: check --bind")
+            if isinstance(alert, lt.listen_succeeded_alert) and alert.socket_type == lt.socket_type_t.tcp:
+                settled_s = time.monotonic() + _SETTLED_S
+        if settled_s is None and time.monotonic() - began_s > _LISTENS_WITHIN_S:
+            raise SwarmError(f"port {order.port}: nothing listens after {_LISTENS_WITHIN_S:.0f} s: check --bind")
 
 
 def _troubles(sharing: Any) -> list[str]:

@@ -83,7 +83,9 @@ def asked(seed: WebSeed, size_bytes: int, ca_bundle: Path | None) -> Access:
         with error:
             if error.code in {401, 403}:
                 return Access(error.code, FORBIDDEN, error.headers.get("Server"))
-            raise SwarmError(f"web seed {seed.shown}: HTTP {error.code} {one_line(error.reason)}{_hint(error.code)}") from None
+            raise SwarmError(
+                f"web seed {seed.shown}: HTTP {error.code} {one_line(error.reason)}{_hint(error.code)}"
+            ) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         found = transport_error(error)
         why = found.told("") if found is not None else f": {one_line(str(error))}"
@@ -136,4 +138,3 @@ def _signed(bucket: str, key: str, endpoint_url: str | None, region: str | None)
         return signed
 
     return WebSeed(url, without_secrets(url()))
-

@@ -37,8 +37,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--endpoint-url", metavar="URL", help="S3-compatible server that s3:// is signed for (default: Amazon's)")
     add("--region", metavar="R", help="region that s3:// is signed for (default: the SDK's)")
     add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
-    add("--tracker", metavar="URL", action="append", default=[], help="finds seeds (default: the torrent's); repeatable")
-    add("--peers", metavar="ADDRESS:PORT,...", action="append", default=[], help="seeds by address, instead of a tracker")
+    add(
+        "--tracker", metavar="URL", action="append", default=[], help="finds seeds (default: the torrent's); repeatable"
+    )
+    add(
+        "--peers",
+        metavar="ADDRESS:PORT,...",
+        action="append",
+        default=[],
+        help="seeds by address, instead of a tracker",
+    )
     add = parser.add_argument_group("the plan").add_argument
     add("--seeds", metavar="N,...", default="0,1,2,4,8", help="numbers of ordinary seeds (default: 0,1,2,4,8)")
     add(
@@ -46,13 +54,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="what the web seed does: delivers, answers 403, or is left out (default: public, none without --web-seed);"
         " repeatable",
     )  # fmt: skip
-    add("--forbidden-url", metavar="URL", help="the object where it is forbidden (default: --web-seed without signature)")
+    add(
+        "--forbidden-url",
+        metavar="URL",
+        help="the object where it is forbidden (default: --web-seed without signature)",
+    )
     add("--repeat", metavar="N", default="3", help="how often each combination is measured (default: 3)")
     add("--no-capacity", action="store_true", help="do not measure each source alone first (no fairness then)")
     add("--capacity-time", metavar="TIME", default="10s", help="how long a source is measured alone (default: 10s)")
     add("--timeout", metavar="TIME", default="1h", help="give a download up after this time (default: 1h)")
-    add("--stall", metavar="TIME", default="2min", help="give a download up without a byte for so long (default: 2min)")
-    add("--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)")
+    add("--stall", metavar="TIME", default="1min", help="give a download up without a byte for so long (default: 1min)")
+    add(
+        "--web-request", metavar="SIZE", help="most that is asked of the web seed at once (default: libtorrent's 16MiB)"
+    )
     add("--sha256", metavar="HEX", help="digest that the file must have (default: that of the first download)")
     add = parser.add_argument_group("packets").add_argument
     add("--interface", metavar="IF", help="default: the one towards the sources")

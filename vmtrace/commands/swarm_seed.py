@@ -29,7 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="FILE", type=Path, help="the file to share")
     add("--torrent", metavar="FILE", type=Path, help="its torrent (default: one is made of the file)")
     add("--write-torrent", metavar="FILE", type=Path, help="write the torrent that is made")
-    add("--piece-size", metavar="SIZE", help="of the torrent that is made: a power of two from 16KiB (default: by size)")
+    add(
+        "--piece-size", metavar="SIZE", help="of the torrent that is made: a power of two from 16KiB (default: by size)"
+    )
     add("--tracker", metavar="URL", action="append", default=[], help="announce to this tracker; may be repeated")
     add("--port", metavar="P", default=str(DEFAULT_PORT), help=f"TCP port to listen at (default: {DEFAULT_PORT})")
     add("--bind", metavar="ADDRESS", action="append", default=[], help="address to listen at (default: all)")
