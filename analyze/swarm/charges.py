@@ -33,7 +33,7 @@ class ChargeRow:
     seeds: int
     downloads: int
     store_bytes: float
-    """TCP payload from the store."""
+    """Of the object, by the client's counters: HTTP and TLS around them are not charged for."""
     currency: str
     charge: float
     alone: float
@@ -55,10 +55,14 @@ def charge_rows(rows: Sequence[RunRow], size_bytes: int | None, prices: PerGb | 
 
 
 def _row(rows: Sequence[RunRow], size_bytes: int, prices: PerGb) -> ChargeRow:
-    store = sum(row.bytes_of(WEB_SEED) for row in rows) / len(rows)
+    store = sum(_from_store(row) for row in rows) / len(rows)
     charge, alone = store / _GB_BYTES * prices.download, size_bytes / _GB_BYTES * prices.download
     saved = alone - charge
     return ChargeRow(
         rows[0].web_seed, rows[0].seeds, len(rows), store, prices.currency, charge, alone, saved,
         saved / alone if alone else None,
     )  # fmt: skip
+
+
+def _from_store(row: RunRow) -> int:
+    return sum(source.bytes_by_client for source in row.sources if source.kind == WEB_SEED)

@@ -80,21 +80,19 @@ def _volumes(report: Report) -> Iterator[Panel]:
         found = [one for one in report.runs if (one.web_seed, one.seeds) == (case, row.seeds) and one.finished]
         change = f" ({row.change:+.0%})" if case == FORBIDDEN and row.change is not None else ""
         title = f"{report.name}: {_CASES[case]}, {plural(row.seeds, 'seed')}: {seconds(times[case])}{change}"
-        series = Series(_CASES[case], np.arange(row.seeds + 1.0), _by_source(found, row.seeds), colour)
+        series = Series(_CASES[case], _floats(range(row.seeds + 1)), _by_source(found, row.seeds), colour)
         yield Panel(title, Axis("bytes", "B"), (series,), empty_note((series,), _WHY_NOT))
 
 
 def _by_source(rows: Sequence[RunRow], seeds: int) -> Floats:
-    """Median bytes of the store and of the seeds in the order of their addresses."""
-    found = np.full((len(rows), seeds + 1), np.nan)
-    for place, row in enumerate(rows):
-        found[place, 0] = row.bytes_of(WEB_SEED)
+    """Median bytes of the store and of the seeds in the order of their addresses; NaN where there is none."""
+    found: list[list[int]] = [[] for _ in range(seeds + 1)]
+    for row in rows:
+        found[0].append(row.bytes_of(WEB_SEED))
         others = sorted((one for one in row.sources if one.kind != WEB_SEED), key=lambda one: one.address)
-        found[place, 1 : len(others) + 1] = [one.bytes for one in others[:seeds]]
-    if not rows:
-        return np.full(seeds + 1, np.nan)
-    median: Floats = np.nanmedian(found, axis=0)
-    return median
+        for place, one in enumerate(others[:seeds], 1):
+            found[place].append(one.bytes)
+    return _floats([float(np.median(sizes)) if sizes else np.nan for sizes in found])
 
 
 def _over_time(reports: Sequence[Report]) -> Chart:

@@ -22,11 +22,11 @@ class SourceRow:
     """TCP payload from it, each byte once; None without a capture."""
     bytes_by_client: int
     share: float | None
-    """Of the payload of all sources, by packets, else by the client."""
+    """Of the payload of all sources, by packets, else by the client; None where no block came."""
     apart: float | None
     """By packets less by client, over the latter: the protocol's own bytes, and what either missed."""
     throughput_bps: float | None
-    """From its first to its last payload, by packets."""
+    """From its first to its last payload, by packets; None where no block came."""
     active_s: float | None
     capacity_bps: float | None
     load: float | None
@@ -129,7 +129,7 @@ def _run_row(run: SwarmRun, one: MeasuredDownload, known: dict[str, float]) -> R
         bytes_by_client=download.client_bytes,
         apart=_apart(by_packets, download.client_bytes),
         agrees=_agrees(one, sources),
-        web_seed_share=sum(share for share in store if share is not None) if sources and _any_bytes(one) else None,
+        web_seed_share=sum(share for share in store if share is not None) if download.client_bytes else None,
         wire_bytes=wire,
         overhead_ratio=(wire - size) / size if wire is not None and size else None,
         overhead_bytes=parts,
@@ -152,7 +152,7 @@ def _source_rows(one: MeasuredDownload, known: dict[str, float]) -> tuple[list[S
     """Rows of all sources, and why fairness cannot be judged (None: it can)."""
     counts = [_bytes_of(one, source) for source in one.sources]
     total = sum(counts)
-    shares = [count / total if total else None for count in counts]
+    shares = [count / total if total and one.download.client_bytes else None for count in counts]
     capacities = [known.get(key_of(source.source.kind, source.source.address)) for source in one.sources]
     # A store that refuses is no source: nothing of the load could lie on it.
     bears = [place for place, source in enumerate(one.sources) if not _refuses(one, source)]
@@ -198,7 +198,7 @@ def _source_row(
         bytes_by_client=source.source.bytes,
         share=share,
         apart=_apart(by_packets, source.source.bytes),
-        throughput_bps=by_packets * 8 / active_s if by_packets and active_s else None,
+        throughput_bps=by_packets * 8 / active_s if by_packets and active_s and source.source.bytes else None,
         active_s=active_s,
         capacity_bps=capacity_bps,
         load=load,
@@ -216,10 +216,6 @@ def _source_row(
 
 def _bytes_of(one: MeasuredDownload, source: MeasuredSource) -> int:
     return source.bytes_by_packets if one.captured else source.source.bytes
-
-
-def _any_bytes(one: MeasuredDownload) -> bool:
-    return any(_bytes_of(one, source) for source in one.sources)
 
 
 def _apart(by_packets: int | None, by_client: int) -> float | None:

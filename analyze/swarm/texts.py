@@ -12,6 +12,7 @@ from analyze.verdict import is_open
 
 _UNSETTLED = {"running": "still running, or killed", "interrupted": "interrupted", "failed": "failed"}
 _MOST_RUNS = 40
+_REFUSALS = ("401", "403")
 _KINDS = {"seed": "seed", WEB_SEED: "web seed"}
 
 
@@ -55,6 +56,8 @@ def _row_trouble(row: RunRow) -> Iterator[str]:
         yield f"{si(row.unattributed_bytes, 'B')} of the client's total belong to no source"
     for source in row.sources:
         for text, times in source.errors.items():
+            if source.kind == WEB_SEED and row.web_seed == FORBIDDEN and text.startswith(_REFUSALS):
+                continue  # what the case is about
             yield f"{_KINDS[source.kind]} {source.address}: {text}" + (f" ({times} times)" if times > 1 else "")
 
 
@@ -77,7 +80,7 @@ def facts(report: Report) -> Iterator[str]:
         if row.change is not None:
             longer = "longer" if row.change >= 0 else "shorter"
             yield (
-                f"with the store forbidden and {plural(row.seeds, 'seed')} it takes {share(abs(row.change))} {longer}"
+                f"with the store forbidden and {plural(row.seeds, 'seed')} it takes {ratio(abs(row.change))} {longer}"
                 f" ({seconds(row.forbidden_duration_s)} instead of {seconds(row.public_duration_s)}), and the store"
                 f" delivers {si(row.forbidden_store_bytes, 'B')} instead of {si(row.public_store_bytes, 'B')}"
             )

@@ -29,7 +29,7 @@ from providers.swarm.download import FINISHED, STOPPED, Ask, Download, Result
 from providers.swarm.download import INTERRUPTED as DOWNLOAD_INTERRUPTED
 from providers.swarm.errors import SwarmError
 from providers.swarm.order import SwarmOrder
-from providers.swarm.peers import Peer, shown_peer
+from providers.swarm.peers import Peer, reachable, shown_peer
 from providers.swarm.plan import CAPACITY, Planned, planned
 from providers.swarm.run_folder import SwarmFolder
 from providers.swarm.torrent import check_file
@@ -39,6 +39,8 @@ from providers.swarm.web_seed import FORBIDDEN, NONE, PUBLIC, Access, asked
 Record = dict[str, Any]
 _TRACKER_TIMEOUT_S = 20.0
 _SPARE_BYTES = 64 << 20
+_CONNECTS_WITHIN_S = 5.0
+_CAPACITY_STALLS_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class _Run:
             if order.capture:
                 _check_rights(order)
             found = self._seeds()
-            peers = tuple(found.peers)
+            peers = self._reachable(found.peers)
             numbers = self._possible(len(peers))
             self._check_web_seeds()
             self._choose_capture(peers[: max(numbers, default=0)])
@@ -101,6 +103,15 @@ class _Run:
             found = ask_trackers(order.torrent, order.trackers, _TRACKER_TIMEOUT_S)
         self._display.said(f"tracker: {len(found.peers)} seeds in {found.duration_s:.2f} s")
         return found
+
+    def _reachable(self, known: Sequence[Peer]) -> tuple[Peer, ...]:
+        """Those seeds that answer: one that does not would hold every download up that it is chosen for."""
+        with self._interruption.allowed():
+            there = reachable(known, _CONNECTS_WITHIN_S)
+        for peer in known:
+            if peer not in there:
+                self._display.warned(f"seed {shown_peer(peer)}: it accepts no connection: left out")
+        return tuple(there)
 
     def _possible(self, known: int) -> tuple[int, ...]:
         """The numbers of seeds that there are enough seeds for."""
@@ -204,7 +215,8 @@ class _Run:
         folder = self._folder.download_folder(number)
         seed = {PUBLIC: order.web_seed, FORBIDDEN: order.forbidden, NONE: None}[one.web_seed]
         ask = Ask(
-            order.torrent, one.peers, None if seed is None else seed.url(), folder, order.timeout_s, order.stall_s,
+            order.torrent, one.peers, None if seed is None else seed.url(), folder, order.timeout_s,
+            min(order.stall_s, _CAPACITY_STALLS_S) if one.purpose == CAPACITY else order.stall_s,
             order.capacity_s if one.purpose == CAPACITY else None, order.web_request_bytes,
         )  # fmt: skip
         self._display.begins(number, of, one, order.torrent.size_bytes)
@@ -237,9 +249,9 @@ class _Run:
         """The digests of a finished file; a wrong one makes the download a failed one."""
         if result.status != FINISHED:
             return {"sha256": None, "digest_ok": None}
-        place = self._folder.path / "files" / f"{number:04d}" / self._order.torrent.info().files().file_path(0)
+        torrent = self._order.torrent
         try:
-            found = check_file(place, self._order.torrent)
+            found = check_file(torrent.place(self._folder.path / "files" / f"{number:04d}"), torrent)
         except OSError as error:
             result.status, result.error = DOWNLOAD_FAILED, f"the file cannot be read again: {error.strerror}"
             return {"sha256": None, "digest_ok": None, "status": result.status, "error": result.error}

@@ -49,8 +49,8 @@ def library() -> ModuleType:
         missing = isinstance(error, ModuleNotFoundError)
         what = "libtorrent is not installed" if missing else f"libtorrent cannot be loaded ({error})"
         raise SwarmError(f"{what}: pip install 'vmtrace[swarm]'") from error
-    if int(libtorrent.version.split(".")[0]) < 2:
-        raise SwarmError(f"libtorrent {libtorrent.version} is too old: pip install 'libtorrent>=2.0'")
+    if tuple(map(int, libtorrent.version.split(".")[:2])) < (2, 1):
+        raise SwarmError(f"libtorrent {libtorrent.version} is too old: pip install 'libtorrent>=2.1'")
     module: ModuleType = libtorrent
     return module
 
@@ -58,8 +58,8 @@ def library() -> ModuleType:
 def session(listen: str, **more: Any) -> Any:
     """A new session that listens at `ADDRESS:PORT` ("" listens nowhere); `more` are libtorrent's own settings."""
     lt = library()
-    category = lt.alert_category
-    wanted = category.error | category.peer | category.connect | category.status | category.storage | category.tracker
+    kinds = lt.alert_category
+    wanted = kinds.error | kinds.peer | kinds.connect | kinds.status | kinds.storage | kinds.tracker | kinds.ip_block
     return lt.session({**SETTINGS, "listen_interfaces": listen, "alert_mask": wanted, **more})
 
 

@@ -79,6 +79,7 @@ class Counters:
     def __init__(self, peers: tuple[Peer, ...]) -> None:
         self.sources: dict[Peer, SourceCount] = {peer: SourceCount(SEED, shown_peer(peer)) for peer in peers}
         self.samples: list[Sample] = []
+        self._sampled: dict[str, int] = {}
 
     def of(self, peer: Peer) -> SourceCount:
         """The source at an address; what is not a seed that was asked for is the web seed."""
@@ -86,12 +87,10 @@ class Counters:
 
     def sample(self, time_ns: int) -> None:
         """Keep all counts as they are now; what did not change is left out."""
-        last = {one.address: one.bytes for one in self.samples[-2 * len(self.sources) :]}
-        self.samples += [
-            Sample(time_ns, one.kind, one.address, one.bytes)
-            for one in self.sources.values()
-            if last.get(one.address) != one.bytes
-        ]
+        for one in self.sources.values():
+            if self._sampled.get(one.address) != one.bytes:
+                self._sampled[one.address] = one.bytes
+                self.samples.append(Sample(time_ns, one.kind, one.address, one.bytes))
 
     def settle(self, total_bytes: int) -> int:
         """Give a source that left between two polls what is missing from the session's total, if it is just one.

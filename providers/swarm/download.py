@@ -95,10 +95,8 @@ class Download:
 
     def _add(self, client: Any) -> Any:
         ask, lt = self._ask, self._lt
-        parameters = lt.add_torrent_params()
-        parameters.ti, parameters.save_path = ask.torrent.info(), str(ask.folder)
+        parameters = ask.torrent.parameters(ask.folder)
         parameters.flags = lt.torrent_flags.update_subscribe | without_exchange(lt)
-        parameters.flags |= lt.torrent_flags.override_trackers | lt.torrent_flags.override_web_seeds
         parameters.url_seeds = [] if ask.web_seed_url is None else [ask.web_seed_url]
         handle = client.add_torrent(parameters)
         for peer in ask.peers:
@@ -127,7 +125,7 @@ class Download:
     def _stalled(self) -> str:
         """Why nothing came, as far as the sources' errors show it."""
         said = [
-            f"{one.address}: {', '.join(one.errors) if one.errors else 'connected, but it sends nothing'}"
+            f"{one.address}: {', '.join(one.errors) or ('it sends nothing' if one.connections else 'not reached')}"
             for one in self._counters.sources.values()
         ]
         return f"nothing received for {shown_s(self._ask.stall_s)} ({'; '.join(said) or 'no source was reached'})"

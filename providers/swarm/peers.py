@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from providers.errors import UsageError
 
 Peer = tuple[str, int]
+_AT_ONCE = 16
 
 
 def parsed_peers(words: Iterable[str]) -> list[Peer]:
@@ -23,15 +25,21 @@ def shown_peer(peer: Peer) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def is_own_address(address: str) -> bool:
-    """Whether this host has the address: only then can a socket be bound to it."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        try:
-            probe.bind((address, 0))
-        except OSError:
-            return False
-    return True
+def reachable(peers: Sequence[Peer], timeout_s: float) -> list[Peer]:
+    """Those that accept a TCP connection, in their order; asked some at a time."""
+    if not peers:
+        return []
+    with ThreadPoolExecutor(min(len(peers), _AT_ONCE)) as pool:
+        answers = pool.map(lambda peer: _accepts(peer, timeout_s), peers)
+        return [peer for peer, there in zip(peers, answers, strict=True) if there]
+
+
+def _accepts(peer: Peer, timeout_s: float) -> bool:
+    try:
+        with socket.create_connection(peer, timeout_s):
+            return True
+    except OSError:
+        return False
 
 
 def _parsed(text: str) -> Peer:

@@ -103,11 +103,10 @@ def share(
 
 def _added(sharing: Any, order: SeedOrder) -> Any:
     lt = library()
-    parameters = lt.add_torrent_params()
-    parameters.ti, parameters.save_path = order.torrent.info(), str(order.file.resolve().parent)
+    parameters = order.torrent.parameters(order.file.resolve().parent)
     parameters.trackers = list(order.trackers)
     flags = lt.torrent_flags
-    parameters.flags = flags.seed_mode | flags.upload_mode | flags.override_trackers | without_exchange(lt)
+    parameters.flags = flags.seed_mode | flags.upload_mode | without_exchange(lt)
     parameters.renamed_files = {0: order.file.name}
     handle = sharing.add_torrent(parameters)
     if order.rate_bytes_s is not None:

@@ -36,12 +36,15 @@ class Torrent:
     content: bytes
     """The torrent file."""
 
-    def info(self) -> Any:
-        """A new libtorrent `torrent_info`, without trackers and web seeds of its own."""
-        lt = library()
-        info = lt.torrent_info(lt.bdecode(self.content))
-        info.set_web_seeds([])
-        return info
+    def parameters(self, folder: Path) -> Any:
+        """libtorrent's parameters to share it in a folder, with neither the trackers nor the web seeds it names."""
+        made = library().load_torrent_buffer(self.content)
+        made.save_path, made.trackers, made.url_seeds = str(folder), [], []
+        return made
+
+    def place(self, folder: Path) -> Path:
+        """Where libtorrent writes the file in a folder; the name is libtorrent's, cleaned of what leads elsewhere."""
+        return folder / str(self.parameters(folder).ti.layout().file_path(0))
 
     def as_record(self) -> dict[str, Any]:
         """For `run.json`."""
@@ -70,12 +73,12 @@ def parsed_torrent(content: bytes, about: str) -> Torrent:
     """The torrent in these bytes; raises `SwarmError`, whose message begins with `about`."""
     lt = library()
     try:
-        info = lt.torrent_info(lt.bdecode(content))
+        parameters = lt.load_torrent_buffer(content)
     except (RuntimeError, TypeError, ValueError) as error:
         raise SwarmError(f"{about}: not a torrent file ({one_line(str(error))})") from error
-    files = info.files()
-    if files.num_files() != 1:
-        raise SwarmError(f"{about}: the torrent has {files.num_files()} files: make one of a single file")
+    info, files = parameters.ti, _files(parameters.ti.layout())
+    if files != 1:
+        raise SwarmError(f"{about}: the torrent has {files} files: make one of a single file")
     if info.total_size() <= 0:
         raise SwarmError(f"{about}: the torrent's file is empty: there is nothing to measure")
     hashes = info.info_hashes()
@@ -87,10 +90,16 @@ def parsed_torrent(content: bytes, about: str) -> Torrent:
         piece_bytes=info.piece_length(),
         pieces=info.num_pieces(),
         info_hash=str(first),
-        trackers=tuple(tracker.url for tracker in info.trackers()),
+        trackers=tuple(parameters.trackers),
         piece_hashes=pieces,
         content=content,
     )
+
+
+def _files(layout: Any) -> int:
+    """How many files there are, without those that only fill up a piece."""
+    padding = library().file_flags_t.flag_pad_file
+    return sum(not layout.file_flags(number) & padding for number in range(layout.num_files()))
 
 
 def made_torrent(

@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from providers.swarm.client import library, session, without_exchange
 from providers.swarm.errors import SwarmError, one_line
-from providers.swarm.peers import Peer, is_own_address
+from providers.swarm.peers import Peer
 from providers.swarm.torrent import Torrent
 
 _POLL_MS = 50
@@ -26,6 +27,8 @@ class Found:
     """What trackers replied."""
 
     peers: list[Peer] = field(default_factory=list)
+    own: set[Peer] = field(default_factory=set)
+    """Where the session that asked listened: a tracker sends that along."""
     replies: int = 0
     errors: list[str] = field(default_factory=list)
     duration_s: float = 0.0
@@ -40,15 +43,13 @@ def ask_trackers(torrent: Torrent, trackers: Sequence[str], timeout_s: float) ->
     everything.add_rule("::", "ffff:" * 7 + "ffff", 1)
     asking.set_ip_filter(everything)
     with tempfile.TemporaryDirectory(prefix="vmtrace-swarm-") as folder:
-        parameters = lt.add_torrent_params()
-        parameters.ti, parameters.save_path, parameters.trackers = torrent.info(), folder, list(trackers)
-        parameters.flags |= without_exchange(lt) | lt.torrent_flags.override_trackers
+        parameters = torrent.parameters(Path(folder))
+        parameters.trackers = list(trackers)
+        parameters.flags = lt.torrent_flags.update_subscribe | without_exchange(lt)
         handle = asking.add_torrent(parameters)
         found = _replies(asking, len(trackers), timeout_s)
         asking.remove_torrent(handle)
-        own_port = asking.listen_port()
-        del asking
-    found.peers = [peer for peer in dict.fromkeys(found.peers) if peer[1] != own_port or not is_own_address(peer[0])]
+    found.peers = [peer for peer in dict.fromkeys(found.peers) if peer not in found.own]
     if not found.replies:
         why = "; ".join(dict.fromkeys(found.errors)) or f"no reply within {timeout_s:g} s"
         raise SwarmError(f"no tracker replied ({why}): check --tracker, or name seeds with --peers")
@@ -64,6 +65,8 @@ def _replies(asking: Any, trackers: int, timeout_s: float) -> Found:
         for alert in asking.pop_alerts():
             if isinstance(alert, lt.peer_blocked_alert):
                 found.peers.append((alert.endpoint[0], alert.endpoint[1]))
+            elif isinstance(alert, lt.listen_succeeded_alert):
+                found.own.add((alert.address, alert.port))
             elif isinstance(alert, lt.tracker_reply_alert):
                 found.replies += 1
                 found.duration_s = found.duration_s or now_s - began_s

@@ -127,12 +127,12 @@ def _signed(bucket: str, key: str, endpoint_url: str | None, region: str | None)
         raise UsageError("--web-seed s3://: boto3 signs it: pip install 'vmtrace[s3]'") from None
 
     def url() -> str:
-        style = {"addressing_style": "path"} if endpoint_url is not None else {}
-        config = Config(signature_version="s3v4", s3=style)
+        # A server of one's own seldom has a name for each bucket.
+        config = Config(signature_version="s3v4", s3={"addressing_style": "auto" if endpoint_url is None else "path"})
         try:
-            client = boto3.client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
-            lasting = {"ExpiresIn": _SIGNED_FOR_S}
-            signed: str = client.generate_presigned_url("get_object", {"Bucket": bucket, "Key": key}, **lasting)
+            client = boto3.Session().client("s3", endpoint_url=endpoint_url, region_name=region, config=config)
+            place = {"Bucket": bucket, "Key": key}
+            signed: str = client.generate_presigned_url("get_object", place, ExpiresIn=_SIGNED_FOR_S)
         except (BotoCoreError, ValueError) as error:
             raise SwarmError(f"web seed s3://{bucket}/{key} cannot be signed: {one_line(str(error))}") from None
         return signed

@@ -84,7 +84,7 @@ def _order(arguments: argparse.Namespace) -> "SeedOrder":
         file=arguments.file,
         torrent=torrent,
         trackers=tuple(arguments.tracker) or torrent.trackers,
-        bind=tuple(arguments.bind) or ("0.0.0.0", "::"),  # noqa: S104 - a seed is there for other hosts
+        bind=tuple(arguments.bind) or ("0.0.0.0", "::"),
         port=_port(arguments.port),
         rate_bytes_s=rate,
         duration_s=None if arguments.duration is None else quantity("--duration", arguments.duration, duration_s),
