@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from providers.swarm.errors import SwarmError
+from providers.swarm.errors import SwarmError, one_line
 
 TICK_MS = 100
 _ALERT_QUEUE = 1_000_000
@@ -67,6 +67,13 @@ def without_exchange(lt: ModuleType) -> Any:
     """Flags of a torrent that finds no peer by itself."""
     flags = lt.torrent_flags
     return flags.disable_dht | flags.disable_lsd | flags.disable_pex
+
+
+def tracker_trouble(alert: Any) -> list[str]:
+    """Why a tracker gave no peers, at most one line; nothing where libtorrent only left out an interface of this host
+    from which the tracker cannot be reached."""
+    text = one_line(alert.error_message() or alert.error.message())
+    return [] if text.startswith("skipping tracker announce") else [text]
 
 
 def trust(ca_bundle: Path | None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from providers.swarm.client import library, session, without_exchange
+from providers.swarm.client import library, session, tracker_trouble, without_exchange
 from providers.swarm.errors import SwarmError, one_line
 from providers.swarm.torrent import Torrent, check_file
 
@@ -137,7 +137,7 @@ def _troubles(sharing: Any) -> list[str]:
     found = []
     for alert in sharing.pop_alerts():
         if isinstance(alert, lt.tracker_error_alert):
-            found.append(f"tracker {one_line(alert.url)}: {one_line(alert.error_message() or alert.error.message())}")
+            found += [f"tracker {one_line(alert.url)}: {text}" for text in tracker_trouble(alert)]
         elif isinstance(alert, lt.torrent_error_alert | lt.file_error_alert):
             found.append(f"the file cannot be shared: {one_line(alert.error.message())}")
     return found

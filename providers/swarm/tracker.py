@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from providers.swarm.client import library, session, without_exchange
-from providers.swarm.errors import SwarmError, one_line
+from providers.swarm.client import library, session, tracker_trouble, without_exchange
+from providers.swarm.errors import SwarmError
 from providers.swarm.peers import Peer
 from providers.swarm.torrent import Torrent
 
@@ -45,7 +45,7 @@ def ask_trackers(torrent: Torrent, trackers: Sequence[str], timeout_s: float) ->
     with tempfile.TemporaryDirectory(prefix="vmtrace-swarm-") as folder:
         parameters = torrent.parameters(Path(folder))
         parameters.trackers = list(trackers)
-        parameters.flags = lt.torrent_flags.update_subscribe | without_exchange(lt)
+        parameters.flags = lt.torrent_flags.apply_ip_filter | without_exchange(lt)
         handle = asking.add_torrent(parameters)
         found = _replies(asking, len(trackers), timeout_s)
         asking.remove_torrent(handle)
@@ -72,7 +72,7 @@ def _replies(asking: Any, trackers: int, timeout_s: float) -> Found:
                 found.duration_s = found.duration_s or now_s - began_s
                 ends_s = min(ends_s, now_s + _SETTLE_S)
             elif isinstance(alert, lt.tracker_error_alert):
-                found.errors.append(one_line(alert.error_message() or alert.error.message()))
-        if not found.replies and len(found.errors) >= 2 * trackers:  # IPv4 and IPv6 of each
-            break
+                found.errors += tracker_trouble(alert)
+        if not found.replies and len(found.errors) >= trackers:
+            ends_s = min(ends_s, now_s + _SETTLE_S)
     return found

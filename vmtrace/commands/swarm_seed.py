@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(str(error))
         return Exit.FAILED
     if arguments.json:
-        print(json.dumps({"uploaded_bytes": state.uploaded_bytes}))
+        print(json.dumps({"info_hash": order.torrent.info_hash, "uploaded_bytes": state.uploaded_bytes}))
     elif not arguments.quiet:
         print(f"uploaded {state.uploaded_bytes:,} bytes")
     return Exit.DONE
