@@ -19,8 +19,8 @@ from analyze.swarm.page import write_page_of
 from analyze.swarm.run_folder import named_apart, read_swarm_run
 from analyze.swarm.tables import over_time
 from analyze.swarm.texts import facts, heading, tables, trouble
-from tests.analyze.swarm_made import MadeSwarm, shown
 from tests.analyze.swarm_made import SEEDS as PEERS
+from tests.analyze.swarm_made import MadeSwarm, shown
 
 PRICES = PerGb("made", "USD", "s3", None, 0.12)
 SCHEMA = jsonschema.Draft202012Validator(load("vmtrace.swarm_report.1"))
@@ -97,9 +97,9 @@ def test_bytes_over_time_end_at_the_total(made: MadeSwarm) -> None:
     rows = over_time(made.report())
     last = {row["address"]: row["bytes_so_far"] for row in rows}
     assert sorted(last.values()) == [8_000, 12_000]
-    for address in last:
+    for address, total in last.items():
         own = [row for row in rows if row["address"] == address]
-        assert sum(row["bytes"] for row in own) == last[address]
+        assert sum(row["bytes"] for row in own) == total
         assert [row["from_s"] for row in own] == sorted(row["from_s"] for row in own)
     assert sum(row["share_so_far"] for row in rows[-2:]) == pytest.approx(1)
 
@@ -222,7 +222,8 @@ def test_hostile_names_do_not_reach_the_page_as_markup(tmp_path: Path) -> None:
     "change",
     [
         {"purpose": "other"}, {"web_seed": "open"}, {"duration_s": -1}, {"number": None}, {"start_ns": "now"},
-        {"sources": [{"kind": "x", "address": shown(PEERS[0]), "bytes": 1}]}, {"sources": [{"kind": "seed", "address": "x"}]},
+        {"sources": [{"kind": "x", "address": shown(PEERS[0]), "bytes": 1}]},
+        {"sources": [{"kind": "seed", "address": "x"}]},
         {"hash_failures": 1.5}, {"capture": []},
     ],
 )  # fmt: skip

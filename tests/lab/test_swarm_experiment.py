@@ -62,7 +62,11 @@ def test_the_report_is_what_the_lab_made(tmp_path: Path, scheme: str) -> None:
         assert abs(row["apart"]) < COUNTERS_WITHIN
         assert row["unattributed_bytes"] == 0
         assert sum(row["overhead_bytes"].values()) == row["wire_bytes"]
-    alone, both, forbidden = one_run(document, "public", 0), one_run(document, "public", 2), one_run(document, "forbidden", 2)
+    alone, both, forbidden = (
+        one_run(document, "public", 0),
+        one_run(document, "public", 2),
+        one_run(document, "forbidden", 2),
+    )
     assert alone["web_seed_share"] == 1
     assert alone["sources"][0]["tls"] is (scheme == "https")
     assert both["duration_s"] < forbidden["duration_s"] < alone["duration_s"] * 1.5
