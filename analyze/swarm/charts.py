@@ -117,7 +117,8 @@ def _so_far(one: MeasuredDownload, title: str) -> Panel:
     for place, source in enumerate(one.sources):
         total = np.concatenate(([0.0], np.cumsum(source.arrivals.bytes)))
         name = "store" if source.source.kind == WEB_SEED else source.source.address
-        series.append(Series(name, np.arange(len(total)) * one.bin_s, total, RUNS[place % len(RUNS)], "line"))
+        time_s = np.arange(len(total), dtype=np.float64) * one.bin_s
+        series.append(Series(name, time_s, total, RUNS[place % len(RUNS)], "line"))
     return Panel(title, Axis("received", "B"), tuple(series))
 
 

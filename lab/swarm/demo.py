@@ -22,7 +22,7 @@ from lab.swarm.programs import SwarmLabError
 
 _STORE_BPS = 16e6
 _SEEDS_BPS = (8e6, 8e6, 4e6, 12e6, 8e6, 6e6, 10e6, 8e6)
-_SIZE_BYTES = 24_000_000
+_SIZE_BYTES = 12_000_000
 RATE_WITHIN, COUNTERS_WITHIN = 0.03, 0.01
 
 

@@ -36,7 +36,7 @@ class Done:
 
 
 def vmtrace(
-    host: SwarmHost, words: Sequence[str], environment: Mapping[str, str] | None = None, timeout_s: float = 300.0
+    host: SwarmHost, words: Sequence[str], environment: Mapping[str, str] | None = None, timeout_s: float = 3600.0
 ) -> Done:
     """Run `vmtrace` with these words on a host until it ends."""
     done = subprocess.run(

@@ -143,7 +143,8 @@ def test_public_and_forbidden_are_compared(made: MadeSwarm) -> None:
     made.download(0, 10_000, 10_000, web_seed="forbidden", duration_s=0.6, http_status=403)
     report = made.report(PRICES)
     row = report.private[0]
-    assert (row.seeds, row.change) == (2, pytest.approx(0.2))
+    assert row.seeds == 2
+    assert row.change == pytest.approx(0.2)
     assert (row.public_store_bytes, row.forbidden_store_bytes) == (10_000, 0)
     public, forbidden = report.charges
     assert public.charge == pytest.approx(10_000 / 1e9 * 0.12)
@@ -187,7 +188,7 @@ def test_the_document_is_as_the_schema_says(made: MadeSwarm) -> None:
 def test_every_key_of_the_document_is_required_by_the_schema(made: MadeSwarm) -> None:
     made.download(10_000, 10_000)
     found = document([made.report(PRICES)])
-    definitions = SCHEMA.schema["$defs"]
+    definitions = load("vmtrace.swarm_report.1")["$defs"]
     assert set(found["runs"][0]) == set(definitions["run"]["required"])
     assert set(found["runs"][0]["sources"][0]) == set(definitions["source"]["required"])
     assert set(found["data_sets"][0]) == set(definitions["data_set"]["required"])

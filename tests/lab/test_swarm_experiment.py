@@ -1,7 +1,8 @@
-"""A swarm with known rates: what the report says is what the lab made, behind TLS and plain, with faults and without."""
+"""A swarm with known rates: the report says what the lab made, behind TLS and plain, with faults and without."""
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_a_seed_that_dies_is_told_and_the_rest_delivers(tmp_path: Path) -> None:
 
 
 # The first two requests ask what the store can do: one before the run, one before the download.
-TROUBLE = {"method": "GET", "path": "data.bin", "times": 10**6, "skip": 2}
+TROUBLE = Fault(Action.DELAY, "GET", "data.bin", times=10**6, skip=2)
 
 
 def with_trouble(tmp_path: Path, fault: Fault) -> dict[str, Any]:
@@ -119,20 +120,20 @@ def with_trouble(tmp_path: Path, fault: Fault) -> dict[str, Any]:
 
 
 def test_a_store_that_answers_503_leaves_the_seeds_to_deliver(tmp_path: Path) -> None:
-    row = with_trouble(tmp_path, Fault(Action.STATUS, status=503, **TROUBLE))
+    row = with_trouble(tmp_path, replace(TROUBLE, action=Action.STATUS, status=503))
     store = of_kind(row, "web_seed")[0]
     assert store["bytes_by_client"] == 0
     assert any("503" in text for text in store["errors"])
 
 
 def test_a_slow_store_carries_less(tmp_path: Path) -> None:
-    row = with_trouble(tmp_path, Fault(Action.DELAY, delay_s=1.5, **TROUBLE))
+    row = with_trouble(tmp_path, replace(TROUBLE, delay_s=1.5))
     assert 0 < row["web_seed_share"] < 0.5
     assert row["agrees"] is True
 
 
 def test_wrong_bytes_of_the_store_are_told_and_counted_as_wasted(tmp_path: Path) -> None:
-    row = with_trouble(tmp_path, Fault(Action.CORRUPT, after_bytes=5000, **TROUBLE))
+    row = with_trouble(tmp_path, replace(TROUBLE, action=Action.CORRUPT, after_bytes=5000))
     assert row["hash_failures"] > 0
     assert row["wasted_bytes"] >= row["failed_bytes"] > 0
     assert row["bytes_by_client"] + row["unattributed_bytes"] == SIZE_BYTES + row["wasted_bytes"]
