@@ -70,6 +70,9 @@ def _check(outcome: Outcome) -> list[str]:
     rates = {host.address: host.payload_bps for host in outcome.hosts.values()}
     for row in document["data_sets"][0]["capacities"]:
         known = rates[row["address"].rpartition(":")[0]]
+        if known is None or row["capacity_bps"] is None:
+            wrong.append(f"{row['address']}: its capacity was not measured")
+            continue
         off = row["capacity_bps"] / known - 1
         print(
             f"{row['address']}: capacity {row['capacity_bps'] / 1e6:.2f} Mbit/s, known {known / 1e6:.2f} ({off:+.1%})"

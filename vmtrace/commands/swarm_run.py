@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "run"
 LINE = "Download a file from N seeds and an object store as web seed, and record the packets."
-EXAMPLES = """  sudo -E vmtrace swarm run data.torrent --web-seed s3://bucket/key --tracker http://host:6969/a --out run1
+EXAMPLES = """  sudo -E vmtrace swarm run data.torrent --web-seed s3://bucket/key --out run1
   sudo vmtrace swarm run data.torrent --web-seed https://host/data.bin --peers 198.18.3.1:6881 --out run2
   sudo vmtrace swarm run data.torrent --web-seed "$URL" --case public --case forbidden --seeds 4 --repeat 5 --out run3
   vmtrace swarm run data.torrent --case none --seeds 1,2 --no-capture --out run4
