@@ -60,7 +60,8 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[str, list[RunRow], str]
         for case, text in _CASES.items():
             rows = [row for row in report.runs if row.web_seed == case and row.finished]
             if rows:
-                yield (text if len(reports) == 1 else f"{report.name}, {text}"), rows, RUNS[place % len(RUNS)]
+                label = text if len(reports) == 1 else f"{report.name}, {case}"
+                yield label, rows, RUNS[place % len(RUNS)]
                 place += 1
 
 
@@ -80,8 +81,17 @@ def _volumes(report: Report) -> Iterator[Panel]:
         found = [one for one in report.runs if (one.web_seed, one.seeds) == (case, row.seeds) and one.finished]
         change = f" ({row.change:+.0%})" if case == FORBIDDEN and row.change is not None else ""
         title = f"{report.name}: {_CASES[case]}, {plural(row.seeds, 'seed')}: {seconds(times[case])}{change}"
-        series = Series(_CASES[case], _floats(range(row.seeds + 1)), _by_source(found, row.seeds), colour)
-        yield Panel(title, Axis("bytes", "B"), (series,), empty_note((series,), _WHY_NOT))
+        sizes = _by_source(found, row.seeds)
+        series = Series(_CASES[case], _floats(range(row.seeds + 1)), sizes, colour, "points", "ring")
+        drawn = (series, _bars(_CASES[case], sizes, colour)) if found else (series,)
+        yield Panel(title, Axis("bytes", "B"), drawn, empty_note((series,), _WHY_NOT))
+
+
+def _bars(name: str, heights: Floats, colour: str) -> Series:
+    """Outlines of bars from nothing to each height: no data of their own."""
+    x = [place + side for place in range(len(heights)) for side in (-0.35, -0.35, 0.35, 0.35)]
+    y = [value for height in heights for value in (0.0, float(height), float(height), 0.0)]
+    return Series(name, _floats(x), _floats(y), colour, "line", reference=True)
 
 
 def _by_source(rows: Sequence[RunRow], seeds: int) -> Floats:

@@ -72,8 +72,8 @@ def _csv_tables(report: Report) -> dict[str, list[Record]]:
 def _source_record(row: RunRow, number: int) -> Record:
     record = asdict(row.sources[number])
     errors = record.pop("errors")
-    told = "; ".join(f"{text} ({times})" for text, times in errors.items())
-    return {"download": row.number, "seeds": row.seeds, "web_seed": row.web_seed, **record, "errors": told}
+    listed = "; ".join(f"{text} ({times})" for text, times in errors.items())
+    return {"download": row.number, "seeds": row.seeds, "web_seed": row.web_seed, **record, "errors": listed}
 
 
 def _data_set(report: Report) -> Record:

@@ -1,4 +1,4 @@
-"""The captures of a swarm run: which source delivered what and when, by packets, beside what the client counted."""
+"""The captures of a swarm run: which source delivered what and when, by packets, with what the client counted."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

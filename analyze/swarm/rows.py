@@ -8,6 +8,9 @@ from analyze.swarm.fairness import jain_index, loads
 from analyze.swarm.measured import MeasuredDownload, MeasuredSource
 from analyze.swarm.records import FINISHED, FORBIDDEN, SWARM, WEB_SEED, SwarmRun
 
+BLOCK_BYTES = 16_384
+"""What BitTorrent asks for at once (BEP 3)."""
+
 AGREES_WITHIN = 0.01
 """Packets and the client's counters, as a share of the client's."""
 
@@ -68,7 +71,8 @@ class RunRow:
     bytes_by_client: int
     apart: float | None
     agrees: bool | None
-    """Packets and client agree within 1 % for every source and in sum; None without a capture or with drops."""
+    """Packets and client agree within 1 % for every source and in sum, but for a block of each connection that broke
+    off; None without a capture or with drops."""
     web_seed_share: float | None
     wire_bytes: int | None
     """To and from all sources, headers and all."""
@@ -224,12 +228,22 @@ def _apart(by_packets: int | None, by_client: int) -> float | None:
 
 def _agrees(one: MeasuredDownload, sources: list[SourceRow]) -> bool | None:
     """Of sources that carried a hundredth or more: of less, a handshake is more than 1 %."""
-    if not one.captured or one.download.capture_dropped or not one.download.client_bytes:
-        return None
     total = one.download.client_bytes
-    judged = [row.apart for row in sources if row.apart is not None and row.bytes_by_client >= total / 100]
-    whole = _apart(one.bytes_by_packets, total)
-    return all(abs(value) <= AGREES_WITHIN for value in (*judged, *([] if whole is None else [whole])))
+    if not one.captured or one.download.capture_dropped or not total:
+        return None
+    judged = [row for row in sources if row.bytes_by_client >= total / 100]
+    broken_off = sum(map(_unfinished_bytes, sources))
+    whole = _within(one.bytes_by_packets or 0, total, broken_off)
+    return whole and all(_within(row.bytes, row.bytes_by_client, _unfinished_bytes(row)) for row in judged)
+
+
+def _within(by_packets: int, by_client: int, more_bytes: int) -> bool:
+    return abs(by_packets - by_client) <= AGREES_WITHIN * by_client + more_bytes
+
+
+def _unfinished_bytes(row: SourceRow) -> int:
+    """A block that a connection broke off in is on the wire, and the client does not count it."""
+    return BLOCK_BYTES * sum(row.errors.values())
 
 
 def _sum(*values: int | None) -> int | None:

@@ -235,7 +235,7 @@ def _overhead(reports: Sequence[Report]) -> Table:
     )  # fmt: skip
     hint = (
         "Shares of all bytes on the wire, both directions. Overhead: beyond the file's bytes, over those. Messages:"
-        " what BitTorrent and HTTP say beside the blocks."
+        " what BitTorrent and HTTP send in addition to the blocks."
     )
     return Table("overhead", "Overhead of the protocol", head, _rows(reports, rows), left=1, hint=hint)
 

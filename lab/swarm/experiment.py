@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,8 +41,8 @@ class Experiment:
     """Also with the store forbidden: its URL is signed with another secret."""
     faults: Sequence[Fault] = ()
     """What a proxy in front of the store does to requests."""
-    dies_after_s: float | None = None
-    """The first seed is killed so long after the downloader's start."""
+    dies_after_bytes: int | None = None
+    """The first seed is killed when it has sent so much, by its device's counters."""
     by_tracker: bool = True
     """Seeds are found by the tracker; else they are named with --peers."""
 
@@ -88,10 +89,8 @@ def run(experiment: Experiment, out: Path) -> Outcome:
             )
             for name in seeds
         ]
-        if experiment.dies_after_s is not None:
-            death = threading.Timer(experiment.dies_after_s, processes[0].kill)
-            death.start()
-            stack.callback(death.cancel)
+        if experiment.dies_after_bytes is not None:
+            stack.enter_context(_death(hosts[seeds[0]], processes[0], experiment.dies_after_bytes))
         peers = [f"{hosts[name].address}:{programs.SEED_PORT}" for name in seeds]
         found = ["--tracker", url] if experiment.by_tracker else ["--peers", ",".join(peers)]
         before = _counters(hosts)
@@ -117,6 +116,27 @@ def _store(
             return
         with fault_proxy.started(service, experiment.faults, chain, place) as proxy:
             yield proxy.service, proxy
+
+
+@contextmanager
+def _death(host: SwarmHost, process: subprocess.Popen[bytes], after_bytes: int) -> Iterator[None]:
+    """Kill a seed while the block lasts, once it has sent so much."""
+    over = threading.Event()
+    begun_bytes = namespaces.device_counters(host.namespace, DEVICE).sent_bytes
+
+    def wait() -> None:
+        while not over.wait(0.02):
+            if namespaces.device_counters(host.namespace, DEVICE).sent_bytes - begun_bytes >= after_bytes:
+                process.kill()
+                return
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    try:
+        yield
+    finally:
+        over.set()
+        waiting.join()
 
 
 def _torrent(host: SwarmHost, out: Path) -> str:

@@ -82,14 +82,14 @@ def share(
     handle = _added(sharing, order)
     ready()
     ends_s = None if order.duration_s is None else time.monotonic() + order.duration_s
-    told: set[str] = set()
+    warned_of: set[str] = set()
     shown_s = 0.0
     try:
         while ends_s is None or time.monotonic() < ends_s:
             sharing.wait_for_alert(_POLL_MS)
             for trouble in _troubles(sharing):
-                if trouble not in told:
-                    told.add(trouble)
+                if trouble not in warned_of:
+                    warned_of.add(trouble)
                     warned(trouble)
             if time.monotonic() - shown_s >= _EVERY_S:
                 shown_s = time.monotonic()

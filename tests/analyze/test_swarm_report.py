@@ -1,4 +1,4 @@
-"""A swarm's report: bytes by packets beside the client's, shares, fairness, charges; damaged folders; the document."""
+"""A swarm's report: bytes by packets and by the client, shares, fairness, charges; damaged folders; the document."""
 
 import json
 from pathlib import Path
@@ -55,6 +55,13 @@ def test_counters_that_are_apart_do_not_agree(made: MadeSwarm) -> None:
     assert report.runs[0].agrees is False
     assert report.runs[0].sources[1].apart == pytest.approx(200 / 9_800)
     assert any("apart in sum" in line for line in trouble(report))
+
+
+def test_a_block_that_a_connection_broke_off_in_is_no_disagreement(made: MadeSwarm) -> None:
+    source = {"kind": "seed", "address": shown(PEERS[0]), "bytes": 49_152, "connections": 1, "banned": False}
+    for errors in ({"End of file": 1}, {}):
+        made.download(None, 60_000, sources=[source | {"errors": errors}])
+    assert [row.agrees for row in made.report().runs] == [True, False]
 
 
 def test_dropped_packets_leave_the_agreement_open(made: MadeSwarm) -> None:
@@ -163,7 +170,7 @@ def test_a_download_that_failed_is_no_median(made: MadeSwarm) -> None:
     assert any("stalled: nothing received" in line for line in trouble(report))
 
 
-def test_hash_failures_are_told_with_the_bytes_they_cost(made: MadeSwarm) -> None:
+def test_hash_failures_are_reported_with_the_bytes_they_cost(made: MadeSwarm) -> None:
     made.download(20_000, 10_000, hash_failures=2, failed_bytes=10_000)
     report = made.report()
     assert report.runs[0].wasted_bytes == 10_000
@@ -228,7 +235,7 @@ def test_hostile_names_do_not_reach_the_page_as_markup(tmp_path: Path) -> None:
         {"hash_failures": 1.5}, {"capture": []},
     ],
 )  # fmt: skip
-def test_a_damaged_line_is_left_out_and_told(made: MadeSwarm, change: dict[str, Any]) -> None:
+def test_a_damaged_line_is_left_out_and_reported(made: MadeSwarm, change: dict[str, Any]) -> None:
     made.download(10_000, 10_000)
     made.download(10_000, 10_000, **change)
     report = made.report()
