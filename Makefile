@@ -24,6 +24,8 @@ FUZZ_SECONDS ?= 20
 REPEAT_FAILED ?= 0
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
 PROVIDERS_DEMO ?=
+# What swarm-demo is given, e.g. SWARM_DEMO="--repeat 1 --seeds 0,2,4".
+SWARM_DEMO ?=
 # The stand-in for Azure Blob storage; newer ones may do as well.
 AZURITE ?= azurite@3.35.0
 # What net is given, e.g. NET="--keep build/net".
@@ -38,7 +40,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 export PYTHON PROFILE
 
 .PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze discovery accuracy docs \
-    providers-demo all-installed picture wheel check-tools system-demo system-test clean
+    providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
 	@echo 'make          what CI does: the same as make test'
@@ -59,6 +61,9 @@ demo: $(STAMPS)/system-demo $(STAMPS)/install ## set up, run a campaign (with ro
 providers-demo: $(STAMPS)/system-test all-installed ## storage services (stand-ins) compared over an emulated path (root)
 	@$(BIN)/python -m lab.services.demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S) $(PROVIDERS_DEMO)
 	@$(BIN)/python -m lab.services.campaigns_demo --out $(PROVIDERS_OUT)/$$(date +%Y%m%d-%H%M%S)-campaigns
+
+swarm-demo: $(STAMPS)/system-test all-installed ## BitTorrent with an object store and eight seeds of known rates (root)
+	@$(BIN)/python -m lab.swarm.demo --out build/swarm-demo/$$(date +%Y%m%d-%H%M%S) $(SWARM_DEMO)
 
 test: $(STAMPS)/system-test all-installed ## set up, then all checks and tests
 	@$(MAKE) --keep-going lint types test-rust test-python fuzz

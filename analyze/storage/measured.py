@@ -38,7 +38,8 @@ _OWN_COLUMNS = (
     "verdict_sentence",
     "handshake_syn_ack_retransmissions",
 )
-_COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS)
+CONNECTION_COLUMNS = (*_OWN_COLUMNS, *overhead.COLUMNS)
+"""The columns of the connection table that `connection_of` wants, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +244,10 @@ def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]
         for number, header in zip(numbers, trace.header()["inputs"], strict=True)
         if header["format"] is not None
     }
-    for row in zip(*trace.true_values(_COLUMNS), strict=True):
+    for row in zip(*trace.true_values(CONNECTION_COLUMNS), strict=True):
         number = numbers[row[0]]
         if number in found:
-            found[number].connections.append(_connection(row))
+            found[number].connections.append(connection_of(row))
     lookups = trace.lookups
     seen: set[tuple[int, str | None, int | None, int]] = set()
     for row in zip(*(lookups.values(name) for name in ("input", "name", "asked_ns", "answered_ns")), strict=True):
@@ -257,7 +258,8 @@ def _by_transaction(trace: Trace, numbers: Sequence[int]) -> dict[int, _Content]
     return found
 
 
-def _connection(row: tuple[Any, ...]) -> Connection:
+def connection_of(row: tuple[Any, ...]) -> Connection:
+    """A connection out of a row of `CONNECTION_COLUMNS`."""
     cost = row[len(_OWN_COLUMNS) :]
     _, syn_retransmissions, version, resumed, server, uploaded, downloaded = cost[len(overhead.PARTS) :]
     return Connection(

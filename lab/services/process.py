@@ -88,7 +88,7 @@ def inside(namespace: str | None) -> Iterator[None]:
         yield
 
 
-def answers_https(place: Place, port: int, ca_path: Path, path: str) -> Callable[[], bool]:
+def answers_http(place: Place, port: int, ca_path: Path, path: str) -> Callable[[], bool]:
     """Whether a server answers a request for `path` with no error of its own: what tells that it is ready."""
 
     def asked() -> bool:
@@ -112,9 +112,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], command: Command) -> Non
 
 
 def _answers(place: Place, port: int, ca_path: Path, path: str) -> bool:
-    trust = ssl.create_default_context(cafile=str(ca_path))
-    trust.check_hostname = False  # a name need not resolve where the probe runs
-    connection = http.client.HTTPSConnection(place.address, port, timeout=_PROBE_S, context=trust)
+    connection = _connection(place, port, ca_path)
     try:
         with inside(place.namespace):
             connection.connect()
@@ -124,6 +122,14 @@ def _answers(place: Place, port: int, ca_path: Path, path: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _connection(place: Place, port: int, ca_path: Path) -> http.client.HTTPConnection:
+    if place.scheme == "http":
+        return http.client.HTTPConnection(place.address, port, timeout=_PROBE_S)
+    trust = ssl.create_default_context(cafile=str(ca_path))
+    trust.check_hostname = False  # a name need not resolve where the probe runs
+    return http.client.HTTPSConnection(place.address, port, timeout=_PROBE_S, context=trust)
 
 
 def _tail(log_path: Path) -> str:

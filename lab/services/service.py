@@ -20,11 +20,13 @@ class Place:
     namespace: str | None = None
     port: int | None = None  # None: a free one
     host_name: str | None = None  # what clients call it; None: by its address
+    scheme: str = "https"  # or "http": of the servers only Swift can do without TLS
 
     def url(self, port: int) -> str:
-        """The endpoint at that port, without a port that https implies."""
+        """The endpoint at that port, without a port that the scheme implies."""
         host = self.host_name or self.address
-        return f"https://{host}" if port == 443 else f"https://{host}:{port}"
+        implied = {"https": 443, "http": 80}[self.scheme]
+        return f"{self.scheme}://{host}" if port == implied else f"{self.scheme}://{host}:{port}"
 
 
 LOOPBACK = Place()

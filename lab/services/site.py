@@ -50,7 +50,7 @@ class Site:
         """Run the server while the block lasts; raises `process.ServiceError` when it does not come up."""
         log_path, ca_path = self.folder / "server.log", self.certificates.ca_path
         variables = {accepted.VARIABLE: str(self.accepted_path), **program.variables}
-        ready = process.answers_https(self.place, self.port, ca_path, program.ready_path)
+        ready = process.answers_http(self.place, self.port, ca_path, program.ready_path)
         command = process.Command(program.name, program.words, variables, log_path, ready)
         with process.serving(command, self.place.namespace) as running:
             yield Service(

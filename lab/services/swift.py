@@ -25,7 +25,8 @@ def started(
     with site.prepared("swift", certificates, place) as here:
         spare = process.free_ports("127.0.0.1", 4, place.namespace)
         first, second, third = [port for port in spare if port != here.port][:3]
-        listeners = swift_settings.Listeners(place.address, here.port, (first, second, third))
+        backends = (first, second, third)
+        listeners = swift_settings.Listeners(place.address, here.port, backends, tls=place.scheme == "https")
         etc = swift_settings.write(here.folder, listeners, certificates, token_life_s)
         program = site.Program(
             name="swift",

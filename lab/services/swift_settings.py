@@ -28,6 +28,7 @@ class Listeners:
     address: str
     port: int
     backend_ports: tuple[int, int, int]
+    tls: bool = True  # of the proxy
 
 
 def write(folder: Path, listeners: Listeners, certificates: Certificates, token_life_s: int = TOKEN_LIFE_S) -> Path:
@@ -81,7 +82,7 @@ def _filters(token_life_s: int) -> Mapping[str, Mapping[str, str]]:
 def _proxy(
     folder: Path, listeners: Listeners, certificates: Certificates, token_life_s: int
 ) -> dict[str, Mapping[str, str]]:
-    tls = {"cert_file": str(certificates.chain_path), "key_file": str(certificates.key_path)}
+    tls = {"cert_file": str(certificates.chain_path), "key_file": str(certificates.key_path)} if listeners.tls else {}
     sections: dict[str, Mapping[str, str]] = {
         "DEFAULT": {**_common(folder, "proxy", listeners.address, listeners.port), **tls},
         "pipeline:main": {"pipeline": _PROXY_LINE},

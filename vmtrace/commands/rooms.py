@@ -45,6 +45,9 @@ COMMANDS = {
     "cost": RoomCommand("vmtrace.commands.cost", "What a workload costs at a storage service: scenarios side by side."),
     "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
     "discover": RoomCommand("vmtrace.commands.discover", "Front ends of names: which there are, where, how far."),
+    "swarm": RoomCommand(
+        "vmtrace.commands.swarm", "BitTorrent with an object store as web seed: time, shares, charges saved."
+    ),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "A campaign on this machine, ending with a report to open."),
     "completion": RoomCommand("vmtrace.commands.completion", "Completion of commands, options and names by the shell."),

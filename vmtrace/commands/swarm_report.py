@@ -1,0 +1,195 @@
+"""`vmtrace swarm report`: what runs of `vmtrace swarm run` show, alone or side by side.
+
+Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong usage.
+"""
+
+import argparse
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
+from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.progress import Bar
+
+if TYPE_CHECKING:
+    from analyze.charts.chart import Chart
+    from analyze.swarm.charges import PerGb
+    from analyze.swarm.records import SwarmRun
+    from analyze.swarm.tables import Report
+
+NAME = "report"
+LINE = "Report on swarm runs: time and share by seeds, public against forbidden, fairness, overhead, charges saved."
+EXAMPLES = """  vmtrace swarm report RUN
+  vmtrace swarm report RUN --prices bocchi2014 --json -
+  vmtrace swarm report run1 run2 --html swarms.html --csv tables --figures figures
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", type=Path, nargs="+", help="folders that vmtrace swarm run left")
+    add(
+        "--html", metavar="FILE", type=Path,
+        help="one HTML file with all tables and zoomable figures (default: RUN/report.html, for one run and no other"
+        " output)",
+    )  # fmt: skip
+    add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
+    add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
+    add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
+    add("--prices", metavar="NAME|FILE", help="table of prices, for the charges saved: a TOML file, or bocchi2014")
+    add("--provider", metavar="NAME", default="s3", help="the store in the table of prices (default: s3)")
+    add("--region", metavar="R", help="its region in the table of prices")
+    add("-q", "--quiet", action="store_true", help="print nothing but errors")
+    add("--no-color", action="store_true", help="print without colours")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what was asked; returns the exit status."""
+    failures: list[str] = []
+    prices = _prices(arguments)
+    runs = _read(list(dict.fromkeys(arguments.runs)), failures)
+    if not runs:
+        return Exit.FAILED
+    reports = _measured(runs, prices, quiet=arguments.quiet)
+    outputs = Outputs(reports, _with_default(arguments))
+    if not arguments.quiet and arguments.json is None:
+        failures += outputs.print()
+    failures += outputs.write()
+    return Exit.FAILED if failures else Exit.DONE
+
+
+def _prices(arguments: argparse.Namespace) -> "PerGb | None":
+    """What the store charges for a GB; raises `UsageError` where the table does not say."""
+    if arguments.prices is None:
+        return None
+    from analyze.swarm.charges import PerGb
+    from providers import errors
+    from providers.prices import Usage, load_prices
+
+    try:
+        table = load_prices(arguments.prices)
+    except errors.UsageError as error:
+        raise UsageError(f"--prices: {error}") from error
+    found = table.prices(arguments.provider, arguments.region)
+    if found is None:
+        where = f" in {arguments.region}" if arguments.region else ""
+        raise UsageError(f"--prices {table.name}: no prices of {arguments.provider}{where}: name another --provider")
+    per_gb = found.charges(Usage(downloaded_bytes=10**9))
+    return PerGb(
+        table.name, table.currency, arguments.provider, arguments.region, per_gb["transfer"] + per_gb["retrieval"]
+    )
+
+
+def _read(folders: Sequence[Path], failures: list[str]) -> "list[SwarmRun]":
+    """The runs that can be reported on; the others get a line of error each."""
+    from analyze.records.run_folder import RunFolderError
+    from analyze.swarm.run_folder import named_apart, read_swarm_run
+
+    runs = []
+    for folder in folders:
+        try:
+            found = read_swarm_run(folder)
+            if not found.downloads:
+                why = "".join(f": {said}" for said in (found.error, *found.problems[:1]) if said)
+                raise RunFolderError(f"{folder}: no download ended (the run is {found.status}{why})")
+            runs.append(found)
+        except (RunFolderError, OSError, ValueError) as error:
+            failures.append(describe(error))
+            complain(failures[-1])
+    return named_apart(runs)
+
+
+def _measured(runs: "Sequence[SwarmRun]", prices: "PerGb | None", *, quiet: bool) -> "list[Report]":
+    from analyze.swarm.measured import captures_of, measure_run
+    from analyze.swarm.tables import Report
+
+    paths = {run.folder: [str(path) for path in captures_of(run)] for run in runs}
+    reports = []
+    with Bar([path for found in paths.values() for path in found], wanted=not quiet) as bar:
+        done_bytes = 0
+        for run in runs:
+            before = done_bytes
+
+            def passed_on(consumed_bytes: int, before: int = before) -> None:
+                bar(before + consumed_bytes)
+
+            reports.append(Report(measure_run(run, passed_on), prices))
+            done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
+    return reports
+
+
+def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Who asks for nothing gets the page, in the folder of the one run it is about."""
+    asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
+    if asked or len(arguments.runs) != 1:
+        return arguments
+    from analyze.records.run_folder import inside_or_new
+
+    place = inside_or_new(arguments.runs[0], "report.html")
+    if place is None:
+        raise CommandError(f"{arguments.runs[0]}/report.html leads out of the run folder: say where with --html FILE")
+    return argparse.Namespace(**{**vars(arguments), "html": place})
+
+
+class Outputs:
+    """What is printed and written. Each output that fails gets a line of error; the others are still made."""
+
+    def __init__(self, reports: "Sequence[Report]", arguments: argparse.Namespace) -> None:
+        self._reports = list(reports)
+        self._arguments = arguments
+        self._page: Path | None = None
+
+    def print(self) -> list[str]:
+        """The human answer on standard output; returns what went wrong."""
+        from analyze.swarm import human
+
+        return printed(partial(human.show, self._reports), no_color=self._arguments.no_color, piped_width=180)
+
+    def write(self) -> list[str]:
+        """Every file asked for; returns one line for each that failed."""
+        arguments = self._arguments
+        tasks = (
+            *wanted(arguments.json, self._write_json),
+            *wanted(arguments.csv, self._write_csv),
+            *wanted(arguments.figures, self._write_figures),
+            *wanted(arguments.html, self._write_html),
+        )
+        failures = write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
+        if self._page is not None and not arguments.quiet and arguments.json is None:
+            with answer():
+                print(f"\nreport, to open in a browser: {self._page}")
+        return failures
+
+    def _write_json(self, place: str) -> None:
+        from analyze.document import as_bytes
+        from analyze.swarm.document import document
+
+        content = as_bytes(document(self._reports))
+        with opened(place) as write:
+            write(content)
+
+    def _write_csv(self, folder: Path) -> None:
+        from analyze.swarm.document import write_csv
+
+        write_csv(self._reports, folder)
+
+    def _write_figures(self, folder: Path) -> None:
+        from analyze.charts.on_paper import write_charts
+
+        write_charts(self._charts, folder)
+
+    def _write_html(self, path: Path) -> None:
+        from analyze.swarm.document import provenance
+        from analyze.swarm.page import write_page_of
+
+        write_page_of(self._reports, self._charts, provenance(self._reports), path)
+        self._page = path
+
+    @cached_property
+    def _charts(self) -> "list[Chart]":
+        from analyze.swarm.charts import charts
+
+        return charts(self._reports)
