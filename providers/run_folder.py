@@ -22,13 +22,16 @@ Record = dict[str, Any]
 
 
 class RunFolder:
-    """One run's folder, open for writing."""
+    """One run's folder, open for writing. Runs of another kind have another schema, and other files of lines."""
+
+    schema = SCHEMA
+    lines: tuple[str, ...] = _LINES
 
     def __init__(self, path: Path, state: Record) -> None:
         self.path = path
         self.state = state
         self._lock = _lock(path)
-        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in _LINES}
+        self._files = {name: open_to_append(path / f"{name}.jsonl") for name in self.lines}
 
     @classmethod
     def create(cls, path: Path, state: Record) -> Self:
@@ -39,7 +42,7 @@ class RunFolder:
             make_folder(path)
         except OSError as error:
             raise ProvidersError(f"{path}: {error.strerror}") from error
-        folder = cls(path, {"schema": SCHEMA, **state})
+        folder = cls(path, {"schema": cls.schema, **state})
         folder.write()
         return folder
 
@@ -58,7 +61,7 @@ class RunFolder:
         write_run_state(self.path, self.state)
 
     def append(self, name: str, record: Mapping[str, Any]) -> None:
-        """A line of `transactions`, `objects` or `rtt`: in the file, though not yet on the disk."""
+        """A line of one of the files, such as `transactions`: in the file, though not yet on the disk."""
         append_whole(self._files[name], (json.dumps(record, separators=(",", ":")) + "\n").encode())
 
     def sync(self) -> None:

@@ -44,6 +44,7 @@ COMMANDS = {
     "storage": RoomCommand(
         "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
     ),
+    "queue": RoomCommand("vmtrace.commands.queue", "Message queues as black boxes: rates, order, latency, duplicates."),
     "lab": RoomCommand("lab.command", "Emulated paths: campaigns with known truth."),
     "demo": RoomCommand("vmtrace.commands.demo", "The whole story on this machine, ending with a report to open."),
 }

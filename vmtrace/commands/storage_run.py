@@ -6,12 +6,11 @@ was measured is in the run folder, and what was created is removed or named.
 
 import argparse
 import json
-import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from vmtrace.commands.values import amount, checked_url, factor, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from providers.order import Order
     from providers.plan import Plan
 
-T = TypeVar("T")
 NAME = "run"
 LINE = "Run a workload against a storage service and record its packets."
 EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --out run1 --quick
@@ -136,11 +134,11 @@ def _order(arguments: argparse.Namespace) -> "Order":
     if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
         raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
     if arguments.endpoint_url is not None:
-        _check_url(arguments.endpoint_url)
+        checked_url(arguments.endpoint_url)
     prices = None if arguments.prices is None else load_prices(arguments.prices)
     limits = Limits(
-        None if arguments.max_bytes is None else _read("--max-bytes", arguments.max_bytes, size_bytes),
-        None if arguments.max_cost is None else _read("--max-cost", arguments.max_cost, _amount),
+        None if arguments.max_bytes is None else required("--max-bytes", arguments.max_bytes, size_bytes),
+        None if arguments.max_cost is None else required("--max-cost", arguments.max_cost, amount),
     )
     if limits.max_cost is not None and prices is None:
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
@@ -157,11 +155,11 @@ def _order(arguments: argparse.Namespace) -> "Order":
         options=parsed_options(arguments.option),
         interface=arguments.interface,
         capture=not arguments.no_capture,
-        snaplen=None if arguments.snaplen is None else int(_read("--snaplen", arguments.snaplen, int)),
+        snaplen=None if arguments.snaplen is None else int(required("--snaplen", arguments.snaplen, int)),
         filter=arguments.filter,
         limits=limits,
         prices=prices,
-        restore_timeout_s=6 * 3600.0 if timeout is None else _read("--restore-timeout", timeout, duration_s),
+        restore_timeout_s=6 * 3600.0 if timeout is None else required("--restore-timeout", timeout, duration_s),
         name=arguments.name,
         command=command_line(sys.argv[1:]),
     )
@@ -182,55 +180,7 @@ def _plan(arguments: argparse.Namespace) -> "Plan":
     if arguments.quick:
         plan = plan.quick()
     if arguments.scale is not None:
-        plan = plan.scaled(_read("--scale", arguments.scale, _factor))
+        plan = plan.scaled(required("--scale", arguments.scale, factor))
     if arguments.repeat is not None:
-        plan = replace(plan, repeat=_read("--repeat", arguments.repeat, _repeats))
+        plan = replace(plan, repeat=required("--repeat", arguments.repeat, repeats))
     return plan
-
-
-def _read(option: str, text: str, read: Callable[[str], T]) -> T:
-    from providers import errors
-
-    try:
-        return read(text)
-    except ValueError as error:
-        raise errors.UsageError(f"{option}: {error}") from None
-
-
-def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r}: an amount of 0 or more is due")
-    return value
-
-
-def _factor(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1000:
-        raise ValueError(f"{text!r}: a number above 0, and at most 1000, is due")
-    return value
-
-
-def _repeats(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 100_000:
-        raise ValueError(f"{text!r}: a whole number from 1 to 100000 is due")
-    return value
-
-
-def _check_url(url: str) -> None:
-    from urllib.parse import urlsplit
-
-    from providers import errors
-
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
-    try:
-        _ = parts.port
-    except ValueError as error:
-        raise errors.UsageError(f"--endpoint-url {url}: {error}") from error
-    if parts.username or parts.password or parts.query:
-        raise errors.UsageError(
-            "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
-        )
