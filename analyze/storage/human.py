@@ -30,15 +30,15 @@ def show(reports: Sequence[Report], console: "Console") -> None:
         if table.name in wanted:
             console.print()
             console.print(Text(table.title, "bold"))
-            console.print(_rich(table, several=len(reports) > 1))
+            console.print(rich_table(table, several=len(reports) > 1))
 
 
 def _has_trouble(report: Report) -> bool:
     return any(row.retries or row.errors or row.failed or row.transactions_failed for row in report.troubles)
 
 
-def _rich(table: Table, *, several: bool) -> "RichTable":
-    """Without the column of the run where there is only one."""
+def rich_table(table: Table, *, several: bool) -> "RichTable":
+    """A table for the terminal, without the column of the run where there is only one."""
     from rich.table import Table as RichTable
     from rich.text import Text
 

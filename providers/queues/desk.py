@@ -1,7 +1,6 @@
 """What every process of a stage works with: its client, its log, the board, and calls that are measured alike."""
 
 import os
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -100,7 +99,6 @@ class Desk:
             "process",
             time_ns=time.time_ns(),
             resident_bytes=resident,
-            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             cpu_s=round(time.process_time() - self._began_cpu_s, 6),
             wall_s=round(time.monotonic() - self._began_s, 6),
             waited_s=round(self.waited_s, 6),

@@ -17,7 +17,7 @@ class QueueFolder(RunFolder):
     """Open for writing."""
 
     schema = SCHEMA
-    lines = ("stages", "rtt", "events")
+    lines = ("stages", "rtt")
 
     @classmethod
     def resume(cls, path: Path) -> Self:
