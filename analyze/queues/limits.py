@@ -98,13 +98,11 @@ def _slowest(rates: Sequence[RateRow]) -> RateRow:
 def _round_trips(run: QueueRun, main: RateRow, calls: Sequence[CallRow]) -> str:
     call = next((row for row in calls if row.operation == main.operation), None)
     took_s = call.quantiles.p50_s if call is not None else None
-    path = (
-        f", of which the path's round trip is {seconds(float(np.median(run.round_trips_s)))}"
-        if run.round_trips_s
-        else ""
-    )
+    path = ""
+    if run.round_trips_s:
+        path = f", of which {seconds(float(np.median(run.round_trips_s)))} are the path's round trip"
     each = "each process makes" if main.threads > 1 else "the process makes"
     return (
         f"the round trip of requests: {each} one {main.operation} call at a time, which takes {seconds(took_s)} "
-        f"(median){path}, for {main.messages_per_call or 0:.3g} messages"
+        f"(median{path}) and moves {main.messages_per_call or 0:.3g} of at most {main.batch}"
     )
