@@ -30,6 +30,7 @@ SWARM_DEMO ?=
 AZURITE ?= azurite@3.35.0
 # What net is given, e.g. NET="--keep build/net".
 NET ?=
+ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -39,7 +40,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze discovery accuracy docs \
+.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python fuzz bench instructions net net-freeze discovery accuracy docs \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -132,6 +133,16 @@ instructions: $(STAMPS)/install-dev ## the engine's instructions per packet, by 
 discovery: $(STAMPS)/system-test $(STAMPS)/install-dev ## the discovery of a lab world with known truth (needs root)
 	@$(BIN)/python -P -m lab.world --out $(DISCOVERY_OUT)
 	@$(BIN)/python -P -m lab.world.load --out $(DISCOVERY_OUT)/load
+
+queue-bench: $(STAMPS)/install-dev elasticmq ## queue latency at 200 messages/s for 10 minutes, against known truth
+	@$(BIN)/python -m bench.queue
+
+elasticmq: ## get the SQS stand-in ElasticMQ (needs Java and Maven)
+	@if [ ! -e $(ELASTICMQ_JARS) ]; then \
+	    command -v mvn >/dev/null || { echo 'ElasticMQ needs Maven: apt-get install maven default-jre-headless'; exit 1; }; \
+	    mvn --quiet --batch-mode --file lab/services/elasticmq.pom.xml dependency:copy-dependencies \
+	        -DoutputDirectory=$(CURDIR)/build/elasticmq; \
+	fi
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -106,7 +106,7 @@ class _Run:
 
     def run(self) -> End:
         with ExitStack() as stack:
-            with registry.sdk_of(self._provider):
+            with registry.sdk_of(self._provider.name, self._provider.extra):
                 stack.enter_context(self._observer)
             stack.enter_context(self._interruption)
             with self._interruption.allowed():

@@ -60,7 +60,7 @@ def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> Cleaned
         return registry.build(provider, target)
 
     with ExitStack() as stack:
-        with registry.sdk_of(provider):
+        with registry.sdk_of(provider.name, provider.extra):
             stack.enter_context(HttpObserver(Budget(Limits(), None)))
         journal = stack.enter_context(Journal(path))
         prefix = f"vmtrace-{_word(path, state, 'id')}/"

@@ -8,15 +8,19 @@ which says what an exception of the SDK means. It may have `ONE_STREAM` and `par
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import requires
 from shlex import quote
+from typing import TypeVar
 
 from providers import services
 from providers.errors import ProvidersError, ServiceError, UsageError
 from providers.service import Service, Target
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,10 @@ def names() -> list[str]:
 
 def find(name: str) -> Provider:
     """The service of this name, or of the only name that begins so; raises `UsageError`."""
-    wanted = name.strip().lower().replace("_", "-")
-    found = [one for one in names() if one == wanted] or [one for one in names() if wanted and one.startswith(wanted)]
-    if len(found) != 1:
-        raise UsageError(f"--provider {name}: there are {', '.join(names())}")
-    module = importlib.import_module(f"{services.__name__}.{found[0].replace('-', '_')}")
+    found = matching(name, names())
+    module = importlib.import_module(f"{services.__name__}.{found.replace('-', '_')}")
     return Provider(
-        found[0],
+        found,
         module.EXTRA,
         module.OPTIONS,
         module.build,
@@ -59,15 +60,23 @@ def find(name: str) -> Provider:
     )
 
 
+def matching(name: str, known: Sequence[str]) -> str:
+    """The known name, or the only one with this prefix; raises `UsageError`."""
+    wanted = name.strip().lower().replace("_", "-")
+    found = [one for one in known if one == wanted] or [one for one in known if wanted and one.startswith(wanted)]
+    if len(found) != 1:
+        raise UsageError(f"--provider {name}: there are {', '.join(known)}")
+    return found[0]
+
+
 @contextmanager
-def sdk_of(provider: Provider) -> Iterator[None]:
+def sdk_of(name: str, extra: str) -> Iterator[None]:
     """Within it the SDK is imported; raises `ProvidersError`, which says how to install it, where a part is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise ProvidersError(
-            f"{provider.name}: its SDK is not installed ({error.name}): "
-            f"{sys.executable} -m pip install {_requirements(provider.extra)}"
+            f"{name}: its SDK is not installed ({error.name}): {sys.executable} -m pip install {_requirements(extra)}"
         ) from None
 
 
@@ -80,14 +89,24 @@ def _requirements(extra: str) -> str:
 
 def build(provider: Provider, target: Target) -> Service:
     """A client. Raises `ProvidersError` where the SDK is not installed, or will not have these settings."""
-    unknown = sorted(set(target.options) - set(provider.options))
+    refuse_unknown_options(provider.name, provider.options, target)
+    return built(partial(provider.build, target), provider.name, provider.extra, provider.error_of)
+
+
+def refuse_unknown_options(name: str, options: Mapping[str, str], target: Target) -> None:
+    """Raises `UsageError` for an `--option` that the service does not have."""
+    unknown = sorted(set(target.options) - set(options))
     if unknown:
-        known = ", ".join(provider.options) or "none"
-        raise UsageError(f"--option {unknown[0]}: not of {provider.name}, which has: {known}")
+        known = ", ".join(options) or "none"
+        raise UsageError(f"--option {unknown[0]}: not of {name}, which has: {known}")
+
+
+def built(make: Callable[[], T], name: str, extra: str, error_of: Callable[[Exception], ServiceError]) -> T:
+    """What `make` makes with an SDK. Raises `ProvidersError` where that is not installed, or refuses the settings."""
     try:
-        with sdk_of(provider):
-            return provider.build(target)
+        with sdk_of(name, extra):
+            return make()
     except ProvidersError:
         raise
     except Exception as error:
-        raise provider.error_of(error) from error
+        raise error_of(error) from error

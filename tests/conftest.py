@@ -80,6 +80,18 @@ def azurite_service(chain: Certificates) -> Iterator[Service]:
         yield service
 
 
+@pytest.fixture(scope="session")
+def azurite_queue_service(chain: Certificates) -> Iterator[Service]:
+    """Azurite's queues over TLS; shared by all tests, so use names of your own. Skips where Node.js is absent."""
+    from lab.services import azurite
+
+    reason = azurite.missing_requirement()
+    if reason:
+        pytest.skip(reason)
+    with azurite.started_queue(chain) as service:
+        yield service
+
+
 @pytest.fixture
 def client_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Service], None]:
     """Has the official SDKs in this process talk to a real server, and to nothing that the tester's own account has."""

@@ -123,6 +123,22 @@ class Fields:
             raise self.wrong(name, "a list of texts")
         return [one.encode("utf-8", "replace").decode("utf-8") for one in value]
 
+    def values(self, name: str) -> list[Any]:
+        """A list inside, of whatever; an absent one is empty."""
+        value = self._content.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.wrong(name, "a list")
+        return value
+
+    def lists(self, name: str) -> list[list[Any]]:
+        """The lists of a list inside; an absent one is empty."""
+        value = self.values(name)
+        if not all(isinstance(one, list) for one in value):
+            raise self.wrong(name, "a list of lists")
+        return value
+
     def endpoint(self, name: str) -> "tuple[str, int] | None":
         """Address and port: `10.0.0.1:5810`, `[fd00::1]:5810`, or `["10.0.0.1", 5810]`."""
         value = self._content.get(name)

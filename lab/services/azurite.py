@@ -1,4 +1,4 @@
-"""Azurite: Microsoft's own emulator of Azure Blob storage, a Node.js program.
+"""Azurite: Microsoft's own emulator of Azure Blob and Queue storage, a Node.js program for each.
 
 `make setup` installs it into `build/azurite` where node and npm are; VMTRACE_AZURITE names another folder that holds
 `node_modules/azurite`.
@@ -29,22 +29,42 @@ def missing_requirement() -> str | None:
     """What keeps Azurite from running here, in one line, or None."""
     if shutil.which("node") is None:
         return "Azurite needs Node.js: install it (Debian: nodejs npm), then make setup"
-    if not _program().exists():
+    if not _program("blob").exists():
         return f"Azurite is not installed in {_folder()}: npm install --prefix {_folder()} azurite, or make setup"
     return None
 
 
 @contextmanager
 def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Service]:
-    """An empty Azurite; raises `process.ServiceError` when it is missing or does not come up."""
+    """An empty Blob storage; raises `process.ServiceError` when it is missing or does not come up."""
+    with _started("blob", certificates, place) as service:
+        yield service
+
+
+@contextmanager
+def started_queue(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Service]:
+    """An empty Queue storage; raises `process.ServiceError` when it is missing or does not come up."""
+    with _started("queue", certificates, place) as service:
+        yield service
+
+
+@contextmanager
+def _started(kind: str, certificates: Certificates, place: Place) -> Iterator[Service]:
     reason = missing_requirement()
     if reason:
         raise process.ServiceError(reason)
     with site.prepared("azurite", certificates, place) as here:
         preload = here.folder / "accepted.cjs"
         preload.write_text(accepted.NODE_PRELOAD)
-        words = ["node", "--require", str(preload), str(_program())]
-        words += ["--blobHost", place.address, "--blobPort", str(here.port), "--location", str(here.folder / "data")]
+        words = ["node", "--require", str(preload), str(_program(kind))]
+        words += [
+            f"--{kind}Host",
+            place.address,
+            f"--{kind}Port",
+            str(here.port),
+            "--location",
+            str(here.folder / "data"),
+        ]
         words += ["--cert", str(certificates.chain_path), "--key", str(certificates.key_path)]
         # Without skipApiVersionCheck an SDK newer than Azurite is refused.
         words += ["--silent", "--disableTelemetry", "--skipApiVersionCheck"]
@@ -54,16 +74,17 @@ def started(certificates: Certificates, place: Place = LOOPBACK) -> Iterator[Ser
             words=words,
             ready_path="/",
             endpoint_url=url,
-            environment=environment(url, certificates.ca_path),
+            environment=environment(url, certificates.ca_path, kind),
             tls_terminated_by=_terminator(),
         )
         with here.serving(program) as service:
             yield service
 
 
-def environment(url: str, ca_path: Path) -> dict[str, str]:
-    """What azure-storage-blob and the Azure CLI read; `url` is the account's blob endpoint."""
-    parts = {"DefaultEndpointsProtocol": "https", "AccountName": ACCOUNT, "AccountKey": KEY, "BlobEndpoint": url}
+def environment(url: str, ca_path: Path, kind: str = "blob") -> dict[str, str]:
+    """What the SDKs of Azure storage and the Azure CLI read; `url` is the account's endpoint for this kind."""
+    endpoint = f"{kind.capitalize()}Endpoint"
+    parts = {"DefaultEndpointsProtocol": "https", "AccountName": ACCOUNT, "AccountKey": KEY, endpoint: url}
     return {
         "AZURE_STORAGE_ACCOUNT": ACCOUNT,
         "AZURE_STORAGE_KEY": KEY,
@@ -82,8 +103,8 @@ def _folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or _INSTALLED)
 
 
-def _program() -> Path:
-    return _folder() / "node_modules" / "azurite" / "dist" / "src" / "blob" / "main.js"
+def _program(kind: str) -> Path:
+    return _folder() / "node_modules" / "azurite" / "dist" / "src" / kind / "main.js"
 
 
 def _terminator() -> str:

@@ -229,8 +229,7 @@ def error_of(error: Exception) -> ServiceError:
 
 
 def _answered(error: Any, text: str) -> ServiceError:
-    raw = getattr(error, "error_code", None)
-    code = str(getattr(raw, "value", raw) or "")
+    code = code_of(error)
     status = int(error.status_code)
     details = str(error)
     if "Signature not valid in the specified time frame" in details or "SAS has expired" in details:
@@ -248,21 +247,33 @@ def _answered(error: Any, text: str) -> ServiceError:
     return ServiceError(kind, f"{text} ({code})" if code and code not in text else text, _REMEDIES.get(code))
 
 
+def code_of(error: Exception) -> str:
+    """The service's own code of an error; empty without one."""
+    raw = getattr(error, "error_code", None)
+    return str(getattr(raw, "value", raw) or "")
+
+
 def _account(target: Target, settings: dict[str, Any]) -> BlobServiceClient:
     from azure.storage.blob import BlobServiceClient
 
+    made: BlobServiceClient = account_client(BlobServiceClient, "blob", target, settings)
+    return made
+
+
+def account_client(kind: Any, service: str, target: Target, settings: dict[str, Any]) -> Any:
+    """A client of an account of Azure storage, for one of its services (`blob`, `queue`)."""
     if target.ca_bundle is not None:
         settings = {**settings, "connection_verify": str(target.ca_bundle)}
     told = os.environ.get("AZURE_STORAGE_CONNECTION_STRING")
     try:
         if told and target.endpoint_url is None:
-            return BlobServiceClient.from_connection_string(told, **settings)
+            return kind.from_connection_string(told, **settings)
         parts = dict(part.split("=", 1) for part in (told or "").split(";") if "=" in part)
         name = parts.get("AccountName") or os.environ.get("AZURE_STORAGE_ACCOUNT")
-        url = target.endpoint_url or (f"https://{name}.blob.core.windows.net" if name else None)
+        url = target.endpoint_url or (f"https://{name}.{service}.core.windows.net" if name else None)
         if url is None:
             raise _no_credentials("neither AZURE_STORAGE_CONNECTION_STRING nor AZURE_STORAGE_ACCOUNT is set")
-        return BlobServiceClient(url, credential=_credential(name, parts), **settings)
+        return kind(url, credential=_credential(name, parts), **settings)
     except ValueError as error:
         raise _no_credentials(" ".join(str(error).split())) from error
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "storage": RoomCommand(
         "vmtrace.commands.storage", "Storage services as black boxes: workloads, packets, overhead."
     ),
+    "queue": RoomCommand("vmtrace.commands.queue", "Message queues as black boxes: rates, order, latency, duplicates."),
     "cost": RoomCommand("vmtrace.commands.cost", "What a workload costs at a storage service: scenarios side by side."),
     "cloudwatch": RoomCommand("cloudwatch.command", "CloudWatch's metrics of a run: fetch, import, publish."),
     "discover": RoomCommand("vmtrace.commands.discover", "Front ends of names: which there are, where, how far."),

@@ -6,13 +6,13 @@ was measured is in the run folder, and what was created is removed or named.
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from vmtrace.commands.values import amount, checked_url, factor, repeats, required
 from vmtrace.errors import Exit, UsageError, complain
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from providers.kinds.sampling_plan import SamplingPlan
     from providers.order import Order
 
-T = TypeVar("T")
 NAME = "run"
 LINE = "Run a workload against a storage service and record its packets."
 EXAMPLES = """  sudo -E vmtrace storage run --provider s3 --region eu-west-1 --out run1 --quick
@@ -165,15 +164,15 @@ def _order(arguments: argparse.Namespace) -> "Order":
     if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
         raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
     if arguments.endpoint_url is not None:
-        _check_url(arguments.endpoint_url)
+        checked_url(arguments.endpoint_url)
     prices = None if arguments.prices is None else load_prices(arguments.prices)
     limits = Limits(
-        None if arguments.max_bytes is None else _read("--max-bytes", arguments.max_bytes, size_bytes),
-        None if arguments.max_cost is None else _read("--max-cost", arguments.max_cost, _amount),
+        None if arguments.max_bytes is None else required("--max-bytes", arguments.max_bytes, size_bytes),
+        None if arguments.max_cost is None else required("--max-cost", arguments.max_cost, amount),
     )
     if limits.max_cost is not None and prices is None:
         raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
-    start_at_ns = None if arguments.start_at is None else _read("--start-at", arguments.start_at, _instant_ns)
+    start_at_ns = None if arguments.start_at is None else required("--start-at", arguments.start_at, _instant_ns)
     if start_at_ns is not None and start_at_ns <= time.time_ns() and not arguments.resume:
         raise errors.UsageError(f"--start-at {arguments.start_at}: that is over: name a time to come")
     timeout = arguments.restore_timeout
@@ -189,11 +188,11 @@ def _order(arguments: argparse.Namespace) -> "Order":
         options=parsed_options(arguments.option),
         interface=arguments.interface,
         capture=not arguments.no_capture,
-        snaplen=None if arguments.snaplen is None else int(_read("--snaplen", arguments.snaplen, int)),
+        snaplen=None if arguments.snaplen is None else int(required("--snaplen", arguments.snaplen, int)),
         filter=arguments.filter,
         limits=limits,
         prices=prices,
-        restore_timeout_s=6 * 3600.0 if timeout is None else _read("--restore-timeout", timeout, duration_s),
+        restore_timeout_s=6 * 3600.0 if timeout is None else required("--restore-timeout", timeout, duration_s),
         name=arguments.name,
         command=command_line(sys.argv[1:]),
         location=arguments.location,
@@ -224,11 +223,11 @@ def _plan(arguments: argparse.Namespace) -> "CampaignPlan":
     if arguments.quick:
         plan = plan.quick()
     if arguments.scale is not None:
-        plan = plan.scaled(_read("--scale", arguments.scale, _factor))
+        plan = plan.scaled(required("--scale", arguments.scale, factor))
     if arguments.repeat is not None and isinstance(plan, Plan | SweepPlan):
-        plan = replace(plan, repeat=_read("--repeat", arguments.repeat, _repeats))
+        plan = replace(plan, repeat=required("--repeat", arguments.repeat, repeats))
     if arguments.duration is not None and isinstance(plan, SamplingPlan | SurgePlan):
-        plan = replace(plan, duration_s=_read("--for", arguments.duration, _time_s))
+        plan = replace(plan, duration_s=required("--for", arguments.duration, _time_s))
     if isinstance(plan, SamplingPlan):
         plan = _paced(plan, arguments)
     return plan
@@ -265,11 +264,11 @@ def _paced(plan: "SamplingPlan", arguments: argparse.Namespace) -> "SamplingPlan
     pace = _PACES[plan.kind]
     text = getattr(arguments, pace)
     if text is not None:
-        seconds = _read(f"--{pace.replace('_', '-')}", text, _time_s)
+        seconds = required(f"--{pace.replace('_', '-')}", text, _time_s)
         paces = (seconds, None) if pace == "mean_interval" else (None, seconds)
         plan = replace(plan, mean_interval_s=paces[0], every_s=paces[1])
     if arguments.sizes is not None:
-        plan = replace(plan, sizes_bytes=_read("--sizes", arguments.sizes, sizes_of))
+        plan = replace(plan, sizes_bytes=required("--sizes", arguments.sizes, sizes_of))
     return plan
 
 
@@ -279,7 +278,7 @@ def _thinning(arguments: argparse.Namespace) -> "Callable[[Path], None] | None":
 
     if arguments.keep_packets is None:
         return None
-    share = _read("--keep-packets", arguments.keep_packets, share_of)
+    share = required("--keep-packets", arguments.keep_packets, share_of)
     return lambda path: thin_in_background(arguments.out, path, share)
 
 
@@ -302,51 +301,3 @@ def _instant_ns(text: str) -> int:
     if moment.tzinfo is None:
         raise ValueError(f"{text!r}: add the time zone, as Z or +02:00: hosts may stand in several")
     return round(moment.timestamp() * 1e9)
-
-
-def _read(option: str, text: str, read: Callable[[str], T]) -> T:
-    from providers import errors
-
-    try:
-        return read(text)
-    except ValueError as error:
-        raise errors.UsageError(f"{option}: {error}") from None
-
-
-def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r}: an amount of 0 or more is due")
-    return value
-
-
-def _factor(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1000:
-        raise ValueError(f"{text!r}: a number above 0, and at most 1000, is due")
-    return value
-
-
-def _repeats(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 100_000:
-        raise ValueError(f"{text!r}: a whole number from 1 to 100000 is due")
-    return value
-
-
-def _check_url(url: str) -> None:
-    from urllib.parse import urlsplit
-
-    from providers import errors
-
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
-    try:
-        _ = parts.port
-    except ValueError as error:
-        raise errors.UsageError(f"--endpoint-url {url}: {error}") from error
-    if parts.username or parts.password or parts.query:
-        raise errors.UsageError(
-            "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
-        )

@@ -1,0 +1,130 @@
+"""`vmtrace queue clean RUN`: collect what a run left in its queue, so that each message is accounted for; remove it.
+
+A queue that the run made is removed; from one that was there before, only the run's own messages are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capture.run_state import write_run_state
+from providers.errors import ErrorKind, ProvidersError, ServiceError
+from providers.exchanges import HttpObserver
+from providers.journal import NAME, Journal, outstanding
+from providers.queues import registry
+from providers.queues.call_log import CallLog
+from providers.queues.collecting import Collector, collector_log
+from providers.queues.contract import QueueService
+from providers.queues.message import Seal
+from providers.queues.plan import QueuePlan, plan_of_record
+from providers.queues.progress import progress_of
+from providers.queues.run_folder import read_queue_run
+from providers.queues.task import KEY_FILE
+from providers.run_folder import FAILED, RUNNING, lock_run
+from providers.service import Target
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCleaned:
+    """What `clean` did."""
+
+    collected: int
+    """Messages of the run that were still in the queue, and are gone now."""
+    queue: str | None
+    """Removed now; None if the run had made none, or it was gone already."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    service: QueueService
+    error_of: Callable[[Exception], ServiceError]
+    observer: HttpObserver
+
+
+def clean_queue_run(path: Path, ca_bundle: Path | None = None) -> QueueCleaned:
+    """Collect and remove what is left. Raises `ProvidersError` where something is left still; it says what and why."""
+    lock = lock_run(path) if path.is_dir() else -1
+    try:
+        return _clean(path, read_queue_run(path), ca_bundle)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProvidersError(f"{path / 'run.json'}: {error!r}: this run cannot be cleaned") from error
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _clean(path: Path, state: dict[str, Any], ca_bundle: Path | None) -> QueueCleaned:
+    queue, plan = str(state["queue"]), plan_of_record(state["plan"])
+    if not (path / NAME).exists():
+        raise ProvidersError(f"{path}: {NAME} is missing: look at the service for the queue {queue}")
+    own = outstanding(path).container == queue
+    left = progress_of(path, plan.messages).outstanding()
+    if state.get("queue_removed") or not (own or left):
+        _note(path, state, [])
+        return QueueCleaned(0, None)
+    provider = registry.find(str(state["provider"]))
+    try:
+        with HttpObserver() as observer, Journal(path) as journal:
+            try:
+                with _client(provider, state, ca_bundle) as service:
+                    client = _Client(service, provider.error_of, observer)
+                    collected = _collected(path, state, left, plan, client)
+                    if own:
+                        service.remove_queue()
+            except ServiceError as error:
+                if error.kind != ErrorKind.NO_SUCH_CONTAINER:
+                    raise
+                collected = 0
+            if own:
+                journal.removed_container(queue)
+    except ServiceError as error:
+        _note(path, state, [{"name": queue, "messages": left, "error": str(error)}])
+        raise ProvidersError(f"{path}: still at the service: {error.told(queue)}") from error
+    state.update(collected=True, queue_removed=own)
+    _note(path, state, [])
+    return QueueCleaned(collected, queue if own else None)
+
+
+@contextmanager
+def _client(provider: registry.QueueProvider, state: dict[str, Any], ca_bundle: Path | None) -> Iterator[QueueService]:
+    """A client; what its SDK raises becomes a `ServiceError`."""
+    service = registry.build(provider, _target(state, ca_bundle))
+    try:
+        yield service
+    except ProvidersError:
+        raise
+    except Exception as error:
+        raise provider.error_of(error) from error
+    finally:
+        service.close()
+
+
+def _collected(path: Path, state: dict[str, Any], left: int, plan: QueuePlan, client: _Client) -> int:
+    seal = Seal(str(state["id"]), bytes.fromhex((path / KEY_FILE).read_text().strip()))
+    with CallLog(collector_log(path)) as log:
+        collector = Collector(client.service, seal, log, client.error_of, client.observer)
+        return collector.collect(left, max(stage.visibility_s for stage in plan.stages))
+
+
+def _target(state: dict[str, Any], ca_bundle: Path | None) -> Target:
+    named = (state.get("tls") or {}).get("ca_bundle")
+    return Target(
+        provider=str(state["provider"]),
+        container=str(state["queue"]),
+        endpoint_url=state.get("endpoint_named"),
+        region=state.get("region"),
+        ca_bundle=ca_bundle or (Path(named) if isinstance(named, str) and named else None),
+        options={str(name): str(value) for name, value in state["options"].items()},
+    )
+
+
+def _note(path: Path, state: dict[str, Any], left: list[dict[str, Any]]) -> None:
+    state["left_behind"] = left
+    if state.get("status") == RUNNING:
+        state.update(status=FAILED, error="the run was killed; cleaned afterwards", error_kind="other")
+    write_run_state(path, state)

@@ -1,0 +1,69 @@
+"""What a user asks of a queue run, and what the service's limits make of the plan before it begins."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from providers.budget import Limits
+from providers.errors import UsageError
+from providers.queues import contract
+from providers.queues.plan import LARGEST, QueuePlan, Stage
+from providers.queues.prices import QueuePriceTable
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOrder:
+    """Credentials are the SDK's own business."""
+
+    provider: str
+    out: Path
+    plan: QueuePlan
+    queue: str | None = None
+    """None: the run makes one of its own, and removes it."""
+    fifo: bool = False
+    endpoint_url: str | None = None
+    region: str | None = None
+    location: str | None = None
+    """Where this host is, in the user's words."""
+    ca_bundle: Path | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    interface: str | None = None
+    capture: bool = True
+    capture_s: float | None = None
+    """At most so much of each stage is recorded; None: all of it."""
+    snaplen: int | None = None
+    filter: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    prices: QueuePriceTable | None = None
+    name: str | None = None
+    command: str = ""
+    metadata: bool = True
+
+
+def fitted(plan: QueuePlan, limits: contract.Limits, provider: str) -> QueuePlan:
+    """The plan with the service's largest batches and longest poll in it; `UsageError` for what it does not take."""
+    return replace(plan, stages=tuple(_fitted(stage, limits, provider) for stage in plan.stages))
+
+
+def _fitted(stage: Stage, limits: contract.Limits, provider: str) -> Stage:
+    size = stage.size_bytes if stage.sends else 1
+    if size > limits.message_bytes:
+        raise UsageError(
+            f"stage {stage.name}: a message of {size:,} bytes is too large: {provider} takes at most "
+            f"{limits.message_bytes:,} bytes"
+        )
+    if stage.visibility_s > limits.longest_visibility_s:
+        raise UsageError(f"stage {stage.name}: {provider} hides messages for at most {limits.longest_visibility_s:g} s")
+    largest = min(limits.send_batch, limits.message_bytes // size)
+    return replace(
+        stage,
+        send_batch=_batch(stage.send_batch, largest, stage, provider, f"messages of {size:,} bytes"),
+        receive_batch=_batch(stage.receive_batch, limits.receive_batch, stage, provider, "messages received"),
+        delete_batch=_batch(stage.delete_batch, limits.delete_batch, stage, provider, "messages deleted"),
+        wait_s=min(stage.wait_s, limits.longest_wait_s),
+    )
+
+
+def _batch(wanted: int, largest: int, stage: Stage, provider: str, what: str) -> int:
+    if wanted > largest:
+        raise UsageError(f"stage {stage.name}: {wanted} {what} at once: {provider} takes at most {largest}")
+    return largest if wanted == LARGEST else wanted

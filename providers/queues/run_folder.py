@@ -1,0 +1,39 @@
+"""The folder of a queue run (docs/queue.md): `run.json`, a line for each stage, round trips, and logs of processes."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Self
+
+from capture.run_state import RunStateError, read_run_state
+from providers.errors import ProvidersError
+from providers.queues.task import KEY_FILE
+from providers.run_folder import Record, RunFolder
+
+SCHEMA = "vmtrace.queue_run/1"
+
+
+class QueueFolder(RunFolder):
+    """Open for writing."""
+
+    schema = SCHEMA
+    lines = ("stages", "rtt")
+
+    @classmethod
+    def resume(cls, path: Path) -> Self:
+        """A run that is there; raises `ProvidersError` for a folder that is none, or that is being written."""
+        return cls(path, read_queue_run(path))
+
+    def make_key(self) -> None:
+        """What signs this run's messages: readable by the owner alone, as whoever has it can forge them."""
+        descriptor = os.open(self.path / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32) + "\n")
+
+
+def read_queue_run(path: Path) -> Record:
+    """`run.json` of a queue run; raises `ProvidersError` where there is none."""
+    try:
+        return read_run_state(path, SCHEMA, "vmtrace queue")
+    except RunStateError as error:
+        raise ProvidersError(str(error)) from error

@@ -1,0 +1,1 @@
+"""One module for each queue service; see `providers.queues.registry`."""

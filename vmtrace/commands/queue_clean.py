@@ -1,0 +1,41 @@
+"""`vmtrace queue clean`: collect what a run left in its queue, and remove the queue if the run made it.
+
+Exit status: 0 nothing is left; 1 something is, one line says what and why.
+"""
+
+import argparse
+from pathlib import Path
+
+from analyze.units import plural
+from vmtrace.errors import Exit, complain
+
+NAME = "clean"
+LINE = "Collect and remove the messages that a run left in its queue, and the queue that it made."
+EXAMPLES = """  vmtrace queue clean run1
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="+", type=Path, help="folder of a run")
+    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS (default: the run's)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Clean each run; returns the exit status."""
+    from providers.errors import ProvidersError
+    from providers.queues.cleaning import clean_queue_run
+    from vmtrace.commands.queue_accounts import accounts_text
+
+    status = Exit.DONE
+    for path in arguments.run:
+        try:
+            cleaned = clean_queue_run(path, arguments.ca_bundle)
+        except ProvidersError as error:
+            complain(str(error))
+            status = Exit.FAILED
+            continue
+        queue = "" if cleaned.queue is None else f", and queue {cleaned.queue}"
+        print(f"{path}: {plural(cleaned.collected, 'message')} removed{queue}; {accounts_text(path)}")
+    return status

@@ -1,0 +1,201 @@
+"""`vmtrace queue run`: a plan of messages against a queue service, with its own SDK, and the packets of it.
+
+Exit status: 0 the whole plan was done; 1 it was not, or something failed; 2 wrong usage; 130 stopped by Ctrl-C. The run
+folder says what became of each message; the queue is removed, or named as left behind.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmtrace.commands.values import amount, checked_url, factor, read_option, repeats, required
+from vmtrace.errors import Exit, UsageError, complain
+
+if TYPE_CHECKING:
+    from providers.queues.campaign import QueueEnd
+    from providers.queues.order import QueueOrder
+    from providers.queues.plan import QueuePlan
+
+NAME = "run"
+LINE = "Send, receive and delete messages of a queue service, and record the packets."
+EXAMPLES = """  sudo -E vmtrace queue run --provider sqs --region eu-west-1 --out run1 --rate 50 --duration 10min
+  vmtrace queue run --provider sqs --fifo --out run2 --plan garfinkel2007-queue --scale 0.01 --no-capture
+  vmtrace queue run --provider azure-queue --out run3 --plan yoon-latency-fast --messages 20000 --backlog 500
+  vmtrace queue run --provider sqs --out run4 --endpoint-url http://127.0.0.1:9324 --queue mine --visibility 5s
+  vmtrace queue run --resume run1
+"""
+_ONLY_NEW = "the run that is resumed has its own"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("--provider", metavar="NAME", help="sqs or azure-queue (any unique prefix)")
+    add("--out", metavar="RUN", type=Path, help="output folder (must not exist)")
+    add("--resume", metavar="RUN", type=Path, help="go on with a run that was killed or interrupted")
+    add = parser.add_argument_group("the service").add_argument
+    add("--endpoint-url", metavar="URL", help="a compatible server instead of the SDK's")
+    add("--region", metavar="R", help="default: the SDK's")
+    add("--location", metavar="NAME", help="where this host is, for reports on several runs")
+    add("--queue", metavar="NAME", help="an existing queue (default: one of the run's own)")
+    add("--fifo", action="store_true", help="use a FIFO queue")
+    add("--ca-bundle", metavar="FILE", type=Path, help="certificate authorities to trust for TLS")
+    add("--option", metavar="NAME=VALUE", action="append", default=[], help="of the service; a wrong one lists them")
+    add = parser.add_argument_group("the plan").add_argument
+    add(
+        "--plan",
+        metavar="NAME|FILE",
+        help="yoon-latency (default), yoon-latency-fast, garfinkel2007-queue or a TOML file",
+    )
+    add("--rate", metavar="N", help="messages per second, due at times fixed by it; 'fast': as fast as possible")
+    add("--duration", metavar="TIME", help="how long to send at the rate")
+    add("--messages", metavar="N", help="how many each stage sends")
+    add("--size", metavar="SIZE", help="of a message, up to the service's limit")
+    add("--send-batch", metavar="N|largest", help="messages per send request")
+    add("--receive-batch", metavar="N|largest", help="at most so many messages per receive request")
+    add("--delete-batch", metavar="N|largest", help="at most so many messages per delete request")
+    add("--senders", metavar="N", help="processes that send")
+    add("--receivers", metavar="N", help="processes that receive")
+    add("--deleters", metavar="N", help="processes that delete")
+    add("--visibility", metavar="TIME", help="how long a received message stays hidden")
+    add("--wait", metavar="TIME", help="of a long poll; 0 is short polling")
+    add("--backlog", metavar="N", help="without a rate: most messages sent and not yet deleted")
+    add("--repeat", metavar="N", help="how often, instead of the plan's number")
+    add("--scale", metavar="X", help="multiply the numbers of messages")
+    add = parser.add_argument_group("limits").add_argument
+    add("--max-bytes", metavar="SIZE", help="never move more than this in requests and responses")
+    add("--max-cost", metavar="AMOUNT", help="never be charged more than this, by --prices")
+    add("--prices", metavar="NAME|FILE", help="table of prices: a TOML file, or garfinkel2007 (those of 2007)")
+    add = parser.add_argument_group("packets").add_argument
+    add("--interface", metavar="IF", help="default: the one towards the service")
+    add("--no-capture", action="store_true", help="record no packets (needs no rights)")
+    add("--capture-for", metavar="TIME", help="record only the beginning of each stage (default: all of it)")
+    add("--snaplen", metavar="N", help="bytes kept of each packet (default: headers, and TLS handshakes whole)")
+    add("--filter", metavar="BPF", help="default: the service's ports, name lookups, ICMP and ARP")
+    add = parser.add_argument_group("output").add_argument
+    add("--name", metavar="NAME", help="of the data set, for reports (default: the folder's)")
+    add("--json", action="store_true", help="print run.json at the end")
+    add("--quiet", "-q", action="store_true", help="print only what goes wrong")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the plan; returns the exit status."""
+    from providers import errors
+    from providers.queues.campaign import resume_queue, run_queue
+    from providers.queues.display import choose
+
+    try:
+        if arguments.resume is not None:
+            _refuse_with_resume(arguments)
+            shown = choose(quiet=arguments.quiet, currency="")
+            end = resume_queue(arguments.resume, arguments.ca_bundle, shown, capture=not arguments.no_capture)
+            return _told(end, arguments, arguments.resume)
+        order = _order(arguments)
+        currency = "" if order.prices is None else order.prices.currency
+        end = run_queue(order, choose(quiet=arguments.quiet, currency=currency))
+    except errors.UsageError as error:
+        raise UsageError(f"{error} (see vmtrace queue run --help)") from error
+    except errors.ServiceError as error:
+        complain(error.told(arguments.provider or str(arguments.resume)))
+        return Exit.FAILED
+    return _told(end, arguments, arguments.out)
+
+
+def _told(end: "QueueEnd", arguments: argparse.Namespace, folder: Path) -> int:
+    from vmtrace.commands.queue_accounts import accounts_text
+
+    if arguments.json:
+        print(json.dumps(end.state, indent=1))
+    elif not arguments.quiet:
+        print(f"{end.status}: {accounts_text(folder)}\n{folder}")
+    if end.error is not None:
+        complain(end.error)
+    for left in end.state["left_behind"]:
+        complain(
+            f"left at the service: queue {left['name']} ({left['error']}): vmtrace queue run --resume {folder}, or "
+            f"vmtrace queue clean {folder}"
+        )
+    if end.status == "interrupted":
+        return Exit.INTERRUPTED
+    return Exit.FAILED if end.error is not None or end.state["left_behind"] else Exit.DONE
+
+
+def _refuse_with_resume(arguments: argparse.Namespace) -> None:
+    from providers import errors
+
+    allowed = {"resume", "ca_bundle", "no_capture", "json", "quiet", "command", "subcommand", "debug"}
+    for name, value in vars(arguments).items():
+        if name not in allowed and value not in (None, False, []):
+            raise errors.UsageError(f"--{name.replace('_', '-')}: does not go with --resume: {_ONLY_NEW}")
+
+
+def _order(arguments: argparse.Namespace) -> "QueueOrder":
+    from capture.quantities import duration_s, size_bytes
+    from providers import errors
+    from providers.budget import Limits
+    from providers.campaign import command_line
+    from providers.options import parsed_options
+    from providers.queues.order import QueueOrder
+    from providers.queues.prices import load_prices
+
+    if arguments.provider is None or arguments.out is None:
+        raise errors.UsageError("--provider and --out: both are due, or --resume")
+    if arguments.no_capture and (arguments.filter or arguments.snaplen or arguments.capture_for):
+        raise errors.UsageError("--no-capture: goes neither with --filter, nor --snaplen, nor --capture-for")
+    if arguments.ca_bundle is not None and not arguments.ca_bundle.is_file():
+        raise errors.UsageError(f"--ca-bundle {arguments.ca_bundle}: there is no such file")
+    if arguments.endpoint_url is not None:
+        checked_url(arguments.endpoint_url)
+    prices = None if arguments.prices is None else load_prices(arguments.prices)
+    limits = Limits(
+        read_option("--max-bytes", arguments.max_bytes, size_bytes),
+        read_option("--max-cost", arguments.max_cost, amount),
+    )
+    if limits.max_cost is not None and prices is None:
+        raise errors.UsageError("--max-cost: charges are unknown without a table: give --prices")
+    return QueueOrder(
+        provider=arguments.provider,
+        out=arguments.out,
+        plan=_plan(arguments),
+        queue=arguments.queue,
+        fifo=arguments.fifo,
+        endpoint_url=arguments.endpoint_url,
+        region=arguments.region,
+        location=arguments.location,
+        ca_bundle=arguments.ca_bundle,
+        options=parsed_options(arguments.option),
+        interface=arguments.interface,
+        capture=not arguments.no_capture,
+        capture_s=read_option("--capture-for", arguments.capture_for, duration_s),
+        snaplen=read_option("--snaplen", arguments.snaplen, int),
+        filter=arguments.filter,
+        limits=limits,
+        prices=prices,
+        name=arguments.name,
+        command=command_line(sys.argv[1:]),
+    )
+
+
+def _plan(arguments: argparse.Namespace) -> "QueuePlan":
+    from dataclasses import replace
+
+    from providers.queues.changes import changed
+    from providers.queues.plans import load_plan
+
+    plan = load_plan(arguments.plan or "yoon-latency")
+    wanted: dict[str, Any] = {
+        name: getattr(arguments, name)
+        for name in (
+            "rate", "duration", "messages", "size", "send_batch", "receive_batch", "delete_batch", "senders",
+            "receivers", "deleters", "visibility", "wait", "backlog",
+        )
+        if getattr(arguments, name) is not None
+    }  # fmt: skip
+    plan = changed(plan, wanted)
+    if arguments.scale is not None:
+        plan = plan.scaled(required("--scale", arguments.scale, factor))
+    if arguments.repeat is not None:
+        plan = replace(plan, repeat=required("--repeat", arguments.repeat, repeats))
+    return plan

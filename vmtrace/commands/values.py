@@ -1,0 +1,64 @@
+"""Values of options that runs against services share; an error is one line that names the option."""
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+T = TypeVar("T")
+
+
+def read_option(option: str, text: str | None, read: Callable[[str], T]) -> T | None:
+    """The value of an option, None if it is not given; raises the `UsageError` of providers."""
+    return None if text is None else required(option, text, read)
+
+
+def required(option: str, text: str, read: Callable[[str], T]) -> T:
+    """The value of an option that is given."""
+    from providers import errors
+
+    try:
+        return read(text)
+    except ValueError as error:
+        raise errors.UsageError(f"{option}: {error}") from None
+
+
+def amount(text: str) -> float:
+    """Of money."""
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{text!r}: an amount of 0 or more is due")
+    return value
+
+
+def factor(text: str) -> float:
+    """That a plan is multiplied by."""
+    value = float(text)
+    if not 0 < value <= 1000:
+        raise ValueError(f"{text!r}: a number above 0, and at most 1000, is due")
+    return value
+
+
+def repeats(text: str) -> int:
+    """How often a plan is done."""
+    value = int(text)
+    if not 1 <= value <= 100_000:
+        raise ValueError(f"{text!r}: a whole number from 1 to 100000 is due")
+    return value
+
+
+def checked_url(url: str) -> None:
+    """Raises the `UsageError` of providers for an endpoint that is none, or that has credentials in it."""
+    from providers import errors
+
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise errors.UsageError(f"--endpoint-url {url}: a URL with http:// or https:// and a host is due")
+    try:
+        _ = parts.port
+    except ValueError as error:
+        raise errors.UsageError(f"--endpoint-url {url}: {error}") from error
+    if parts.username or parts.password or parts.query:
+        raise errors.UsageError(
+            "--endpoint-url: credentials and tokens do not belong into it: the SDK finds them by itself"
+        )
