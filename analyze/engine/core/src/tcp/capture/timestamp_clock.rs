@@ -1,5 +1,7 @@
 //! The timestamp clock of one sender (RFC 7323), and steps of the capture clock against it (docs/methods.md, section 2 rules
 //! 5 and 6).
+//!
+//! Rule: docs/methods.md, "Timestamps as a clock".
 
 use crate::tcp::stats::sequence::serial_difference;
 
