@@ -5,6 +5,8 @@
 //! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one
 //! that was lost before the capture point: its timestamp against that of the segment which exposed the hole decides;
 //! without timestamps the IP identification; without both, the time that has passed.
+//!
+//! Rule: docs/methods.md, "Data seen before".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::{Half, Live};
@@ -242,6 +244,8 @@ impl Live {
 }
 
 /// Decides about a segment that fills a hole: retransmission, or the original come late?
+///
+/// Rule: docs/methods.md, "Late segments".
 fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> bool {
     let &Placed { packet, around, .. } = placed;
     if let (Some(own), Some(exposing)) = (placed.tsval(), exposure.tsval)
