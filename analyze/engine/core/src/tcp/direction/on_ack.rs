@@ -111,6 +111,7 @@ impl Half {
         Some(Answer { round_trip, window_bytes })
     }
 
+    /// Rule: docs/methods.md, "What the capture missed".
     #[cold]
     fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
         let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };

@@ -77,6 +77,7 @@ impl Half {
         (start + 1 == self.max && self.all_acknowledged()).then_some(Kind::KeepAlive)
     }
 
+    /// Rule: docs/methods.md, "Stored out of order".
     fn count_late_original(&mut self, placed: &Placed<'_>, exposure: Option<Exposure>, segments: u32) {
         let &Placed { packet, around, .. } = placed;
         let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
