@@ -212,7 +212,7 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// not taken in any of those acknowledgements and had more to send: its timers did not run on time either. Or a probe or
 /// timeout only a little late, right after which the sender has taken them in.
 ///
-/// Rule: docs/methods.md, "Late timer of a deaf sender".
+/// Rule: docs/methods.md, "Late timer of a stalled sender".
 fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let late = !evidence.beside_sender()
         && evidence.ending == Ending::TailProbe
@@ -227,7 +227,7 @@ fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// long before, and no timer of its fired meanwhile. On waking, a kernel takes in what waits for it in order, and sends with
 /// the first of it. Acknowledgements that are lost or held on the way cost a live sender a probe or a timeout.
 ///
-/// Rule: docs/methods.md, "A deaf sender goes on".
+/// Rule: docs/methods.md, "A stalled sender resumes".
 fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     // Two do if the second one answers more of what had waited: a timer sends one.
     let several = evidence.data_burst.packets >= if evidence.echoes_move_on { 2 } else { 3 };

@@ -1,5 +1,5 @@
-//! What limited a round of which no gap, no loss and no full window tells it already: the last rules of the table in
-//! docs/verdict.md. Each looks at the rounds around it. Here are their order and those of the application; the path's are in
+//! What limited a round of which no gap, no loss and no full window tells it already: the last factors of docs/verdict.md,
+//! "What limits". Each looks at the rounds around it. Here are their order and those of the application; the path's are in
 //! [`crate::tcp::limits::bottleneck`], those of a send buffer in [`crate::tcp::limits::send_buffer`].
 
 use crate::tcp::limits::background::{
