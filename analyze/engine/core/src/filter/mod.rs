@@ -2,8 +2,6 @@
 //!
 //! Owns the check of a program ([`Program::parse`]) and its run; compiling expressions is libpcap's job. A checked
 //! program always ends: jumps only go forward, but for a bounded number of turns of a loop.
-//!
-//! Rule: docs/methods.md, "Filters".
 
 mod instruction;
 mod loopback;
