@@ -1,6 +1,8 @@
 """Published network bandwidths of EC2 instance types, from `ec2_bandwidth.csv` here, which names its source.
 
 A type that is not in the file has no number here: nothing is guessed from its family or its size.
+
+Rule: docs/methods.md, "Published allowances".
 """
 
 import csv

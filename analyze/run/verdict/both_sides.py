@@ -3,6 +3,8 @@
 Captures that agree leave less doubt. Where they differ, what only both together show decides: where pauses were made,
 and that nothing was lost. Where that does not decide, the two are witnesses that contradict each other, and often the
 verdict is open: it then names both.
+
+Rule: docs/verdict.md, "Two captures of one transfer".
 """
 
 from dataclasses import dataclass, replace

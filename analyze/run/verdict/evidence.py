@@ -1,4 +1,7 @@
-"""Frames that prove a verdict on several transfers: each piece names pair, transfer and the capture it is of."""
+"""Frames that prove a verdict on several transfers: each piece names pair, transfer and the capture it is of.
+
+Rule: docs/verdict.md, "Frames of the evidence on a run".
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

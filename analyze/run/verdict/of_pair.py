@@ -1,6 +1,8 @@
 """The verdict on a pair: why its data transfer was slow, and whether the probe before it was limited by the same.
 
 A probe predicts the data transfer only if both meet the same limit; one that is over in slow start says little.
+
+Rule: docs/verdict.md, "Verdict on a pair".
 """
 
 from dataclasses import dataclass

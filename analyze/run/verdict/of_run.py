@@ -3,6 +3,8 @@
 Each transfer counts by how long it took, for the factor of its own verdict; one that is undecided counts for none. A
 factor leads if it leads in most samples of the transfers drawn anew, too. What was lost to each factor stands beside
 it: a few transfers may have lost most.
+
+Rule: docs/verdict.md, "Verdict on a run".
 """
 
 import math

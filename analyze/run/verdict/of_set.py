@@ -1,5 +1,7 @@
 """What is different between runs about what limited them: the verdicts side by side, and each factor's share of time.
 
+Rule: docs/verdict.md, "Verdicts on several runs".
+
 A verdict that is another one is told; that it changed is established only by the shares of time in single transfers,
 which are compared as every metric of two runs is (`analyze.run.changes.compare_runs`).
 """

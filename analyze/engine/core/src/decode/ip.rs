@@ -2,6 +2,8 @@
 //!
 //! An IP length of 0 stands for "as long as the frame": segmentation offload leaves it so where the segment does not
 //! fit the field (TSO, BIG TCP).
+//!
+//! Rule: docs/methods.md, "Length".
 
 use crate::decode::ip_header::{Addresses, Datagram, Fragment, IpHeader};
 use crate::decode::layer::Layer;

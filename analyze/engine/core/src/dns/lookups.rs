@@ -1,4 +1,6 @@
 //! Questions joined with their answers, within bounds: what a capture of any length can hold of them.
+//!
+//! Rule: docs/methods.md, "Name lookups".
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

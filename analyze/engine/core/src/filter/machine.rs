@@ -1,4 +1,6 @@
 //! The BPF machine, with libpcap's semantics (`pcapint_filter`).
+//!
+//! Rule: docs/methods.md, "Filters".
 
 use crate::filter::instruction::{Arithmetic, Condition, Instruction, MEMORY_WORDS, Operand, Operation, Size};
 

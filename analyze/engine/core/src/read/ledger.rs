@@ -1,4 +1,6 @@
 //! What is learnt of an input while it is read: counts, times and damage. Keeps every list bounded.
+//!
+//! Rule: docs/methods.md, "Records without a time".
 
 use crate::read::input_facts::{Damage, InputFacts};
 use crate::read::record::Record;

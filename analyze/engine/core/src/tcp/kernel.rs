@@ -103,6 +103,8 @@ pub(crate) const SILENCE_NS: i64 = 8_000_000;
 pub(crate) const MOST_RETRANSMISSIONS: usize = 2048;
 
 /// Jumps in the stream longer than this are nonsense, neither holes nor repeats: no window is larger (RFC 7323 section 2.3).
+///
+/// Rule: docs/methods.md, "Jumps beyond any window".
 pub const FARTHEST_JUMP: u64 = 1 << 30;
 
 /// Data that comes this soon after its acknowledgement, or behind a later segment beside the sender, was recorded out of

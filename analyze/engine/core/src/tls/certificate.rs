@@ -1,5 +1,7 @@
 //! The names a server's certificate is for: alternative names and common name of the first certificate in a Certificate
 //! message (RFC 5246 section 7.4.2, RFC 5280 sections 4.1 and 4.2.1.6), which up to TLS 1.2 crosses in the clear.
+//!
+//! Rule: docs/methods.md, "Names in a certificate".
 
 use crate::tls::der::{Elements, tag};
 

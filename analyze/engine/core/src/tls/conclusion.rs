@@ -1,4 +1,6 @@
 //! Two directions read together: what was negotiated, and which records it makes handshake.
+//!
+//! Rule: docs/methods.md, "TLS without keys".
 
 use crate::tls::hello::ServerHello;
 use crate::tls::names;

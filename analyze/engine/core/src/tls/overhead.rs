@@ -1,4 +1,6 @@
 //! What protection adds to each record beyond its header, by version and cipher suite.
+//!
+//! Rule: docs/methods.md, "Record overhead".
 
 use tls_parser::{TlsCipherEnc, TlsCipherEncMode, TlsCipherMac, TlsCipherSuite, TlsPRF};
 

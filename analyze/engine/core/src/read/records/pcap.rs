@@ -4,6 +4,8 @@
 //! Patched libpcaps of the 1990s made record headers longer, some without another magic number: Red Hat 6.1 (24 bytes) and
 //! Nokia's firewalls (20) wrote the standard one, SuSE 6.3 (28) that of the others with 24. What was added stands behind the
 //! usual four numbers, so that the first record tells nothing: a layout is taken by where it finds those after it.
+//!
+//! Rule: docs/methods.md, "Length of record headers".
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,6 @@
 //! The way back after damage: the search for the next place where records follow each other.
+//!
+//! Rule: docs/methods.md, "Damaged stretches".
 
 use crate::read::ledger::Ledger;
 use crate::read::record::Record;

@@ -3,6 +3,8 @@
 //! An acknowledgement cannot pass before what it acknowledges. Where it stands before it in the capture time and again, by a time
 //! that is nearly always the same, the data was recorded late: by the longest of these times, as the fastest answers take
 //! next to none. A capture that misses data shows acknowledgements of it, too, but no data behind them.
+//!
+//! Rule: docs/methods.md, "Recorded late".
 
 use crate::packet::Packet;
 

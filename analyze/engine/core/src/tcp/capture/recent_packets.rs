@@ -8,6 +8,8 @@
 //!
 //! Between two interfaces a frame of many segments may be cut, or segments joined. Each segment then has the
 //! identification that the sender counts for it, and everything else of the frame.
+//!
+//! Rule: docs/methods.md, "Seen twice".
 
 use crate::decode::hash::GOLDEN;
 use crate::packet::{Packet, option_bits};

@@ -1,5 +1,7 @@
 //! The timestamp clock of one sender (RFC 7323), and steps of the capture clock against it (docs/methods.md, section 2 rules
 //! 5 and 6).
+//!
+//! Rule: docs/methods.md, "Timestamps as a clock".
 
 use crate::tcp::stats::sequence::serial_difference;
 
@@ -95,6 +97,7 @@ impl TimestampClock {
         self.first.is_none_or(|(_, first)| serial_difference(tsval, first) >= 0)
     }
 
+    /// Rule: docs/methods.md, "Clock steps".
     #[cold]
     fn compare(&mut self, previous: (i64, u32), elapsed: i64) -> Option<i64> {
         let Some(first) = self.first else {
@@ -115,6 +118,8 @@ impl TimestampClock {
 
 /// Nanoseconds per tick between two packets at least so far apart, if it is one of the known rates within 10 % and what jitter adds,
 /// or slower than it by the share `slower` at most.
+///
+/// Rule: docs/methods.md, "Ticks".
 fn estimate(first: (i64, u32), last: (i64, u32), shortest_base_ns: i64, slower: f64) -> Option<f64> {
     let elapsed = last.0.checked_sub(first.0)?;
     if elapsed < shortest_base_ns {

@@ -8,6 +8,8 @@
 //!
 //! Only a packet that is the same in all that its sender says is one that passed before. Without numbers and timestamps that may
 //! be a repeat as well, and is one as soon as an answer can have come: no repeat is taken for a copy.
+//!
+//! Rule: docs/methods.md, "Two capture points".
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::recent_packets::identity;

@@ -2,6 +2,8 @@
 //! window as for a loss (explicit congestion notification; RFC 3168, and with counts of marked packets RFC 9768).
 //!
 //! What the opening agrees on says how the three bits are to be read. Without it they are not read: ECE alone may be either.
+//!
+//! Rule: docs/methods.md, "Marks of congestion".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;

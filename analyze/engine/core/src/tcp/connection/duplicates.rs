@@ -196,6 +196,8 @@ impl Again<'_> {
 
     /// The sender has numbered or stamped other packets since, or would have: it can only have been sent when the packet was
     /// that it looks like.
+    ///
+    /// Rule: docs/methods.md, "Late copies".
     fn comes_late(&self, beside: Beside, is_last: bool) -> bool {
         let packet = self.packet;
         let Some(sent) = self.live.segments.stamped(self.start) else { return false };

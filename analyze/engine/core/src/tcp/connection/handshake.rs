@@ -2,6 +2,8 @@
 //!
 //! A round trip counts only if it is known which SYN was answered: the only one, or the one whose timestamp comes back
 //! (RFC 7323 section 4.1); otherwise Karn's rule forbids it.
+//!
+//! Rule: docs/methods.md, "Handshake round trip".
 
 use crate::packet::Packet;
 use crate::tcp::events::openings::Openings;

@@ -4,6 +4,8 @@
 //!
 //! That is never less than the round trip, but more if the sender had nothing to send. So it counts only if data kept coming
 //! meanwhile, or if it is so short that the capture is beside the sender in any case.
+//!
+//! Rule: docs/methods.md, "Place by echoes".
 
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::connection::connection::Connection;

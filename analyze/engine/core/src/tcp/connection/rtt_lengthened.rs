@@ -4,6 +4,8 @@
 //!   is outstanding, nothing was acknowledged just before, and it took 20 ms more than the shortest round trip.
 //! * A host that stood still answers when it runs again. What paused data is often known later than the samples that came
 //!   with its end ([`crate::tcp::gaps::undecided`]): those that cover a silence are kept until the connection is over.
+//!
+//! Rule: docs/methods.md, "Samples that a host lengthened".
 
 use std::collections::HashSet;
 

@@ -3,6 +3,8 @@
 //! The share of the round trip that lies on the client's side decides; without a handshake, the shortest answers of
 //! either side do. Addresses never do. Superpackets say that the capture is on an end host, an initial TTL that it is at
 //! most a switch away from that end.
+//!
+//! Rule: docs/methods.md, "Place by the round trip".
 
 use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
 
@@ -103,6 +105,8 @@ impl Clues {
     }
 
     /// Hosts start with 64, 128 or 255; a packet that still has that has passed no router.
+    ///
+    /// Rule: docs/methods.md, "Place by TTL".
     fn by_ttl(&self) -> Vantage {
         let initial = self.ttl.map(|ttl| matches!(ttl, 64 | 128 | 255));
         match initial {

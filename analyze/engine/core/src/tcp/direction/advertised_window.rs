@@ -1,4 +1,6 @@
 //! The window that limits one direction, as its receiver advertises it (RFC 9293 section 3.8.6, RFC 7323 section 2).
+//!
+//! Rule: docs/methods.md, "Advertised window".
 
 use crate::packet::{Packet, option_bits};
 

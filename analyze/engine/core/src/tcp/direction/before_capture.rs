@@ -3,6 +3,8 @@
 //! Data below the first position that was seen has not been seen: it is a repeat, or an original that was overtaken, by the rules for
 //! what fills a hole, which the first packet exposed. What had been sent and was not acknowledged yet when the capture began, the
 //! capture did not miss; it is in flight.
+//!
+//! Rule: docs/methods.md, "Sent before the capture began".
 
 use crate::packet::Packet;
 use crate::tcp::direction::direction::{Half, Live};

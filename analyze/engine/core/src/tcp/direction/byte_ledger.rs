@@ -1,4 +1,6 @@
 //! Where the bytes of a direction went: each byte on the wire in exactly one part (docs/methods.md, section 9).
+//!
+//! Rule: docs/methods.md, "Ledger of bytes".
 
 use crate::packet::Packet;
 

@@ -1,7 +1,9 @@
-//! Why a segment was sent again: the rules of docs/methods.md, section 5 ("What triggered them"), in one place.
+//! Why a segment was sent again: the rules of docs/methods.md, section 5.2, in one place.
 //!
 //! Beside the sender the evidence stands in time order: acknowledgements, silence, retransmission. Elsewhere an
 //! acknowledgement reaches the sender later and the retransmission passes later still, together one *sender loop*.
+//!
+//! Rule: docs/methods.md, "Trigger of a retransmission".
 
 use crate::tcp::direction::direction::Live;
 use crate::tcp::events::retransmission::Trigger;

@@ -111,6 +111,7 @@ impl Half {
         Some(Answer { round_trip, window_bytes })
     }
 
+    /// Rule: docs/methods.md, "What the capture missed".
     #[cold]
     fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
         let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
@@ -241,6 +242,7 @@ impl Half {
         }
     }
 
+    /// Rule: docs/methods.md, "Reordered data".
     #[cold]
     fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
         let sack = SackBlocks::of_packet(packet, bytes);
@@ -473,6 +475,8 @@ impl Live {
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
     /// Without timestamps, or where both have the same, one that comes sooner than any round trip does (beside the sender). True
     /// if it does.
+    ///
+    /// Rule: docs/methods.md, "Spurious by report, echo or time".
     fn check_spurious(&mut self, packet: &Packet, repeat: &Segment, terms: Terms, counters: &mut LossCounters) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let (start, end) = (repeat.start, repeat.end());

@@ -5,6 +5,8 @@
 //! that brought it. A late segment that fills a hole may be the original, delayed on the way, or a retransmission of one
 //! that was lost before the capture point: its timestamp against that of the segment which exposed the hole decides;
 //! without timestamps the IP identification; without both, the time that has passed.
+//!
+//! Rule: docs/methods.md, "Data seen before".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::{Half, Live};
@@ -75,6 +77,7 @@ impl Half {
         (start + 1 == self.max && self.all_acknowledged()).then_some(Kind::KeepAlive)
     }
 
+    /// Rule: docs/methods.md, "Stored out of order".
     fn count_late_original(&mut self, placed: &Placed<'_>, exposure: Option<Exposure>, segments: u32) {
         let &Placed { packet, around, .. } = placed;
         let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
@@ -243,6 +246,8 @@ impl Live {
 }
 
 /// Decides about a segment that fills a hole: retransmission, or the original come late?
+///
+/// Rule: docs/methods.md, "Late segments".
 fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> bool {
     let &Placed { packet, around, .. } = placed;
     if let (Some(own), Some(exposing)) = (placed.tsval(), exposure.tsval)

@@ -6,6 +6,8 @@
 //! echoes is the timestamp that the receiver compares with. A hole that is sent again for the first time, with an older
 //! timestamp than that, may be what it refused. So this finds no more than there are, and may find fewer: acknowledgements get lost, and
 //! news may come with one.
+//!
+//! Rule: docs/methods.md, "Originals that the receiver refuses".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;

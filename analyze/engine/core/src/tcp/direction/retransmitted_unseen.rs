@@ -1,6 +1,8 @@
 //! Data that passes the capture point for the first time and was yet sent before: a tail that was lost between the sender
 //! and the capture point leaves no hole in the stream, only in the sender's numbering of its packets (docs/methods.md,
 //! section 5).
+//!
+//! Rule: docs/methods.md, "A lost tail without a hole".
 
 use crate::packet::option_bits;
 use crate::tcp::direction::direction::{Half, Live};

@@ -6,6 +6,8 @@
 //!
 //! A segment without PSH is not the last of what the application wrote. Some in a row whose lengths have one measure are made
 //! of segments of that size. What was counted by another size before is then counted anew.
+//!
+//! Rule: docs/methods.md, "Segment size".
 
 use crate::packet::Packet;
 use crate::tcp::capture::frame_sizes::{
@@ -145,6 +147,8 @@ impl Half {
     }
 
     /// Payload of a full segment, and whether one was sent.
+    ///
+    /// Rule: docs/methods.md, "Offloaded segments".
     pub(crate) fn full_segments(&self, packet: &Packet) -> FullSegments {
         let is_proven = self.live.as_ref().is_some_and(|live| live.size.uneven.proven);
         FullSegments { bytes: self.segment_size(packet), is_proven }

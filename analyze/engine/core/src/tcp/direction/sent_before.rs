@@ -1,4 +1,6 @@
 //! What was sent before a capture that begins in mid-stream: the record behind [`crate::tcp::direction::before_capture`].
+//!
+//! Rule: docs/methods.md, "Data from before the capture".
 
 use crate::tcp::direction::holes::Holes;
 

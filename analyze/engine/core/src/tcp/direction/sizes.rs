@@ -1,4 +1,6 @@
 //! How large the segments of a direction are, as its frames have shown so far: the state of [`crate::tcp::direction::segment_size`].
+//!
+//! Rule: docs/methods.md, "Growing segments".
 
 use crate::tcp::capture::frame_sizes::UnevenFrames;
 

@@ -4,6 +4,8 @@
 //! RFC 5681 section 4.2), and so is one that fills a hole, by one of all up to the next hole. Packets arrive in the order in which
 //! they were sent, so that each repeat has its answer before what was sent later has: answers are given to repeats in turn. What
 //! is not answered in its turn got lost, or its answer did. So this finds no more than there are, and may find fewer.
+//!
+//! Rule: docs/methods.md, "Spurious by acknowledgements in turn".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;

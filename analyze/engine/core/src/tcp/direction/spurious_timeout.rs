@@ -5,6 +5,8 @@
 //! makes. If the original was lost, the repeat closes the hole, and its acknowledgement covers all up to the next one: there it
 //! stays, with duplicates, until more is sent again. Two acknowledgements that each cover more, where nothing else was sent again,
 //! are of originals that had only been held up.
+//!
+//! Rule: docs/methods.md, "Spurious timeout".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;

@@ -1,5 +1,7 @@
 //! Which packets make one connection: when it is over, which SYN opens another one with the same addresses and ports, and
 //! which tries the same once more (RFC 9293 section 3.5).
+//!
+//! Rule: docs/methods.md, "Refused and reset connections".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::connection::connection::Connection;

@@ -1,4 +1,4 @@
-//! Why no data passed for a while: the rules of docs/methods.md, section 7 ("Why no data passed"), in one place. Pure: what
+//! Why no data passed for a while: the rules of docs/methods.md, section 7.1, in one place. Pure: what
 //! is known of a gap in, a cause and a confidence out. [`crate::tcp::gaps::evidence`] says what is known and what follows from the
 //! numbers alone; [`crate::tcp::gaps::watch`] gathers it.
 //!
@@ -150,12 +150,15 @@ pub fn suspicion(evidence: &GapEvidence) -> Option<Suspicion> {
     }
 }
 
+/// Rule: docs/methods.md, "Data that the capture missed".
 fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     evidence.capture_missed.then_some((Cause::CaptureArtifact, 0.8))
 }
 
 /// The capture's clock went on and neither host's did. Beside the sender its own clock is enough: what it stamps and what
 /// is captured there happen at once.
+///
+/// Rule: docs/methods.md, "A step of the capture's clock".
 fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let receiver_stood = evidence.answer.and_then(|answer| answer.was_held());
     // A host that stops between making a packet and capturing it makes the next one by the time it is.
@@ -169,6 +172,7 @@ fn clock_step(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     stepped.then_some((Cause::CaptureArtifact, 0.85))
 }
 
+/// Rule: docs/methods.md, "Probe of the receiver".
 fn probe_of_the_receiver(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     match evidence.ending {
         Ending::WindowProbe => Some((Cause::ReceiverWindow, 0.95)),
@@ -180,6 +184,8 @@ fn probe_of_the_receiver(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Away from the sender: the data had been sent earlier. If the receiver's host spoke meanwhile, it ran. If it did not
 /// even send the acknowledgement that it had delayed, it did not. Beyond that only the speed tells at which the data comes in
 /// the end: a path releases what it held at its own rate, a host that wakes takes in what has come before its door.
+///
+/// Rule: docs/methods.md, "Data was held back".
 fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.beside_sender() || !evidence.data_was_held() {
         return None;
@@ -205,6 +211,8 @@ fn held_back_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Away from the sender: a probe of what had been acknowledged long since, sent later than it was due, by a sender that had
 /// not taken in any of those acknowledgements and had more to send: its timers did not run on time either. Or a probe or
 /// timeout only a little late, right after which the sender has taken them in.
+///
+/// Rule: docs/methods.md, "Late timer of a stalled sender".
 fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let late = !evidence.beside_sender()
         && evidence.ending == Ending::TailProbe
@@ -218,6 +226,8 @@ fn late_timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Away from the sender: it goes on with data that answers old acknowledgements, though newer ones must have reached it
 /// long before, and no timer of its fired meanwhile. On waking, a kernel takes in what waits for it in order, and sends with
 /// the first of it. Acknowledgements that are lost or held on the way cost a live sender a probe or a timeout.
+///
+/// Rule: docs/methods.md, "A stalled sender resumes".
 fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     // Two do if the second one answers more of what had waited: a timer sends one.
     let several = evidence.data_burst.packets >= if evidence.echoes_move_on { 2 } else { 3 };
@@ -229,6 +239,8 @@ fn deaf_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Beside the sender: acknowledgements are overdue, and when they come they are old. Either the way back held them, or this
 /// host did not take them in. Its timers tell: a probe on time shows that it ran; one that was due and did not come, that it
 /// did not.
+///
+/// Rule: docs/methods.md, "Acknowledgements were held back".
 fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if !evidence.beside_sender() || !evidence.answer_is_overdue() {
         return None;
@@ -261,6 +273,8 @@ fn held_back_answer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Beside the sender, where the capture ends before any answer: what was outstanding was neither acknowledged nor sent again for
 /// longer than the timeout, and then one segment went out that was new, in the middle of a flow. A kernel that wakes sends its
 /// overdue probe before it takes in what has come.
+///
+/// Rule: docs/methods.md, "Silent timers".
 fn silent_timers(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let woke = evidence.beside_sender()
         && evidence.answer.is_none()
@@ -274,6 +288,8 @@ fn silent_timers(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Beside the sender: acknowledgements are overdue, and when they come they are new, and no answer to a probe. Either the
 /// receiver stood still, or the way to it held the data. A delayed acknowledgement in between shows that the receiver ran;
 /// without, nothing but how fast the backlog is acknowledged tells the two apart: a path releases what it held at its own rate.
+///
+/// Rule: docs/methods.md, "New acknowledgements come late".
 fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if !evidence.beside_sender() || !evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS) {
         return None;
@@ -300,6 +316,8 @@ fn unanswered(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Between the hosts: the data passed here, is not answered, and what answers it in the end is as in [`unanswered`]. The way to
 /// the sender has no part in it: what passed here does not depend on whether the sender heard of it. Where one of the signs is
 /// missing, the rules that follow decide.
+///
+/// Rule: docs/methods.md, "No acknowledgement between the hosts".
 fn unanswered_in_between(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let overdue = evidence.place == Place::Elsewhere && evidence.is_overdue_by(DELAYED_ACKNOWLEDGEMENT_NS);
     let answer = evidence.answer.filter(|_| overdue)?;
@@ -316,6 +334,7 @@ fn unanswered_in_between(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     evidence.outlasts_probe().then_some((Cause::RemoteHostStall, 0.65))
 }
 
+/// Rule: docs/methods.md, "A timer ended the pause".
 fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     match evidence.ending {
         Ending::Timeout => Some((Cause::Timeout, 0.9)),
@@ -325,6 +344,7 @@ fn timer(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
 }
 
+/// Rule: docs/methods.md, "The window was full".
 fn window_full(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.window_full_ns * 2 < evidence.gap_ns {
         return None;
@@ -335,6 +355,8 @@ fn window_full(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 
 /// All it had sent was acknowledged, and it went on as soon as the other side had sent data: it waited for a request. What was
 /// sent last before, a repeat perhaps, says nothing then.
+///
+/// Rule: docs/methods.md, "A request arrived".
 fn answers_request(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let round_trip_ns = if evidence.beside_sender() { 0 } else { evidence.round_trip_ns? };
     let at_once = evidence.since_request_ns? <= round_trip_ns.saturating_add(DELAYED_ACKNOWLEDGEMENT_NS);
@@ -342,6 +364,8 @@ fn answers_request(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 }
 
 /// Data follows an acknowledgement at once; elsewhere, within the round trip it takes to see that.
+///
+/// Rule: docs/methods.md, "Clocked by acknowledgements".
 fn ack_clock(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let waiting = evidence.outstanding_bytes > 0 || evidence.answers_inside > 0 || evidence.recovering;
     if evidence.beside_sender() {
@@ -355,6 +379,8 @@ fn ack_clock(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 
 /// Away from the sender: a loss is reported, of which it has not heard when it goes on, nor of anything else for longer than two
 /// round trips. That is no wait for acknowledgements: they were on the way, or there.
+///
+/// Rule: docs/methods.md, "A sender unaware of a loss".
 fn unaware_of_loss(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let unaware = !evidence.beside_sender()
         && evidence.recovering
@@ -365,11 +391,14 @@ fn unaware_of_loss(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     unaware.then_some((Cause::HostOrPath, 0.4))
 }
 
+/// Rule: docs/methods.md, "Recovery goes on".
 fn loss_signs(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.ending == Ending::LossSigns || evidence.recovering).then_some((Cause::AckClock, 0.5))
 }
 
 /// Nothing to send: what was written before went out to the end, and room was there for more.
+///
+/// Rule: docs/methods.md, "Nothing left to send".
 fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     let drained = evidence.outstanding_bytes == 0;
     match (evidence.last_full, evidence.last_push) {
@@ -387,6 +416,7 @@ fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     }
 }
 
+/// Rule: docs/methods.md, "Pauses of one length".
 fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.similar_before >= HABIT && evidence.data_burst.packets <= 2).then_some((Cause::PacingOrShaping, 0.7))
 }
@@ -394,6 +424,8 @@ fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 /// Away from the sender: everything that arrived was acknowledged, the window was open, the last segment was full (and so
 /// hardly the end of what was to be sent), no timer fired, and the data that came in the end was sent then: the sender did
 /// not run.
+///
+/// Rule: docs/methods.md, "A silent sender".
 fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     if evidence.beside_sender() {
         return None;
@@ -417,6 +449,8 @@ fn silent_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 }
 
 /// Beside the sender: it had more to send, and nothing kept it.
+///
+/// Rule: docs/methods.md, "Late data".
 fn late_data(evidence: &GapEvidence) -> Option<(Cause, f64)> {
     (evidence.last_full && !evidence.last_push).then_some((Cause::HostOrPath, 0.3))
 }

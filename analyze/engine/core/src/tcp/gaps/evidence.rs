@@ -4,6 +4,8 @@
 //! its own sender's timestamps (RFC 7323): what waited was held back, somewhere between that sender and the capture.
 //! *Overdue* are acknowledgements that should have come by now. And a sender whose timer was due and sent nothing did not
 //! run.
+//!
+//! Rule: docs/methods.md, "Held back, overdue, beyond a timer".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Half;
@@ -252,6 +254,8 @@ impl GapEvidence {
 
     /// Away from the sender: when it sent the data that ended the gap, the sender had not taken in acknowledgements that it
     /// must have got long before. None without timestamps.
+    ///
+    /// Rule: docs/methods.md, "Stale echo".
     pub(crate) fn echo_is_stale(&self) -> Option<bool> {
         // Not to have heard one that the receiver delayed is not to have heard anything late.
         self.echo_behind_ns.map(|behind| behind.saturating_sub(self.before_silence_ns) >= STALE_ECHO_NS)
@@ -286,6 +290,8 @@ impl GapEvidence {
     }
 
     /// When the sender's next timer is due, from the last packet on; none if that is not known.
+    ///
+    /// Rule: docs/methods.md, "When a timer is due".
     pub fn timer_due_ns(&self) -> Option<i64> {
         // Acknowledgements that it has not taken in were on the way when it last sent: that, too, is a round trip, with all
         // queues.
@@ -402,6 +408,8 @@ impl GapEvidence {
     /// A timer that fired later than it was due, though no later than that of a coarse clock, and right with it the sender took
     /// in what had waited. That a path gives out what it held at the very moment of the timer would be a chance of one
     /// millisecond; who wakes does both at once.
+    ///
+    /// Rule: docs/methods.md, "A host that wakes".
     pub(crate) fn timer_woke_with_answer(&self) -> bool {
         let at_once = self.answer.and_then(|answer| answer.after_probe_ns).is_some_and(|after| after <= JITTER_NS);
         at_once
@@ -475,6 +483,8 @@ impl Return {
     }
 
     /// It answers the sender's probe or timeout. Without timestamps only the time tells: an answer takes a round trip.
+    ///
+    /// Rule: docs/methods.md, "The response to a probe".
     pub(crate) fn answers_probe(&self, round_trip_ns: i64) -> bool {
         match (self.older_than_probe, self.after_probe_ns) {
             _ if self.reports_disorder => true,

@@ -1,4 +1,6 @@
 //! What the receiver said after a pause: the record that [`crate::tcp::gaps::totals::receiver_return`] fills.
+//!
+//! Rule: docs/methods.md, "Old packets that are left out".
 
 use crate::tcp::gaps::evidence::Return;
 use crate::tcp::gaps::path_rate::Path;

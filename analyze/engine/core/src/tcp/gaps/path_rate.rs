@@ -1,4 +1,6 @@
 //! What the path carries where no queue stands, over short and long windows: the state behind `rate_of`.
+//!
+//! Rule: docs/methods.md, "Beyond the path".
 
 use crate::tcp::rates::series::Bin;
 

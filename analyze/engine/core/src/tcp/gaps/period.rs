@@ -3,6 +3,8 @@
 //!
 //! The autocorrelation of a list of instants: for each interval, the share of stalls after which another one begins that
 //! much later. Where most are followed so, and far more than chance would bring about, that is the period.
+//!
+//! Rule: docs/methods.md, "Period of stalls".
 
 /// Why there is no period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

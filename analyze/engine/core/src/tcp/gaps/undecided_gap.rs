@@ -1,4 +1,6 @@
 //! A pause whose cause hangs on the rest of the connection: what is kept of it, and how it is decided at the end.
+//!
+//! Rule: docs/methods.md, "Pauses that others decide".
 
 use crate::tcp::gaps::causes::{Cause, Host, Suspicion, cause};
 use crate::tcp::gaps::evidence::{GapEvidence, Place};

@@ -1,5 +1,7 @@
 //! What is delivered is as much as the path's narrowest place lets pass (docs/verdict.md, `bottleneck_bandwidth`): the rate
 //! stays at its highest though a queue stands there, or though more is sent.
+//!
+//! Rule: docs/verdict.md, "A full path".
 
 use std::ops::Range;
 

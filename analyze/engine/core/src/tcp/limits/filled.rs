@@ -1,8 +1,10 @@
-//! A path that is filled without a queue that would show it (docs/verdict.md, the last of `bottleneck_bandwidth`).
+//! A path that is filled without a queue that would show it.
 //!
 //! A congestion window that has been reduced may still be larger than what the path holds: then a queue stands that is too short to
 //! tell, and the path carries as much as it did behind a long one. Once long queues have shown how much that is, what is
 //! delivered at that rate is as much as there is to have.
+//!
+//! Rule: docs/verdict.md, "A path filled without a visible queue".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::rates::by_time;

@@ -1,5 +1,7 @@
 //! A round with what the rules ask of it. Each is asked for its own sake and for that of all its neighbours, so the answers
 //! are worked out once: when it ends, and again when a gap changes it.
+//!
+//! Rule: docs/verdict.md, "Rounds without a rate".
 
 use std::ops::Deref;
 

@@ -1,4 +1,6 @@
 //! The rates of a direction's rounds, sampled: what a transfer reaches where only path and congestion control limit it.
+//!
+//! Rule: docs/verdict.md, "Reference rate".
 
 use crate::tcp::limits::background::SMOOTHED;
 use crate::tcp::limits::round::Round;

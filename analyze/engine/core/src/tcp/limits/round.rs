@@ -1,5 +1,7 @@
 //! A round: from one moment to the acknowledgement of what was in flight then, as the sender saw it. One round lasts one
 //! round trip while the sender is clocked by acknowledgements, and longer while it waits.
+//!
+//! Rule: docs/verdict.md, "A round".
 
 use crate::tcp::limits::share::CutGap;
 use crate::tcp::sender::pauses::Pauses;

@@ -9,6 +9,8 @@
 //!
 //! What to check on a change: a sender whose flight never varies and never rests shows nothing of this, and is judged by the
 //! shortest round trip as before. Away from the sender a round trip holds the sender's pauses, too: nothing is concluded there.
+//!
+//! Rule: docs/verdict.md, "A longer path".
 
 use crate::tcp::limits::background::{STANDING_RATIO, queued_from_ns};
 use crate::tcp::limits::round::Round;

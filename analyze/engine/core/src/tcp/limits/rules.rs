@@ -1,5 +1,5 @@
-//! What limited a round of which no gap, no loss and no full window tells it already: the last rules of the table in
-//! docs/verdict.md. Each looks at the rounds around it. Here are their order and those of the application; the path's are in
+//! What limited a round of which no gap, no loss and no full window tells it already: the last factors of docs/verdict.md,
+//! "What limits". Each looks at the rounds around it. Here are their order and those of the application; the path's are in
 //! [`crate::tcp::limits::bottleneck`], those of a send buffer in [`crate::tcp::limits::send_buffer`].
 
 use crate::tcp::limits::background::{
@@ -62,6 +62,8 @@ pub fn factors(rounds: &[KnownRound], index: usize, background: &Background) -> 
 
 /// `application`, within a round: a segment is sent short when the application has given no more (`tcp_rate`'s app_limited).
 /// A bulk transfer ends with one; an application that writes piece by piece sends one for each piece, round after round.
+///
+/// Rule: docs/verdict.md, "Small writes".
 pub fn is_application_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let writes = |round: &KnownRound| {
         round.short_packets > 0
@@ -100,6 +102,8 @@ fn answers_acknowledgements(rounds: &[KnownRound], index: usize) -> bool {
 
 /// What came after most of the pauses answered no acknowledgement, and was more than pacing keeps back: neither a window nor the
 /// send buffer had.
+///
+/// Rule: docs/verdict.md, "The application's own pauses".
 pub fn keeps_its_own_pace(rounds: &[KnownRound], index: usize) -> bool {
     // Most rounds have none of those pauses.
     if neighbours(rounds, index, 1).iter().all(|round| round.pauses.unanswered_ns == 0 && round.pauses.late_ns == 0) {
@@ -119,6 +123,8 @@ fn gives_too_little(round: &Round) -> bool {
 
 /// In every round it was asked, and answered, when all that it had said before was acknowledged: messages of any size, each of which
 /// one round trip takes whole. No window held anything back, and the flight is the same where the messages are.
+///
+/// Rule: docs/verdict.md, "Turns".
 fn speaks_in_turns(rounds: &[KnownRound], index: usize) -> bool {
     any_window(rounds, index, WRITING_ROUNDS, |round| round.turns > 0 && !round.slow_start, |_| true)
 }

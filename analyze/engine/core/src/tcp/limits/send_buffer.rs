@@ -1,5 +1,7 @@
 //! The sender keeps no more in flight by a limit of its own, its send buffer or pacing (docs/verdict.md, `send_buffer`): the
 //! flight has a ceiling, and neither a window nor a queue makes it.
+//!
+//! Rule: docs/verdict.md, "A flight with a ceiling".
 
 use crate::tcp::limits::background::{Background, QUEUE_NS, SAME_SEGMENTS, any_window, is_window_limited, neighbours};
 use crate::tcp::limits::known::KnownRound;

@@ -1,4 +1,6 @@
 //! When a congestion window still grows exponentially (docs/verdict.md, `slow_start`).
+//!
+//! Rule: docs/verdict.md, "Growth in slow start".
 
 use crate::tcp::limits::known::KnownRound;
 

@@ -1,4 +1,6 @@
 //! When a round is over, and what the direction has counted by then.
+//!
+//! Rule: docs/verdict.md, "Too little to judge".
 
 use crate::tcp::direction::direction::Half;
 use crate::tcp::events::retransmission::Trigger;

@@ -1,4 +1,4 @@
-//! Losses that belong together (docs/methods.md, section 5, "Losses together or alone"): events and bursts.
+//! Losses that belong together (docs/methods.md, section 5.5): events and bursts.
 //!
 //! An *event* is what a sender answers by reducing its congestion window once: the losses of data that was sent before the
 //! first of them was repaired (RFC 6582 section 3.2, `recover`). Only beside the sender all that was sent is seen.
@@ -6,6 +6,8 @@
 //! A *burst* is a run of segments that were lost one after another in the stream, a loss period of RFC 3357.
 //!
 //! Both are drawn from the retransmissions that were needed, which is known of each when it is forgotten, or at the end.
+//!
+//! Rule: docs/methods.md, "Loss events and bursts".
 
 use crate::tcp::events::retransmission::Retransmission;
 

@@ -5,6 +5,8 @@
 //! number. The count is offered only if the sender proves to number that way: at least 95 % of the packets that follow
 //! one another in the stream must also do so in their identification, and only if it is a host that numbers each connection by
 //! itself: what is missing in numbers that connections share was sent to somebody else.
+//!
+//! Rule: docs/methods.md, "Lost segments by IP ID".
 
 use std::ops::Range;
 
@@ -303,6 +305,8 @@ impl IpIdentifications {
     /// The same of a direction that sends no data to compare by, only acknowledgements of `acknowledged_bytes`. Most must come
     /// with the number after that of the one before; and what comes after a gap must acknowledge as much for each number as the
     /// others, which it does not where the missing went to somebody else.
+    ///
+    /// Rule: docs/methods.md, "Lost acknowledgements".
     pub fn missing_of_acknowledgements(&self, acknowledged_bytes: u64) -> Option<u64> {
         let seen = self.distinct + self.run();
         let missing = (self.next - self.first).saturating_sub(seen);

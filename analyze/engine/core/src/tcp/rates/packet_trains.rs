@@ -11,6 +11,8 @@
 //! ```
 //! Other traffic may draw out packets as well, less evenly: several trains must agree with one another, and with the fastest that
 //! ever passed.
+//!
+//! Rule: docs/methods.md, "Rate of packet trains".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::capture::timestamp_clock::TimestampClock;

@@ -4,6 +4,8 @@
 //! direction keeps anyway. A peak found so never exceeds the true one. A burst no longer than half the window is counted
 //! whole, an even one as long as the window to three quarters at least; it can be half too low only where two bursts stand
 //! just a window apart.
+//!
+//! Rule: docs/methods.md, "Peaks".
 
 /// Lengths of the windows.
 pub const WINDOWS_NS: [i64; 3] = [1_000_000, 10_000_000, 100_000_000];

@@ -4,6 +4,8 @@
 //! Nothing is added up for each packet: the counters that a direction keeps anyway are read when a bin ends. Bins begin at
 //! 5 ms, so that the burst of a small bucket shows; when there are 1,024 of them, neighbours are merged and the bin
 //! doubles. Directions with few packets have no bins.
+//!
+//! Rule: docs/methods.md, "Bins of a direction".
 
 /// The first bin's length.
 pub const FIRST_BIN_NS: i64 = 5_000_000;

@@ -4,6 +4,8 @@
 //! (docs/methods.md, section 7), or longer than a fixed time the user gives. The adaptive limit is known only at the end, so
 //! gaps above 10 ms are kept in buckets (with exact sums) and the longest ones one by one; the limit is then rounded up to a
 //! bucket's border, which makes the count exact for the limit that is printed.
+//!
+//! Rule: docs/methods.md, "Unusually long pauses".
 
 use crate::tcp::kernel::SHORTEST_ANOMALY_NS;
 use crate::tcp::stats::buckets::ceiling_of;

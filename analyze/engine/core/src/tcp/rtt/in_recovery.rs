@@ -4,6 +4,8 @@
 //! sent last of all it brings news of (RFC 8985 section 6.2), if that was sent once. And a repeat is sampled if its timestamp
 //! tells it from what was sent before: an acknowledgement echoes the segment that filled the hole (RFC 7323 section 4.3).
 //! Both are kept apart from the clean samples in [`crate::tcp::rtt::samples`], which `rtt` of the JSON is about.
+//!
+//! Rule: docs/methods.md, "Round trips in recovery".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::events::segment::{Acknowledged, Sampled, state};

@@ -3,6 +3,8 @@
 //! Only clean samples make statistics (docs/methods.md, section 4; Karn's rule, RFC 6298 section 3): the segment was never
 //! retransmitted, none covered by the same acknowledgement was sent later, and the acknowledgement was not held back by
 //! an earlier hole. What is not clean is counted by reason.
+//!
+//! Rule: docs/methods.md, "Clean samples".
 
 use crate::packet::Packet;
 use crate::tcp::events::segment::Sampled;

@@ -1,5 +1,7 @@
 //! The round trip between the capture point and the sender of a direction: as the handshake showed it at first, then as
 //! echoes show it (RFC 7323: TSecr repeats the newest TSval received), whatever queue is on the way.
+//!
+//! Rule: docs/methods.md, "Flight on a short path".
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,6 @@
 //! Sends that waited for a delayed ACK (RFC 1122 section 4.2.3.4, Nagle): the record of one direction.
+//!
+//! Rule: docs/verdict.md, "Small writes kept back".
 
 use crate::tcp::events::place::Place;
 use crate::tcp::events::segment::Segment;

@@ -10,6 +10,8 @@
 //! nothing: only pauses of at least half of the longest in the latest round trips count, and those before which a single segment
 //! with PSH went alone: it was the end of what had been written, and pacing had nothing to keep back. (Linux sets PSH on each frame
 //! that the network card is to cut, so that on more than one segment it says nothing.)
+//!
+//! Rule: docs/verdict.md, "Pauses".
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::kernel::{NO_ANSWER_NS, PACED_SEGMENTS};

@@ -8,6 +8,8 @@
 //! What to check on a change: a host's own queue is none of these. What TCP hands down at once may wait there, about two of the
 //! largest frames or a millisecond (Linux: `tcp_small_queue_check`), for a pacing queueing discipline, too; and a host that was busy
 //! sends what it had prepared all at once.
+//!
+//! Rule: docs/verdict.md, "Queue before the capture point".
 
 /// A shorter one may be the host's own, and hides nothing where it is a smaller part of the round trip (one in so many: from there
 /// on a round trip shows a queue).

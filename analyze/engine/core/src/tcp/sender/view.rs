@@ -8,6 +8,8 @@
 //!
 //! With timestamps the data itself says what its sender had heard (RFC 7323: TSecr echoes the newest TSval received), however
 //! long the queue on the way is; the loop's length then only serves while no data passes.
+//!
+//! Rule: docs/methods.md, "Flight".
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;

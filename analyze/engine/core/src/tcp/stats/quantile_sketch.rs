@@ -3,6 +3,8 @@
 //! Buckets are logarithmic with 64 steps to the octave (as in HDR histograms), so that a quantile is off by at most half a
 //! bucket, 0.8 %, and usually far less because values are interpolated within their bucket. Only the range of buckets in
 //! use is stored: a connection whose RTT spans two octaves pays 512 bytes.
+//!
+//! Rule: docs/methods.md, "Mean and quantiles".
 
 use crate::tcp::stats::reuse::room_of;
 

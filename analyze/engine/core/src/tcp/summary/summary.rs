@@ -313,6 +313,8 @@ impl DirectionSummary {
     }
 
     /// Segments that were lost: retransmissions that were needed (docs/methods.md, section 5: `lost_segments_inferred`).
+    ///
+    /// Rule: docs/methods.md, "Lost segments inferred".
     pub fn lost_inferred(&self) -> u64 {
         u64::from(self.loss.retransmitted.saturating_sub(self.loss.spurious))
     }
@@ -337,6 +339,8 @@ impl DirectionSummary {
     /// Lost share of the segments sent: by identification away from the sender where that is proven, else inferred. What the
     /// capture missed is not lost: where it missed much, identifications do not tell the one from the other. Between the hosts
     /// they tell of what was lost before the capture point, repeats of what was lost behind it, too.
+    ///
+    /// Rule: docs/methods.md, "Loss rate".
     pub fn loss_rate(&self) -> Option<f64> {
         if self.data_segments == 0 {
             return None;

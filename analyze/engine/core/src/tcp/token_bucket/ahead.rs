@@ -8,6 +8,8 @@
 //!
 //! A path that becomes slower while the transfer starts looks the same, as it does to [`crate::tcp::token_bucket::shaper`], so that such a bucket is
 //! less sure.
+//!
+//! Rule: docs/methods.md, "Shaper within slow start".
 
 use crate::tcp::token_bucket::bucket::{Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
 use crate::tcp::token_bucket::fit::{Stretch, median, quantile};

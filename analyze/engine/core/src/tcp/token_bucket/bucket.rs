@@ -91,6 +91,8 @@ pub struct Terms<'a> {
 }
 
 /// How sure a bucket is by `least` and those of the three signs that are there.
+///
+/// Rule: docs/methods.md, "Confidence in a token bucket".
 pub(crate) fn confidence(least: f64, signs: [bool; 3]) -> f64 {
     least + SURER * signs.into_iter().filter(|&sign| sign).count() as f64
 }

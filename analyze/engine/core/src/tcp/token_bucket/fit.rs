@@ -120,6 +120,8 @@ impl Stretch {
     }
 
     /// Most tokens that were missing in a bucket filled at `rate`, which was full before bin `from`, up to the end of bin `until`.
+    ///
+    /// Rule: docs/methods.md, "Burst of a bucket".
     pub fn deepest(&self, rate: f64, from: usize, until: usize) -> f64 {
         let (mut missing, mut deepest) = (0.0f64, 0.0f64);
         for bytes in self.delivered.iter().take(until + 1).skip(from) {

@@ -3,6 +3,8 @@
 //!
 //! While the network sets the rate an empty bucket stays empty, whatever is delivered: that a sender which has lost packets
 //! gets less than the rate for a while is the bucket's doing.
+//!
+//! Rule: docs/methods.md, "When a bucket is empty".
 
 use crate::tcp::token_bucket::bucket::{Kind, LEAST_ROUND_TRIPS, TokenBucket};
 use crate::tcp::token_bucket::fit::Stretch;

@@ -3,6 +3,8 @@
 //! All busy periods of a transfer are judged together. While the application rests the bucket fills, up to its depth, so that
 //! each period begins with other tokens; the rate and the depth are the same in all. Within a period the median loss finds the
 //! bucket empty: that is where the level is known.
+//!
+//! Rule: docs/methods.md, "Policer".
 
 use crate::tcp::token_bucket::bucket::{
     CONFIDENCE, FULL_SHARE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, MOST_CONFIDENCE, SURER, TokenBucket, confidence,
@@ -278,6 +280,8 @@ impl Levels {
 }
 
 /// The share of lossy bins before which the round trip was longer than it is without a queue; none if too few are known.
+///
+/// Rule: docs/methods.md, "Stricter than the policing study".
 fn behind_queue(stretch: &Stretch, lossy: &[Lossy], rate: f64) -> Option<f64> {
     let known: Vec<f64> = stretch.rtt_ns.iter().flatten().copied().collect();
     // A queue that never drains makes a long round trip the usual one.

@@ -1,4 +1,6 @@
 //! Two even rates, one after the other, with a queue that begins to grow at the switch.
+//!
+//! Rule: docs/methods.md, "Shaper".
 
 use crate::tcp::token_bucket::bucket::{CONFIDENCE, Kind, LEAST_RATIO, LEAST_ROUND_TRIPS, TokenBucket, confidence};
 use crate::tcp::token_bucket::fit::{Stretch, best_split, median, quantile, variation};

@@ -1,5 +1,7 @@
 //! An allowance that is known of: a transfer cannot reach more than it permits, so nothing more was lost either
 //! (docs/verdict.md, "The verdict").
+//!
+//! Rule: docs/verdict.md, "Allowance".
 
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::ConnectionSummary;

@@ -70,6 +70,8 @@ pub struct Case<'a> {
 impl Case<'_> {
     /// Time and bytes by what is to blame for them. A policer drops what exceeds its rate: once its bucket has run empty, the
     /// timeouts waited for what it had dropped.
+    ///
+    /// Rule: docs/verdict.md, "Timeouts after a policer".
     pub(crate) fn blame(&self) -> Shares {
         let mut shares = self.limits.shares;
         let policer = self.direction.token_bucket.as_deref().filter(|bucket| bucket.kind == Kind::Policer);

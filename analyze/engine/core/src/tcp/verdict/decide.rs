@@ -1,5 +1,7 @@
 //! Which factor it was. Where a disturbance lost a good part of what the transfer could have carried, the one that lost most;
 //! else the one that set the rate.
+//!
+//! Rule: docs/verdict.md, "The factor that cost most".
 
 use crate::tcp::connection::vantage::Side;
 use crate::tcp::limits::factor::Factor;
@@ -126,6 +128,8 @@ fn may_be_instead(case: &Case, factor: Factor) -> Option<Factor> {
 }
 
 /// The least of what the evidence, the capture and its place allow (docs/verdict.md, "The verdict").
+///
+/// Rule: docs/verdict.md, "Confidence".
 fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>) -> (f64, Option<&'static str>) {
     let by_vantage = match case.connection.vantage.side {
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
@@ -188,6 +192,8 @@ fn may_be_the_application(case: &Case, factor: Factor) -> bool {
 
 /// Acknowledgements fill a send buffer, and pacing spaces packets evenly: data that does neither, beside the sender where that shows, is
 /// not kept back by the kernel. Nor was there anything to keep back where a lone segment ended what was written before the pauses.
+///
+/// Rule: docs/verdict.md, "Confidence of the send buffer".
 fn fills_no_buffer(case: &Case) -> bool {
     let BufferRounds { time_ns, pauses: Pauses { paused_ns, answered_ns, all_sent_ns, .. } } =
         case.limits.buffer_rounds;

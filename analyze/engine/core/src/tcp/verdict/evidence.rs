@@ -1,5 +1,7 @@
 //! The frames that prove a verdict: the ends of the longest intervals of its factor and frames within them, three to ten in all;
 //! where an interval has fewer, those before and after it, beside which it shows.
+//!
+//! Rule: docs/verdict.md, "Frames of the evidence".
 
 use crate::tcp::events::place::Place;
 use crate::tcp::limits::factor::Factor;

@@ -1,5 +1,7 @@
 //! The throughput with one limit removed: its time passes at the reference rate instead, or at twice its own rate where the
 //! reference says nothing of it. Never more than is known to be allowed.
+//!
+//! Rule: docs/verdict.md, "What if".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::{Case, WhatIf};

@@ -1,4 +1,6 @@
 //! `application`: the sending application gave nothing to send.
+//!
+//! Rule: docs/verdict.md, "Application".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

@@ -1,4 +1,6 @@
 //! `bottleneck_bandwidth`: the path carried no more. It is blamed only where nothing else took much.
+//!
+//! Rule: docs/verdict.md, "Bottleneck bandwidth".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;

@@ -1,4 +1,6 @@
 //! `congestion_window`: the congestion window, growing slowly or after a reduction; what is left when nothing else shows.
+//!
+//! Rule: docs/verdict.md, "Congestion window".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

@@ -1,4 +1,6 @@
 //! `host_stall`: a host did not run. No other factor belongs to none of the transfers, so that little of it counts.
+//!
+//! Rule: docs/verdict.md, "Host stall".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::summary::summary::DirectionSummary;

@@ -1,4 +1,6 @@
 //! `idle`: nothing to do, it was the turn of the other side. It holds back nothing.
+//!
+//! Rule: docs/verdict.md, "Idle".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

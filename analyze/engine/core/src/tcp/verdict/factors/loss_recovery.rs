@@ -1,4 +1,6 @@
 //! `loss_recovery`: repairing losses.
+//!
+//! Rule: docs/verdict.md, "Loss recovery".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

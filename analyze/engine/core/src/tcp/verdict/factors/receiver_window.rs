@@ -1,4 +1,6 @@
 //! `receiver_window`: the window that the receiver advertised left no room.
+//!
+//! Rule: docs/verdict.md, "Receiver's window".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

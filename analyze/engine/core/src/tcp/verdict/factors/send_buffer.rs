@@ -1,4 +1,6 @@
 //! `send_buffer`: the sender kept no more in flight though window and path allowed it.
+//!
+//! Rule: docs/verdict.md, "Send buffer".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

@@ -1,4 +1,6 @@
 //! `setup`: opening the connection.
+//!
+//! Rule: docs/verdict.md, "Setup".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

@@ -1,4 +1,6 @@
 //! `slow_start`: the congestion window was still growing exponentially.
+//!
+//! Rule: docs/verdict.md, "Slow start".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

@@ -1,4 +1,6 @@
 //! `timeout_wait`: waiting for a retransmission timeout or a tail loss probe.
+//!
+//! Rule: docs/verdict.md, "Timeout wait".
 
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::limits::factor::Factor;

@@ -1,4 +1,6 @@
 //! `token_bucket`: a token bucket on the path had run empty.
+//!
+//! Rule: docs/verdict.md, "Token bucket".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;

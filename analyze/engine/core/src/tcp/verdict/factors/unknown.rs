@@ -1,4 +1,6 @@
 //! `unknown`: packets stopped at a host or on the path, and this capture cannot tell where.
+//!
+//! Rule: docs/verdict.md, "Unknown".
 
 use crate::tcp::limits::factor::Factor;
 use crate::tcp::verdict::case::Case;
