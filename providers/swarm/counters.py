@@ -102,4 +102,4 @@ class Counters:
         if missing > 0 and len(stale) == 1:
             stale[0].add(missing)
             return 0
-        return missing
+        return max(missing, 0)

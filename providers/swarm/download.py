@@ -184,11 +184,12 @@ class Download:
 
     def _close_books(self, client: Any, handle: Any) -> None:
         """The session's totals; a source that left between two polls gets what they have more."""
-        self._poll(client, handle)
         status, result = handle.status(), self._result
-        result.payload_bytes = status.total_payload_download
+        self._poll(client, handle)  # after the totals: what a store still sends then is no source's lack
+        counted = sum(one.bytes for one in self._counters.sources.values())
+        result.payload_bytes = max(status.total_payload_download, counted)
         result.redundant_bytes, result.failed_bytes = status.total_redundant_bytes, status.total_failed_bytes
-        result.unattributed_bytes = self._counters.settle(result.payload_bytes)
+        result.unattributed_bytes = self._counters.settle(status.total_payload_download)
         self._counters.sample(time.time_ns())
 
 

