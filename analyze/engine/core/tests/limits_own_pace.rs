@@ -1,4 +1,6 @@
 //! Who sets the pace of a sender that leaves pauses: its application, or its kernel (docs/verdict.md, `application` and `send_buffer`).
+//!
+//! Subjects: `tcp/verdict/factors/application.rs`.
 
 mod playbook;
 

@@ -1,6 +1,8 @@
 //! A path that becomes longer in the middle of a connection, and a queue that looks like one (docs/verdict.md,
 //! `bottleneck_bandwidth` and `congestion_window`): rounds written down, most of a window that grows by a segment in two
 //! rounds.
+//!
+//! Subjects: `tcp/verdict/factors/bottleneck_bandwidth.rs`.
 
 mod playbook;
 

@@ -1,7 +1,8 @@
 //! A token bucket that an idle time fills again (docs/methods.md, section 8): what limited the transfer when
 //! (docs/verdict.md), on conversations written down.
 //!
-//! Subjects: `tcp/token_bucket/level.rs`, `tcp/limits/bucket.rs`, `tcp/limits/moves.rs`, `tcp/direction/sampling.rs`.
+//! Subjects: `tcp/token_bucket/level.rs`, `tcp/limits/bucket.rs`, `tcp/limits/moves.rs`, `tcp/direction/sampling.rs`,
+//! `tcp/rates/rates.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

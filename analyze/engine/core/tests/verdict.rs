@@ -1,7 +1,9 @@
 //! What the verdict says of transfers of a modelled sender: how sure it is, with which frames, and what would have helped.
 //!
 //! Subjects: `tcp/verdict/mod.rs`, `tcp/verdict/case.rs`, `tcp/verdict/decide.rs`, `tcp/verdict/evidence.rs`,
-//! `tcp/verdict/what_if.rs`, `tcp/verdict/allowance.rs`, `tcp/limits/tally.rs`.
+//! `tcp/verdict/what_if.rs`, `tcp/verdict/allowance.rs`, `tcp/limits/tally.rs`, `tcp/verdict/sentence.rs`,
+//! `tcp/verdict/factors/rule.rs`, `tcp/verdict/factors/host_stall.rs`, `tcp/verdict/factors/loss_recovery.rs`,
+//! `tcp/verdict/factors/timeout_wait.rs`.
 
 mod playbook;
 
