@@ -236,7 +236,7 @@ def promises(one: Measured) -> list[Promise]:
 def table(found: Sequence[Measured]) -> str:
     """A line for each campaign."""
     lines = [
-        "| probes | requests | simulated in, s | memory grown by, MB | folder, MB | report, s of CPU | report's memory, MB |",
+        "| probes | requests | simulated in, s | memory grown by, MB | folder, MB | report, CPU s | its memory, MB |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for one in found:
