@@ -133,6 +133,7 @@ class Measured:
     """Resident memory at the end, less that after a tenth of the probes."""
     folder_bytes: int
     report_s: float
+    """Processor time: of a busy machine the clock on the wall says little."""
     report_bytes: int
 
 
@@ -189,13 +190,14 @@ def measure(probes: int, folder: Path) -> Measured:
 
 
 def report(out: Path) -> tuple[float, int, int]:
-    """Seconds, largest resident memory in bytes, and requests of a report by a process of its own."""
+    """Seconds of a processor, largest resident memory in bytes, and requests of a report by a process of its own."""
     target = out / "report.json"
     words = [sys.executable, "-m", "vmtrace", "storage", "report", str(out), "--json", str(target), "--quiet"]
-    began_s = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(words, check=True)
-    took_s = time.perf_counter() - began_s
-    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    largest = after.ru_maxrss * 1024
     content: dict[str, Any] = json.loads(target.read_bytes())
     return took_s, largest, int(content["runs"][0]["campaign"]["requests"])
 
@@ -226,7 +228,7 @@ def main() -> int:
 def promises(one: Measured) -> list[Promise]:
     """What is promised of a hundred thousand probes."""
     return [
-        Promise("report, s", one.report_s, "<=", _MOST_REPORT_S),
+        Promise("report, s of CPU", one.report_s, "<=", _MOST_REPORT_S),
         Promise("report, bytes of memory", float(one.report_bytes), "<=", float(_MOST_REPORT_BYTES)),
     ]
 
@@ -234,7 +236,7 @@ def promises(one: Measured) -> list[Promise]:
 def table(found: Sequence[Measured]) -> str:
     """A line for each campaign."""
     lines = [
-        "| probes | requests | simulated in, s | memory grown by, MB | folder, MB | report, s | report's memory, MB |",
+        "| probes | requests | simulated in, s | memory grown by, MB | folder, MB | report, CPU s | its memory, MB |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for one in found:

@@ -176,10 +176,11 @@ def facts_of(folder: Path, requests: Requests, progress: Progress | None = None)
 def dropped_by(capture: Path) -> int:
     """By the account that the recorder left; 0 where there is none."""
     try:
-        dropped = json.loads(capture.with_suffix(".capture.json").read_bytes()).get("dropped")
+        health = json.loads(capture.with_suffix(".capture.json").read_bytes())
+        counts = [health.get(f"dropped_by_{whom}") for whom in ("kernel", "interface")]
     except (OSError, ValueError, AttributeError):
         return 0
-    return dropped if isinstance(dropped, int) else 0
+    return sum(one for one in counts if isinstance(one, int))
 
 
 class _Joined:

@@ -197,7 +197,7 @@ def test_objects_that_disappeared_and_dropped_packets_are_said_first(tmp_path: P
     run = with_packets(tmp_path / "run")
     state = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(state | {"stock_replaced": 2}))
-    (run / "packets/01-0001.capture.json").write_text(json.dumps({"dropped": 7}))
+    (run / "packets/01-0001.capture.json").write_text(json.dumps({"dropped_by_kernel": 4, "dropped_by_interface": 3}))
     problems = campaign_of(run).problems
     assert any("2 objects of the stock disappeared" in one for one in problems)
     assert any("7 packets dropped" in one for one in problems)
