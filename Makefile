@@ -24,6 +24,7 @@ REPEAT_FAILED ?= 0
 PROVIDERS_DEMO ?=
 # The stand-in for Azure Blob storage; newer ones may do as well.
 AZURITE ?= azurite@3.35.0
+ELASTICMQ_JARS := build/elasticmq/elasticmq-server_3-1.7.1.jar
 # What the bench is given, e.g. BENCH="--quick" or BENCH="--packets 1000000".
 BENCH ?=
 
@@ -33,7 +34,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON
 
-.PHONY: help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
+.PHONY: queue-bench elasticmq help setup demo test install lint format types test-rust test-python fuzz bench accuracy docs \
     providers-demo all-installed check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -103,6 +104,16 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.capture $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.campaign $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
+
+queue-bench: $(STAMPS)/install-dev elasticmq ## queue latency at 200 messages/s for 10 minutes, against known truth
+	@$(BIN)/python -m bench.queue
+
+elasticmq: ## get the SQS stand-in ElasticMQ (needs Java and Maven)
+	@if [ ! -e $(ELASTICMQ_JARS) ]; then \
+	    command -v mvn >/dev/null || { echo 'ElasticMQ needs Maven: apt-get install maven default-jre-headless'; exit 1; }; \
+	    mvn --quiet --batch-mode --file lab/services/elasticmq.pom.xml dependency:copy-dependencies \
+	        -DoutputDirectory=$(CURDIR)/build/elasticmq; \
+	fi
 
 accuracy: $(STAMPS)/system-test $(STAMPS)/install-dev ## accuracy beside tshark and tcptrace (needs root for namespaces)
 	@$(BIN)/python -P -m lab.accuracy

@@ -125,8 +125,13 @@ def latency_record(row: LatencyRow | LatenessRow | PeriodRow | CallRow) -> Recor
     return {**record, **values}
 
 
+def _rate_record(row: RateRow) -> Record:
+    """JSON has lists."""
+    return {**asdict(row), "per_thread_messages_per_s": list(row.per_thread_messages_per_s)}
+
+
 _TABLES: dict[str, Callable[[Report], Iterable[Record]]] = {
-    "rates": lambda report: map(asdict, report.rates),
+    "rates": lambda report: map(_rate_record, report.rates),
     "latency": lambda report: map(latency_record, report.latency),
     "lateness": lambda report: map(latency_record, report.lateness),
     "calls": lambda report: map(latency_record, report.calls),

@@ -34,7 +34,7 @@ def trouble(report: Report) -> Iterator[str]:
     if run.left_behind:
         yield f"its queue is still at the service (vmtrace queue clean {printable(str(run.folder))})"
     if report.fates.lost is None and report.fates.pending:
-        yield "the queue was not emptied after the run: a pending message may be lost (vmtrace queue clean)"
+        yield "the queue was not searched to the end: some of the pending messages may be lost"
     if report.fates.lost:
         yield f"{plural(report.fates.lost, 'message')} lost: acknowledged by the service, and never delivered"
     if report.foreign:
@@ -186,7 +186,7 @@ def _lateness(reports: Sequence[Report]) -> Table:
             yield _stage(report, row.stage), row.after, count(row.quantiles.n), *_times(row.quantiles)
 
     head = ("run", "stage", "after", "messages", *_TIMES)
-    hint = "How late send calls began after they were due, and after their sender was free as well (the scheduler's share)."
+    hint = "How late send calls began after they were due, and after their sender was free (the scheduler's share)."
     return Table("lateness", "Lateness of sends", head, _rows(reports, rows), 3, hint)
 
 

@@ -82,7 +82,7 @@ def _started(kind: str, certificates: Certificates, place: Place) -> Iterator[Se
 
 
 def environment(url: str, ca_path: Path, kind: str = "blob") -> dict[str, str]:
-    """What the SDKs of Azure storage and the Azure CLI read; `url` is the account's endpoint for the kind of service."""
+    """What the SDKs of Azure storage and the Azure CLI read; `url` is the account's endpoint for this kind."""
     endpoint = f"{kind.capitalize()}Endpoint"
     parts = {"DefaultEndpointsProtocol": "https", "AccountName": ACCOUNT, "AccountKey": KEY, endpoint: url}
     return {

@@ -29,6 +29,7 @@ HOST_NAMES = {
     "glacier": f"glacier.{REGION}.{DOMAIN}",
     "azure": f"{azurite.ACCOUNT}.blob.{DOMAIN}",
     "swift": f"swift.{REGION}.{DOMAIN}",
+    "sqs": f"sqs.{REGION}.{DOMAIN}",
 }
 _ADDRESSES = {name: f"198.18.2.{number}" for number, name in enumerate(HOST_NAMES, 11)}
 _NAME_SERVER = "198.18.2.53"

@@ -1,6 +1,7 @@
-"""`make providers-demo`: the study's plan, scaled, against four stand-ins behind an emulated path, and the comparison.
+"""`make providers-demo`: the study's plan, scaled, against four stand-ins behind an emulated path, and a queue's.
 
-Runs each service's benchmark (`provider_run`) over a path of its own, then `vmtrace storage report` on all of them.
+Runs each service's benchmark (`provider_run`) over a path of its own, then `vmtrace storage report` on all stores and
+`vmtrace queue report` on the queue.
 Needs root, for the namespaces.
 """
 
@@ -19,10 +20,11 @@ from pathlib import Path
 from lab import namespaces
 from lab.hosts import module_environment
 from lab.services import azurite
-from lab.services.provider_run import STAND_INS, Settings
+from lab.services.provider_run import QUEUE_STAND_INS, STAND_INS, Settings
 
 _TELL_EVERY_S = 10.0
 _INTERRUPTED = 130
+_QUEUE_PLAN = ("--plan", "yoon-latency", "--rate", "20", "--duration", "20s")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -39,7 +41,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="services at the same time (default 2)")
     parser.add_argument(
-        "--provider", action="append", choices=sorted(STAND_INS), help="only this one (repeatable; default: all)"
+        "--provider",
+        action="append",
+        choices=sorted([*STAND_INS, *QUEUE_STAND_INS]),
+        help="only this one (repeatable; default: all)",
     )
     parser.add_argument("--no-report", action="store_true", help="only the runs")
     return parser
@@ -48,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the demo; the path of the report is printed last. Returns the exit status."""
     arguments = build_parser().parse_args(words)
-    providers = arguments.provider or list(STAND_INS)
+    providers = arguments.provider or [*STAND_INS, *QUEUE_STAND_INS]
     reason = _missing(providers)
     if reason:
         print(f"vmtrace: {reason}", file=sys.stderr)
@@ -62,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
             rtt_s=arguments.rtt,
             rate_bps=arguments.rate,
             queue_bytes=arguments.queue,
-            arguments=plan,
+            arguments=_QUEUE_PLAN if provider in QUEUE_STAND_INS else plan,
         )
         for provider in providers
     ]
@@ -79,7 +84,14 @@ def main(words: Sequence[str] | None = None) -> int:
     done = [one for one in settings if one.provider not in failed]
     if arguments.no_report or not done:
         return int(bool(failed))
-    return max(_report(arguments.out, done), int(bool(failed)))
+    statuses = [int(bool(failed))]
+    stores = [one for one in done if one.provider in STAND_INS]
+    queues = [one for one in done if one.provider in QUEUE_STAND_INS]
+    if stores:
+        statuses.append(_report(arguments.out, stores, "storage", "report"))
+    if queues:
+        statuses.append(_report(arguments.out, queues, "queue", "queue"))
+    return max(statuses)
 
 
 def _missing(providers: Sequence[str]) -> str | None:
@@ -98,10 +110,9 @@ def _run_all(settings: Sequence[Settings], jobs: int) -> list[str]:
         while waiting or running:
             while waiting and len(running) < jobs:
                 one = waiting.pop(0)
-                print(
-                    f"{one.provider}: vmtrace storage run --provider {one.provider} {' '.join(one.arguments)}",
-                    flush=True,
-                )
+                command = "queue" if one.provider in QUEUE_STAND_INS else "storage"
+                words = " ".join(one.arguments)
+                print(f"{one.provider}: vmtrace {command} run --provider {one.provider} {words}", flush=True)
                 running[one.provider] = (one, _start(one))
             for name, (one, process) in list(running.items()):
                 if process.poll() is not None:
@@ -139,6 +150,8 @@ def _so_far(settings: Settings) -> str:
     if not about.exists():
         return f"{settings.provider}: starting"
     plan = json.loads(about.read_text())["plan"]
+    if "workloads" not in plan:
+        return f"{settings.provider}: {sum(stage['messages'] for stage in plan['stages'])} messages under way"
     planned = 2 * plan["repeat"] * sum(workload["files"] for workload in plan["workloads"])
     moved = log.read_bytes().count(b"\n") if log.exists() else 0
     return f"{settings.provider}: {moved} of {planned} transfers of objects"
@@ -158,10 +171,11 @@ def _tell_end(settings: Settings, status: int) -> None:
     print("\n".join([f"{settings.provider}: failed with status {status} ({settings.log_path})", *last]), flush=True)
 
 
-def _report(out: Path, settings: Sequence[Settings]) -> int:
-    page = out / "report.html"
-    words = [sys.executable, "-m", "vmtrace", "storage", "report", *(str(one.run_folder) for one in settings)]
-    words += ["--html", str(page), "--csv", str(out / "tables"), "--json", str(out / "report.json")]
+def _report(out: Path, settings: Sequence[Settings], command: str, name: str) -> int:
+    page = out / f"{name}.html"
+    tables = "tables" if command == "storage" else f"{name}-tables"
+    words = [sys.executable, "-m", "vmtrace", command, "report", *(str(one.run_folder) for one in settings)]
+    words += ["--html", str(page), "--csv", str(out / tables), "--json", str(out / f"{name}.json")]
     status = subprocess.run(words, env=module_environment(), check=False).returncode
     if status == 0:
         print(f"report: {page.resolve()}", flush=True)

@@ -3,7 +3,7 @@
 `python -m lab.services.provider_run SETTINGS` is a process of its own, so that several services can run at once, each
 over a path of its own. It leaves in the output folder:
 
-    NAME/             the run folder of `vmtrace storage run`
+    NAME/             the run folder of `vmtrace storage run` or `vmtrace queue run`
     NAME.log          what that printed
     NAME.truth.json   which server it was, what terminated TLS, the path, the connections that the server accepted
 """
@@ -37,12 +37,13 @@ Starter = Callable[[Certificates, Place], AbstractContextManager[Service]]
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A provider's name as `vmtrace storage` knows it, the server in its place and its name on the path."""
+    """A provider's name as the command knows it, the server in its place and its name on the path."""
 
     provider: str
     place: str
     started: Starter
     options: tuple[str, ...] = ()
+    command: str = "storage"
 
 
 # S3 is Swift's s3api and not moto: it checks signatures, and its answers are a real server's.
@@ -55,11 +56,12 @@ STAND_INS: Mapping[str, StandIn] = {
         StandIn("swift", "swift", swift.started),
     )
 }
+QUEUE_STAND_INS: Mapping[str, StandIn] = {"sqs": StandIn("sqs", "sqs", moto.started, command="queue")}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What to run: the provider, the arguments of `vmtrace storage run` behind those named here, and the path."""
+    """What to run: the provider, the arguments of its command's `run` behind those named here, and the path."""
 
     provider: str
     out: str
@@ -85,8 +87,8 @@ class Settings:
 
 
 def run(settings: Settings) -> int:
-    """Run the benchmark over a path of its own; returns the exit status of `vmtrace storage run`."""
-    stand_in = STAND_INS[settings.provider]
+    """Run the benchmark over a path of its own; returns the exit status of the command."""
+    stand_in = {**STAND_INS, **QUEUE_STAND_INS}[settings.provider]
     with tempfile.TemporaryDirectory(prefix="vmtrace-provider-") as name:
         folder = Path(name)
         chain = certificates.make(folder / "certificates", KeyKind.RSA, delayed_path.CERTIFICATE_NAMES)
@@ -120,7 +122,7 @@ def run(settings: Settings) -> int:
 
 
 def _run_client(settings: Settings, stand_in: StandIn, path: DelayedPath, service: Service) -> int:
-    words = [sys.executable, "-m", "vmtrace", "storage", "run", "--provider", stand_in.provider]
+    words = [sys.executable, "-m", "vmtrace", stand_in.command, "run", "--provider", stand_in.provider]
     words += ["--out", str(settings.run_folder), "--interface", path.client_device]
     words += ["--snaplen", str(_WHOLE_PACKETS_BYTES), "--name", _data_set_name(stand_in, service)]
     for option in stand_in.options:

@@ -205,7 +205,7 @@ class _Run:
         self._folder.note(clock_moved_s=self._clock.moved_s)
         if status in {COMPLETE, INTERRUPTED, OVER_BUDGET} or not progress.count(Seen.ATTEMPTED):
             try:
-                self._finish(service, progress, whole=whole)
+                self._finish(service, progress, whole=whole, hurried=status == INTERRUPTED)
             except KeyboardInterrupt:
                 self._left("interrupted")
             except ServiceError as error:
@@ -221,21 +221,20 @@ class _Run:
         self._folder.end(status, error_text, None if self._error is None else str(self._error.kind))
         return QueueEnd(status, error_text, self._folder.state)
 
-    def _finish(self, service: QueueService, progress: Progress, *, whole: bool) -> None:
+    def _finish(self, service: QueueService, progress: Progress, *, whole: bool, hurried: bool) -> None:
+        """Who pressed Ctrl-C does not wait for messages to become visible in a queue that is about to be removed."""
         own = outstanding(self._folder.path).container == self._queue
         left = progress.outstanding()
-        if left and not whole:
-            invisible_s = max((stage.visibility_s for stage in self._order.plan.stages), default=0.0)
+        sure = whole or not left
+        if not sure:
+            longest_s = max((stage.visibility_s for stage in self._order.plan.stages), default=0.0)
+            invisible_s = 0.0 if hurried and own else longest_s
             self._display.collecting(left, invisible_s)
             with CallLog(collector_log(self._folder.path)) as log:
-                collector = Collector(
-                    service, self._seal, log, self._provider.error_of, self._observer, self._interruption.sleep
-                )
-                with self._interruption.allowed():
-                    collector.collect(left, invisible_s)
-            self._folder.note(collected=True)
-        elif whole or not left:
-            self._folder.note(collected=True)
+                collector = Collector(service, self._seal, log, self._provider.error_of, self._observer)
+                found = collector.collect(left, invisible_s)
+            sure = invisible_s >= longest_s or found >= left
+        self._folder.note(collected=sure)
         if own:
             self._attempt(service.remove_queue)
             self._journal.removed_container(self._queue)

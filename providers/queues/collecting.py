@@ -35,7 +35,6 @@ class Collector:
     log: CallLog
     error_of: Callable[[Exception], ServiceError]
     observer: HttpObserver
-    sleep: Callable[[float], None] = time.sleep
 
     def collect(self, wanted: int, invisible_s: float) -> int:
         """Find up to `wanted` messages; returns how many there were. Raises `ServiceError`."""
@@ -55,7 +54,7 @@ class Collector:
                 found.update(some)
                 ends_s = max(ends_s, time.monotonic() + _MARGIN_S)
             else:
-                self.sleep(_PAUSE_S)
+                time.sleep(_PAUSE_S)
         return len(found)
 
     def _once(self) -> list[int]:

@@ -44,8 +44,8 @@ def plain(tmp_path: Path, name: str = "run", **state: Any) -> Made:
 
 def test_rates_are_messages_over_the_time_of_calls_that_moved_any(tmp_path: Path) -> None:
     rows = {row.operation: row for row in rate_rows(plain(tmp_path).read())}
-    assert (rows["send"].messages, rows["send"].seconds) == (10, pytest.approx(0.095))  # the call begins with its body
-    assert rows["send"].messages_per_s == pytest.approx(10 / 0.095)
+    assert (rows["send"].messages, rows["send"].seconds) == (10, pytest.approx(0.094))
+    assert rows["send"].messages_per_s == pytest.approx(10 / 0.094)
     assert (rows["receive"].messages_per_call, rows["receive"].seconds) == (5.0, pytest.approx(0.09))
     assert rows["send"].set_rate_per_s == 100.0
 
@@ -84,11 +84,8 @@ def test_what_limited_the_rate_has_its_evidence(tmp_path: Path) -> None:
         made = Made(tmp_path / name, stage(messages=2)).send([0], 0, 50).send([1], 50, 100)
         return made.receive([(0, 0, None), (1, 50, None)], 0, 110).delete([0, 1], 110, 120)
 
-    assert limit_of(fast("trips")) == (
-        "request_round_trips",
-        "the round trip of requests: the process makes one send call at a time, which takes 50.0 ms (median) and moves "
-        "1 of at most 1",
-    )
+    cause, sentence = limit_of(fast("trips"))
+    assert (cause, "takes 50.0 ms (median) and moves 1 of at most 1" in sentence) == ("request_round_trips", True)
     cause, sentence = limit_of(fast("cpu").line("sender", process("sender", 9.1)))
     assert (cause, "sender 0 used 91.0 % of one" in sentence) == ("client_cpu", True)
     cause, sentence = limit_of(fast("backlog").line("sender", process("sender", 1.0, 6.0)))
@@ -120,7 +117,7 @@ def test_page_tables_and_figures_are_made_of_any_state(tmp_path: Path) -> None:
     assert "<b>x</b>" not in page.read_text()
     write_csv(found, tmp_path / "tables")
     assert {table.name for table in tables(found)} >= {"latency", "rates", "order", "messages", "calls", "lateness"}
-    assert any("not emptied" in line for line in trouble(found[1]))
+    assert any("not searched" in line for line in trouble(found[1]))
     assert "10 messages: 10 delivered" in list(facts(found[0]))
     assert heading(found[0]).startswith("made")
 
@@ -131,9 +128,16 @@ def test_runs_are_labelled_by_their_places(tmp_path: Path) -> None:
                                                                                         "there/eu-west-1"]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", ['{"operation": "send"}', "[]", "{", '{"operation": "receive", "start_ns": 1, '
-                                  '"end_ns": 2, "messages": [[1]]}', '{"operation":"send","start_ns":1,"end_ns":2,'
-                                  '"numbers":[0,1],"due_ns":[0]}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"operation": "send"}',
+        "[]",
+        "{",
+        '{"operation": "receive", "start_ns": 1, "end_ns": 2, "messages": [[1]]}',
+        '{"operation": "send", "start_ns": 1, "end_ns": 2, "numbers": [0, 1], "due_ns": [0]}',
+    ],
+)
 def test_a_damaged_line_is_left_out_and_reported(tmp_path: Path, line: str) -> None:
     made = plain(tmp_path)
     with (made.folder / "logs/001-1-sender-0.jsonl").open("a") as file:
@@ -143,15 +147,14 @@ def test_a_damaged_line_is_left_out_and_reported(tmp_path: Path, line: str) -> N
     assert any("left out" in problem for problem in found.run.problems)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
                         st.sampled_from(["operation", "numbers", "messages", "start_ns", "refused", "opened", "send",
                                          "end_ns", "due_ns"]), inner, max_size=5), max_leaves=10),
        st.sampled_from(["send", "receive", "delete", "sending", "process"]))  # fmt: skip
 def test_no_line_of_a_log_breaks_the_report(tmp_path_factory: Any, content: Any, operation: str) -> None:
-    folder: Path = tmp_path_factory.mktemp("hostile")
-    made = plain(folder)
+    made = Made(tmp_path_factory.mktemp("hostile") / "run", stage(messages=10)).send([0], 0, 5)
     record = {**(content if isinstance(content, dict) else {"numbers": content}), "operation": operation}
     made.line("sender", record)
     assert report(made).fates.planned == 10

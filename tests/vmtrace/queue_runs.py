@@ -92,9 +92,9 @@ def worker_of(out: Path, role: str) -> int:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"providers.queues.worker" in words and role.encode() in words:
-            if any(word.startswith(os.fsencode(str(out.resolve()))) for word in words):
-                return int(folder.name)
+        ours = any(word.startswith(os.fsencode(str(out.resolve()))) for word in words)
+        if ours and b"providers.queues.worker" in words and role.encode() in words:
+            return int(folder.name)
     raise AssertionError(f"no {role} of {out} is running")
 
 

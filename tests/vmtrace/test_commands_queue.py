@@ -24,7 +24,7 @@ from tests.vmtrace.queue_runs import (
 )
 
 SLOW = (
-    "--rate", "20", "--messages", "120", "--senders", "2", "--receivers", "1", "--visibility", "3s", "--wait", "1s",
+    "--rate", "20", "--messages", "60", "--senders", "2", "--receivers", "1", "--visibility", "2s", "--wait", "1s",
 )  # fmt: skip
 QUICK = ("--messages", "20", "--rate", "40", "--wait", "1s", "--visibility", "5s", "--receivers", "1")
 
@@ -109,7 +109,7 @@ def test_a_killed_process_ends_the_run_and_resume_delivers_the_rest(
     done = ran(moto_service, "run", "--resume", str(out), "--no-capture")
     assert done.returncode == 0, done.stderr
     fates = accounted(out)
-    assert fates["delivered"] + fates["lost_in_flight"] + fates["refused"] == 120
+    assert fates["delivered"] + fates["lost_in_flight"] + fates["refused"] == 60
     assert fates["lost_in_flight"] <= 2  # at most the sends that were under way
     assert (fates["unsent"], fates["lost"], fates["pending"]) == (0, 0, 0)
     assert state_of(out)["queue"] not in queues_of(moto_service)
@@ -118,7 +118,7 @@ def test_a_killed_process_ends_the_run_and_resume_delivers_the_rest(
 def test_a_killed_coordinator_leaves_a_run_that_clean_accounts_for(moto_service: Service, tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "sender", "send") > 20)
+    eventually(lambda: lines_with(out, "sender", "send") > 9)
     receiver = worker_of(out, "receiver")
     process.kill()
     process.communicate()
@@ -141,14 +141,14 @@ def test_a_killed_coordinator_leaves_a_run_that_clean_accounts_for(moto_service:
 def test_a_killed_coordinator_leaves_a_run_that_resume_completes(moto_service: Service, tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = started(moto_service, "run", "--provider", "sqs", "--out", str(out), "--no-capture", *SLOW)
-    eventually(lambda: lines_with(out, "sender", "send") > 20)
+    eventually(lambda: lines_with(out, "sender", "send") > 9)
     process.kill()
     process.communicate()
     done = ran(moto_service, "run", "--resume", str(out), "--no-capture")
     assert done.returncode == 0, done.stderr
     fates = accounted(out)
     assert fates["unsent"] == 0
-    assert fates["delivered"] + fates["lost_in_flight"] == 120
+    assert fates["delivered"] + fates["lost_in_flight"] == 60
     run = report_of(out)
     assert run["sessions"] == 2
     complete = ran(moto_service, "run", "--resume", str(out))
