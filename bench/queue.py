@@ -41,13 +41,15 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--server", choices=sorted(SERVERS), default="elasticmq")
     parser.add_argument("--rate", default="200", help="messages per second (default 200)")
     parser.add_argument("--duration", default="10min", help="(default 10min)")
+    parser.add_argument("--no-capture", action="store_true", help="record no packets")
     parser.add_argument("--keep", type=Path, help="keep the run in this folder")
     arguments = parser.parse_args(words)
     with tempfile.TemporaryDirectory(prefix="vmtrace-queue-bench-") as name:
         out = arguments.keep or Path(name) / "run"
         chain = certificates.make(Path(name) / "certificates")
         with SERVERS[arguments.server](chain) as server, queue_proxy.started(server, [], chain) as proxy:
-            status = _run(out, proxy, arguments.rate, arguments.duration)
+            more = ["--no-capture"] if arguments.no_capture else []
+            status = _run(out, proxy, ["--rate", arguments.rate, "--duration", arguments.duration, *more])
             run = read_queue_run(out)
             (report,) = reports_of([(run, measure(run))])
             figures = {"server": arguments.server, "rate_per_s": float(arguments.rate), **_figures(run, report, proxy)}
@@ -55,11 +57,12 @@ def main(words: list[str] | None = None) -> int:
     return status or int(not all(figures["holds"].values()))
 
 
-def _run(out: Path, proxy: QueueProxy, rate: str, duration: str) -> int:
+def _run(out: Path, proxy: QueueProxy, more: list[str]) -> int:
     words = [sys.executable, "-m", "vmtrace", "queue", "run", "--provider", "sqs", "--out", str(out)]
-    words += ["--rate", rate, "--duration", duration, "--senders", "4", "--receivers", "2", "--deleters", "1"]
+    words += [*more, "--senders", "4", "--receivers", "2", "--deleters", "1"]
     words += ["--ca-bundle", str(proxy.service.ca_path)]
-    return subprocess.run(words, env={**module_environment(), **proxy.service.environment}, check=False).returncode
+    environment = {**module_environment(), **proxy.service.environment}
+    return subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False).returncode
 
 
 def _figures(run: QueueRun, report: Report, proxy: QueueProxy) -> dict[str, Any]:
