@@ -42,6 +42,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--rate", default="200", help="messages per second (default 200)")
     parser.add_argument("--duration", default="10min", help="(default 10min)")
     parser.add_argument("--no-capture", action="store_true", help="record no packets")
+    parser.add_argument("--warm-up", action="store_true", help="let the server run in for 15 s before")
     parser.add_argument("--keep", type=Path, help="keep the run in this folder")
     arguments = parser.parse_args(words)
     with tempfile.TemporaryDirectory(prefix="vmtrace-queue-bench-") as name:
@@ -49,6 +50,8 @@ def main(words: list[str] | None = None) -> int:
         chain = certificates.make(Path(name) / "certificates")
         with SERVERS[arguments.server](chain) as server, queue_proxy.started(server, [], chain) as proxy:
             more = ["--no-capture"] if arguments.no_capture else []
+            if arguments.warm_up:  # a JVM that has not compiled its paths yet is no truth about anything
+                _run(Path(name) / "warm", proxy, ["--rate", arguments.rate, "--duration", "15s", "--no-capture"])
             status = _run(out, proxy, ["--rate", arguments.rate, "--duration", arguments.duration, *more])
             run = read_queue_run(out)
             (report,) = reports_of([(run, measure(run))])
@@ -59,7 +62,7 @@ def main(words: list[str] | None = None) -> int:
 
 def _run(out: Path, proxy: QueueProxy, more: list[str]) -> int:
     words = [sys.executable, "-m", "vmtrace", "queue", "run", "--provider", "sqs", "--out", str(out)]
-    words += [*more, "--senders", "4", "--receivers", "2", "--deleters", "1"]
+    words += [*more, "--senders", "8", "--receivers", "1", "--deleters", "1"]
     words += ["--ca-bundle", str(proxy.service.ca_path)]
     environment = {**module_environment(), **proxy.service.environment}
     return subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False).returncode
@@ -69,7 +72,7 @@ def _figures(run: QueueRun, report: Report, proxy: QueueProxy) -> dict[str, Any]
     messages = Messages(run)
     (stage,) = run.stages
     measured_s = times_of(messages, stage).due_s
-    truth_s = _truth_s(proxy)
+    truth_s = _truth_s(proxy, run.start_ns or 0)
     apart = {f"p{q}": float(np.percentile(measured_s, q) - np.percentile(truth_s, q)) for q in (50, 99)}
     late = {row.after: row.quantiles.p99_s or 0.0 for row in report.lateness}
     grown = max((row.most_bytes or 0) - (row.start_bytes or 0) for row in report.processes)
@@ -98,11 +101,11 @@ def _figures(run: QueueRun, report: Report, proxy: QueueProxy) -> dict[str, Any]
     }
 
 
-def _truth_s(proxy: QueueProxy) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _truth_s(proxy: QueueProxy, since_ns: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """From the due time to when the proxy passed the first delivery on."""
     first: dict[int, float] = {}
     for one in proxy.passed():
-        if one.what == "delivered":
+        if one.what == "delivered" and one.sent_ns >= since_ns:
             first.setdefault(one.number, (one.time_ns - one.due_ns) / 1e9)
     return np.array(list(first.values()), np.float64)
 

@@ -163,9 +163,11 @@ class ProcessLog:
 
     def _received(self, line: Fields, start_ns: int, end_ns: int) -> int:
         rows = _table(line, "messages")
+        # What the SDK makes of a response takes its own time, which the times of calls show.
+        came_ns = min(max(line.integer("response_ns") or end_ns, start_ns), end_ns)
         for position, (number, due_ns, sent_ns, *_) in enumerate(rows):
             self.received.add(
-                number=number, due_ns=due_ns, sent_ns=sent_ns, start_ns=start_ns, end_ns=end_ns, position=position
+                number=number, due_ns=due_ns, sent_ns=sent_ns, start_ns=start_ns, end_ns=came_ns, position=position
             )
         return len(rows)
 

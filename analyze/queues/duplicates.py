@@ -4,7 +4,7 @@ A delivery hides a message for the visibility timeout. One that comes after it i
 failed: `after_visibility`. One that comes within it is the service's own: `within_visibility`; so is one of a message
 whose deletion the service had acknowledged in time: `after_deletion`.
 
-The service hands a message out somewhere within the receive call; its end is the best known time of that. Two ends that
+The service hands a message out somewhere within the receive call; its response is the best known time of that. Two that
 are a timeout apart may be so less the time that the first response took: a second is allowed for, and never more than a
 tenth of the timeout.
 """

@@ -1,6 +1,6 @@
 """Send-to-receive latency of flow stages: from when a message was due, and from when its send call began.
 
-To the return of the receive call that delivered the message first. From the due time it holds what an open system would
+To the arrival of the response that delivered the message first. From the due time it holds what an open system would
 feel: a sender that is late, or kept by the service, does not hide the wait (no coordinated omission). Messages that
 waited over a break of the run (sent in one session, received in another) are counted and left out.
 """

@@ -1,4 +1,4 @@
-"""The order of delivery against the order of sending: first deliveries, by the end of the call that brought them.
+"""The order of delivery against the order of sending: first deliveries, by the response that brought them.
 
 A message is out of order if one came before it whose send call began after its own had ended (RFC 4737, section 3, with
 send calls that overlap taken as unordered). Displacement is the distance between its ranks in the two orders. Kendall's

@@ -110,7 +110,7 @@ def _latency(reports: Sequence[Report]) -> Table:
                 yield _stage(report, row.stage), row.from_, count(row.quantiles.n), *_times(row.quantiles)
 
     head = ("run", "stage", "from", "messages", *_TIMES)
-    hint = "Until the receive call that delivered a message first returned: from its due time, and from its send call."
+    hint = "Until the response that delivered a message first arrived: from its due time, and from its send call."
     return Table("latency", "Send-to-receive latency", head, _rows(reports, rows), 3, hint)
 
 

@@ -14,6 +14,10 @@ from providers.queues.board import Counter, Plane
 from providers.queues.contract import Incoming
 from providers.queues.desk import Desk
 
+_PACKET_BYTES = 1 << 16
+_LINGER_S = 0.05
+"""How long a deleter waits for its batch to fill: far less than any visibility timeout."""
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -112,13 +116,14 @@ def delete_all(desk: Desk, _start_ns: int, way: socket.socket) -> None:
 
 
 def _waiting(way: socket.socket, most: int) -> list[Taken]:
-    """At least one message, and as many as are there already; none once all receivers are gone."""
-    way.setblocking(True)
-    packets = [way.recv(1 << 16)]
-    way.setblocking(False)
-    while packets[-1] and len(packets) < most:
+    """At least one message, and as many as come within the time to linger; none once all receivers are gone."""
+    way.settimeout(None)
+    packets = [way.recv(_PACKET_BYTES)]
+    ends_s = time.monotonic() + _LINGER_S
+    while packets[-1] and len(packets) < most and (left_s := ends_s - time.monotonic()) > 0:
+        way.settimeout(left_s)
         try:
-            packets.append(way.recv(1 << 16))
-        except BlockingIOError:
+            packets.append(way.recv(_PACKET_BYTES))
+        except TimeoutError:
             break
     return [taken_of(packet) for packet in packets if packet]
