@@ -37,6 +37,7 @@ from providers.queues.display import QueueDisplay
 from providers.queues.message import Seal
 from providers.queues.order import QueueOrder, fitted
 from providers.queues.plan import Kind, Stage, plan_of_record
+from providers.queues.meter import usage_of_killed
 from providers.queues.prices import QueuePrices, Usage
 from providers.queues.progress import Progress, Seen, progress_of
 from providers.queues.run_folder import QueueFolder
@@ -167,7 +168,7 @@ class _Run:
             else:
                 self._folder = resumed
                 self._prices = _prices_of(resumed.state)
-                self._used = _usage_of(resumed.state)
+                self._used = _usage_of(resumed.state) + usage_of_killed(resumed.path)
                 resumed.note(status=RUNNING, error=None, error_kind=None, sessions=self._session)
             self._seal = Seal(self._id, bytes.fromhex((self._folder.path / KEY_FILE).read_text().strip()))
             self._journal = stack.enter_context(Journal(self._folder.path))

@@ -4,6 +4,8 @@ Each process counts in its slot of the board; sums are made, and compared with t
 Deleting and collecting at the end is never refused: what stays costs more.
 """
 
+from pathlib import Path
+
 from providers.budget import Limits
 from providers.errors import BudgetError
 from providers.prices import shown_charge
@@ -19,6 +21,16 @@ def usage_on(board: Board) -> Usage:
         board.total(Counter.UPLOADED_BYTES),
         board.total(Counter.DOWNLOADED_BYTES),
     )
+
+
+def usage_of_killed(folder: Path) -> Usage:
+    """What stages used whose coordinator was killed: their boards are still there. They are removed, being counted."""
+    used = Usage()
+    for path in sorted((folder / "boards").glob("*.bin")):
+        with Board(path, 0) as board:
+            used = used + usage_on(board)
+        path.unlink()
+    return used
 
 
 class SharedMeter:

@@ -8,7 +8,7 @@ import pytest
 from providers.budget import Limits
 from providers.errors import BudgetError, ProvidersError, UsageError
 from providers.queues.board import Board, Counter, Plane
-from providers.queues.meter import SharedMeter, usage_on
+from providers.queues.meter import SharedMeter, usage_of_killed, usage_on
 from providers.queues.prices import Usage, load_prices, table_of_toml
 from providers.queues.progress import Seen, progress_of
 
@@ -74,6 +74,15 @@ def test_a_table_that_cannot_be_is_refused(text: str) -> None:
 def test_a_table_that_is_not_there_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="garfinkel2007"):
         load_prices("nowhere.toml")
+
+
+def test_what_a_killed_stage_used_is_counted_once(tmp_path: Path) -> None:
+    (tmp_path / "boards").mkdir()
+    with Board(tmp_path / "boards/001-1.bin", 5) as board:
+        board.add(3, Counter.REQUESTS, 9)
+        board.add(4, Counter.SENT, 2)
+    assert usage_of_killed(tmp_path) == Usage(messages=2, requests=9)
+    assert usage_of_killed(tmp_path) == Usage()
 
 
 def log(folder: Path, name: str, *lines: dict[str, object], torn: str = "") -> None:
