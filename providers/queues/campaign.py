@@ -35,9 +35,9 @@ from providers.queues.collecting import Collector, collector_log
 from providers.queues.contract import QueueFacts, QueueService
 from providers.queues.display import QueueDisplay
 from providers.queues.message import Seal
+from providers.queues.meter import usage_of_killed
 from providers.queues.order import QueueOrder, fitted
 from providers.queues.plan import Kind, Stage, plan_of_record
-from providers.queues.meter import usage_of_killed
 from providers.queues.prices import QueuePrices, Usage
 from providers.queues.progress import Progress, Seen, progress_of
 from providers.queues.run_folder import QueueFolder
