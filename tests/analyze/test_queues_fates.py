@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -52,7 +53,7 @@ def test_the_parts_sum_to_the_plan(
     folder: Path = tmp_path_factory.mktemp("run")  # type: ignore[attr-defined]
     made = Made(folder / "run", stage(messages=len(fates)), collected=collected)
     for number, fate in enumerate(fates):
-        more = {"taken": {}, "refused": {"error_kind": "x", "refused": {str(number): "x"}}}
+        more: dict[str, dict[str, Any]] = {"taken": {}, "refused": {"error_kind": "x", "refused": {str(number): "x"}}}
         if fate == "killed":
             made.attempt([number])
         elif fate != "never":
