@@ -13,8 +13,8 @@ def found_in(made: Made) -> DuplicateRow:
     return duplicates(Messages(made.read()))
 
 
-def sent(tmp_path: Path, **more: float) -> Made:
-    return Made(tmp_path / "run", stage(messages=2, visibility_s=2.0, **more)).send([0], 0, 5)  # type: ignore[arg-type]
+def sent(tmp_path: Path) -> Made:
+    return Made(tmp_path / "run", stage(messages=2, visibility_s=2.0)).send([0], 0, 5)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -52,11 +53,11 @@ def test_the_parts_sum_to_the_plan(
     folder: Path = tmp_path_factory.mktemp("run")  # type: ignore[attr-defined]
     made = Made(folder / "run", stage(messages=len(fates)), collected=collected)
     for number, fate in enumerate(fates):
-        more = {"taken": {}, "refused": {"error_kind": "x", "refused": {str(number): "x"}}}
+        more: dict[str, dict[str, Any]] = {"taken": {}, "refused": {"error_kind": "x", "refused": {str(number): "x"}}}
         if fate == "killed":
             made.attempt([number])
         elif fate != "never":
-            made.send([number], number, number + 1, **more.get(fate, {"error_kind": "endpoint_gone"}))  # type: ignore[arg-type]
+            made.send([number], number, number + 1, **more.get(fate, {"error_kind": "endpoint_gone"}))
     made.receive([(number, 0, None) for number in sorted(came) if number < len(fates)], 50, 60)
     made.receive([(number, 0, None) for number in sorted(found) if number < len(fates)], 90, 99, role="collector")
     parts = asdict(accounts(made.read()))

@@ -185,8 +185,12 @@ def test_foreign_messages_are_left_alone_and_reported(moto_service: Service, tmp
     assert run["messages"]["delivered"] == 20
     client.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "1"})
     bodies: set[str] = set()
-    eventually(lambda: bool(bodies.update(  # type: ignore[func-returns-value, redundant-expr]
-        one["Body"] for one in client.receive_message(QueueUrl=url).get("Messages", [])) or bodies))  # fmt: skip
+
+    def came() -> bool:
+        bodies.update(one["Body"] for one in client.receive_message(QueueUrl=url).get("Messages", []))
+        return bool(bodies)
+
+    eventually(came)
     assert bodies == {"somebody else's"}
     client.delete_queue(QueueUrl=url)
     client.close()
