@@ -84,7 +84,7 @@ def _requirements(extra: str) -> str:
     """What the extra of this installation asks for, quoted for a shell."""
     ending = f"extra == '{extra}'"
     wanted = [line.partition(";")[0].strip() for line in requires("vmtrace") or () if line.endswith(ending)]
-    return " ".join(map(quote, wanted))
+    return " ".join(map(quote, wanted or [f"vmtrace[{extra}]"]))
 
 
 def build(provider: Provider, target: Target) -> Service:

@@ -49,7 +49,7 @@ def of_kind(row: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [source for source in row["sources"] if source["kind"] == kind]
 
 
-@pytest.mark.parametrize("scheme", ["https", "http"])
+@pytest.mark.parametrize("scheme", ["https", pytest.param("http", marks=pytest.mark.long)])
 def test_the_report_is_what_the_lab_made(tmp_path: Path, scheme: str) -> None:
     plan = (*PLAN, "--seeds", "0,2")
     outcome = run(Experiment(LARGER_BYTES, STORE_BPS, SEEDS_BPS, scheme, plan, forbidden=True), tmp_path)

@@ -19,7 +19,7 @@ from lab.services.faults import Action, Fault
 from lab.services.service import Place, Service
 from tests.busy_machine import where_it_ran
 
-pytestmark = [pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.long]
 SECOND = "198.18.2.111"
 RTT_S = 0.006
 

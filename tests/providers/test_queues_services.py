@@ -143,5 +143,5 @@ def test_an_sdk_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytes
     import sys
 
     monkeypatch.setitem(sys.modules, "azure.storage.queue", None)
-    with pytest.raises(ProvidersError, match=r"azure-queue\]"):
+    with pytest.raises(ProvidersError, match=r"pip install '(azure-storage-queue|vmtrace\[azure-queue)"):
         registry.build(registry.find("azure"), Target("azure-queue", "q"))
