@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
+# Else eventlet, which Swift brings along, loads dnspython a second time: its errors are of classes that nobody catches.
+os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
+
 # Slow machines and first calls must not fail a property; a failure prints how to repeat it.
 hypothesis.settings.register_profile("vmtrace", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vmtrace")
