@@ -40,7 +40,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-long fuzz bench instructions net net-freeze discovery accuracy docs \
+.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -100,7 +100,11 @@ test-rust: $(STAMPS)/check-tools ## the tests of the engine
 
 test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
 	@echo '== pytest'
-	@$(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest $(PYTEST)
+	@$(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest --durations=25 $(PYTEST)
+
+quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and Python tests without namespaces
+	@$(MAKE) --keep-going lint types test-rust
+	@$(BIN)/pytest -q -m "not root and not slow and not long" $(PYTEST)
 
 test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, which `make test` leaves out (root)
 	@$(BIN)/pytest -m long $(PYTEST)

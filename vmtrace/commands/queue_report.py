@@ -5,16 +5,14 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 
 import argparse
 from collections.abc import Sequence
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
-from vmtrace.errors import CommandError, Exit, complain, describe
+from vmtrace.commands.report_outputs import Outputs, with_default
+from vmtrace.errors import Exit, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from analyze.charts.chart import Chart
     from analyze.queues.records import QueueRun
     from analyze.queues.tables import Report
     from analyze.queues.wire import Wire
@@ -49,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = _read(list(dict.fromkeys(arguments.runs)), failures, quiet=arguments.quiet)
     if not reports:
         return Exit.FAILED
-    outputs = Outputs(reports, _with_default(arguments))
+    outputs = Outputs("analyze.queues", reports, with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
@@ -94,78 +92,3 @@ def _with_wire(runs: "list[QueueRun]", *, quiet: bool) -> "list[tuple[QueueRun, 
     paths = [str(path) for run in runs for _, path in captures_of(run)]
     with Bar(paths, wanted=not quiet) as bar:
         return [(run, measure(run, bar)) for run in runs]
-
-
-def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Who asks for nothing gets the page, in the folder of the one run it is about."""
-    asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
-    if asked or len(arguments.runs) != 1:
-        return arguments
-    from analyze.records.run_folder import inside_or_new
-
-    place = inside_or_new(arguments.runs[0], "report.html")
-    if place is None:
-        raise CommandError(f"{arguments.runs[0]}/report.html leads out of the run folder: name a file with --html FILE")
-    return argparse.Namespace(**{**vars(arguments), "html": place})
-
-
-class Outputs:
-    """What is printed and written. Each output that fails has its error line; the others are still made."""
-
-    def __init__(self, reports: "Sequence[Report]", arguments: argparse.Namespace) -> None:
-        self._reports = list(reports)
-        self._arguments = arguments
-        self._page: Path | None = None
-        """Where the page is, once it is written."""
-
-    def print(self) -> list[str]:
-        """The human answer on standard output; returns what went wrong."""
-        from analyze.queues import human
-
-        return printed(partial(human.show, self._reports), no_color=self._arguments.no_color, piped_width=160)
-
-    def write(self) -> list[str]:
-        """Every file asked for; returns one line for each that failed."""
-        arguments = self._arguments
-        tasks = (
-            *wanted(arguments.json, self._write_json),
-            *wanted(arguments.csv, self._write_csv),
-            *wanted(arguments.figures, self._write_figures),
-            *wanted(arguments.html, self._write_html),
-        )
-        failures = write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
-        if self._page is not None and not arguments.quiet and arguments.json is None:
-            with answer():
-                print(f"\nreport, to open in a browser: {self._page}")
-        return failures
-
-    def _write_json(self, place: str) -> None:
-        from analyze.document import as_bytes
-        from analyze.queues.document import document
-
-        content = as_bytes(document(self._reports))
-        with opened(place) as write:
-            write(content)
-
-    def _write_csv(self, folder: Path) -> None:
-        from analyze.queues.document import write_csv
-
-        write_csv(self._reports, folder)
-
-    def _write_figures(self, folder: Path) -> None:
-        from analyze.charts.on_paper import write_charts
-
-        write_charts(self._charts, folder)
-
-    def _write_html(self, path: Path) -> None:
-        from analyze.queues.document import provenance
-        from analyze.queues.page import write_page_of
-
-        write_page_of(self._reports, self._charts, provenance(self._reports), path)
-        self._page = path
-
-    @cached_property
-    def _charts(self) -> "list[Chart]":
-        from analyze.queues.charts import charts
-
-        return charts(self._reports)

@@ -6,17 +6,15 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtrace.commands.kinds import Kind, redirect
-from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
-from vmtrace.errors import CommandError, Exit, UsageError, complain, describe
+from vmtrace.commands.report_outputs import Outputs, with_default
+from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
-    from analyze.charts.chart import Chart
     from analyze.storage.charges import Amounts
     from analyze.storage.front_ends import FrontEndPlace
     from analyze.storage.records import StorageRun
@@ -67,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     reports = [replace(one, places=places) for one in _measured(runs, invoiced, failures, quiet=arguments.quiet)]
     if not reports:
         return Exit.FAILED
-    outputs = Outputs(reports, _with_default(arguments))
+    outputs = Outputs("analyze.storage", reports, with_default(arguments))
     # Who asks for JSON has a program read it, not eyes.
     if not arguments.quiet and arguments.json is None:
         failures += outputs.print()
@@ -144,78 +142,3 @@ def _measured(
             measured.append(measure_run(run, passed_on))
             done_bytes += sum(Path(path).stat().st_size for path in paths[run.folder])
     return reports_of(measured, invoiced, campaigns)
-
-
-def _with_default(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Who asks for nothing gets the page, beside the data of the one run it is about."""
-    asked = any((arguments.html, arguments.csv, arguments.figures, arguments.json))
-    if asked or len(arguments.runs) != 1:
-        return arguments
-    from analyze.records.run_folder import inside_or_new
-
-    place = inside_or_new(arguments.runs[0], "report.html")
-    if place is None:
-        raise CommandError(f"{arguments.runs[0]}/report.html leads out of the run folder: say where with --html FILE")
-    return argparse.Namespace(**{**vars(arguments), "html": place})
-
-
-class Outputs:
-    """What is printed and written. Each output that fails is told of; the others are still made."""
-
-    def __init__(self, reports: "Sequence[Report]", arguments: argparse.Namespace) -> None:
-        self._reports = list(reports)
-        self._arguments = arguments
-        self._page: Path | None = None
-        """Where the page is, once it is written."""
-
-    def print(self) -> list[str]:
-        """The human answer on standard output; returns what went wrong."""
-        from analyze.storage import human
-
-        return printed(partial(human.show, self._reports), no_color=self._arguments.no_color, piped_width=160)
-
-    def write(self) -> list[str]:
-        """Every file asked for; returns one line for each that failed."""
-        arguments = self._arguments
-        tasks = (
-            *wanted(arguments.json, self._write_json),
-            *wanted(arguments.csv, self._write_csv),
-            *wanted(arguments.figures, self._write_figures),
-            *wanted(arguments.html, self._write_html),
-        )
-        failures = write_all(tasks, debug=False, making=Bar(wanted=not arguments.quiet).making)
-        if self._page is not None and not arguments.quiet and arguments.json is None:
-            with answer():
-                print(f"\nreport, to open in a browser: {self._page}")
-        return failures
-
-    def _write_json(self, place: str) -> None:
-        from analyze.document import as_bytes
-        from analyze.storage.document import document
-
-        content = as_bytes(document(self._reports))
-        with opened(place) as write:
-            write(content)
-
-    def _write_csv(self, folder: Path) -> None:
-        from analyze.storage.document import write_csv
-
-        write_csv(self._reports, folder)
-
-    def _write_figures(self, folder: Path) -> None:
-        from analyze.charts.on_paper import write_charts
-
-        write_charts(self._charts, folder)
-
-    def _write_html(self, path: Path) -> None:
-        from analyze.storage.document import provenance
-        from analyze.storage.page import write_page_of
-
-        write_page_of(self._reports, self._charts, provenance(self._reports), path)
-        self._page = path
-
-    @cached_property
-    def _charts(self) -> "list[Chart]":
-        from analyze.storage.charts import charts
-
-        return charts(self._reports)
