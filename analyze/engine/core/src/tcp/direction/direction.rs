@@ -164,15 +164,35 @@ impl Live {
         Box::default()
     }
 
-    /// Makes it as new, for another connection: only the room of its lists stays. A test compares it with a new one.
+    /// Makes it as new, for another connection: only the room of its lists stays. Each tracker at its place, since all of them made
+    /// elsewhere would have to be copied, and each by name, so that the compiler misses none. A test compares it with a new one.
     pub fn renew(&mut self) {
-        *self = Self {
-            segments: self.segments.renewed(),
-            round_trips: self.round_trips.renewed(),
-            view: self.view.renewed(),
-            rates: self.rates.renewed(),
-            ..Self::default()
-        };
+        let Self {
+            segments,
+            holes,
+            before,
+            round_trips,
+            nagle,
+            last_data,
+            view,
+            peer_max_then,
+            size,
+            acks,
+            loss,
+            rates,
+            capture,
+        } = self;
+        *segments = segments.renewed();
+        *round_trips = round_trips.renewed();
+        *view = view.renewed();
+        (*holes, *before, *nagle) = Default::default();
+        *last_data = Default::default();
+        *peer_max_then = 0;
+        *rates = rates.renewed();
+        *size = Default::default();
+        *acks = Default::default();
+        *loss = Default::default();
+        *capture = Default::default();
     }
 }
 
