@@ -1,6 +1,6 @@
 //! Which RST is believed, and what refutes one that was. A watcher cannot ask the host that got it: that decides by its
 //! window (RFC 9293 section 3.10.7.4, RFC 5961 section 3), by an MD5 or AO option, or because a device on the way took
-//! the RST out. What both hosts do afterwards shows it.
+//! the RST out. What both hosts do afterwards shows it. Rule: docs/methods.md, "Resets that are believed".
 
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::Half;
