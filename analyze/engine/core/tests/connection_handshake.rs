@@ -266,3 +266,33 @@ fn a_syn_without_answer_is_a_connection_that_stays_open() {
     assert_eq!((summary.handshake_rtt_ns(), summary.directions[CLIENT].packets), (None, 1));
     assert_eq!(syn().flags & ACK, 0);
 }
+
+/// Two hosts, or a proxy and a host, answer one SYN; the client goes on with the numbers of one of them.
+#[test]
+fn of_two_syn_acks_the_one_counts_that_the_client_acknowledges() {
+    const OTHER: i64 = 16_000_000;
+    for (taken, same_id) in [(0, false), (0, true), (OTHER, false), (OTHER, true)] {
+        let id = |id: u16| if same_id { 0 } else { id };
+        let opened = Talk::new()
+            .client(0.0, syn())
+            .server(30.0, syn_ack().id(id(1)))
+            .server(41.0, Segment { start: Some(OTHER), ..syn_ack() }.id(id(4711)))
+            .client(41.3, ack(taken));
+        let talk = opened
+            .client(42.0, data(0, 300).acking(taken))
+            .server(72.0, Segment { start: Some(taken), ..ack(300) })
+            .each(0..20_i64, |talk, number| {
+                let start = taken + number * 1000;
+                let time_ms = 80.0 + 10.0 * number as f64;
+                talk.server(time_ms, data(start, 1000)).client(time_ms + 0.1, ack(start + 1000))
+            });
+        let summary = talk.summary();
+        let direction = &summary.directions[SERVER];
+        assert!(summary.handshake_complete, "{taken} {same_id}");
+        assert_eq!(
+            (direction.unique_payload_bytes, direction.loss.retransmitted, direction.loss.capture_duplicates),
+            (20_000, 0, 0),
+            "{taken} {same_id}"
+        );
+    }
+}

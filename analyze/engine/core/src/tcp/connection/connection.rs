@@ -21,6 +21,7 @@ use crate::tcp::events::copy::Copied;
 use crate::tcp::events::ecn;
 use crate::tcp::events::ecn::Ecn;
 use crate::tcp::events::ends::Ends;
+use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
 use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
@@ -98,6 +99,8 @@ pub struct Connection {
     suspected_step: Option<(u8, ClockStep)>,
     /// What passed at two capture points, if there are, or may be, as many.
     pub(crate) two_points: Option<Box<TwoPoints>>,
+    /// SYN-ACKs with other numbers that came before the last one: of a proxy and a host, or of two hosts.
+    pub(crate) other_syn_acks: Vec<OtherSynAck>,
     /// SYN, SYN-ACK were captured twice, far apart.
     pub(crate) openings_twice: [bool; 2],
     /// Number of the packet with which it was over.
@@ -145,6 +148,7 @@ impl Connection {
             syn_flags: None,
             suspected_step: None,
             two_points: begins_in_mid_stream.then(Box::default),
+            other_syn_acks: Vec::new(),
             openings_twice: [false; 2],
             over_since: None,
             detailed: false,

@@ -9,10 +9,14 @@ use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::{Believed, is_acceptable};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::events::offer::Offer;
+use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Kind};
 use crate::tcp::kernel::FARTHEST_JUMP;
 use crate::tcp::stats::sequence::unwrap;
+
+/// SYN-ACKs with numbers of their own that are remembered for one connection; more are an attack.
+const MOST_SYN_ACKS: usize = 4;
 
 impl Connection {
     /// The first packet of a side, of a connection whose opening was not captured. `acknowledged_first`: packets of the other side were.
@@ -49,8 +53,19 @@ impl Connection {
         }
     }
 
+    /// Of several SYN-ACKs the one counts that the client acknowledges. Rule: docs/methods.md, "Several SYN-ACKs".
+    fn take_acknowledged_syn_ack(&mut self, packet: &Packet) {
+        let acknowledged = self.other_syn_acks.iter().find(|other| other.base == packet.acknowledgement).copied();
+        if let Some(OtherSynAck { base, offer }) = acknowledged.filter(|_| packet.has(tcp_flags::ACK)) {
+            self.halves[1].begin(base);
+            self.watchers[1] = Watchers::NONE;
+            self.offers(1, offer);
+        }
+    }
+
     #[cold]
     pub(crate) fn complete_handshake(&mut self, packet: &Packet, environment: &mut Environment) {
+        self.take_acknowledged_syn_ack(packet);
         let server = &self.halves[1];
         if !(packet.has(tcp_flags::ACK) && server.offer.seen && packet.acknowledgement == server.base as u32) {
             return;
@@ -172,6 +187,9 @@ impl Connection {
         // What has been acknowledged stands: of two servers (or proxies) that answer, the client talks to the first.
         let may_change = half.payload_bytes == 0 && !self.handshake.complete;
         let begins = !half.begun || (isn_changed && may_change);
+        if begins && isn_changed && packet.has(tcp_flags::ACK) && self.other_syn_acks.len() < MOST_SYN_ACKS {
+            self.other_syn_acks.push(OtherSynAck { base: half.base as u32, offer: half.offer });
+        }
         if begins {
             half.begin(packet.sequence.wrapping_add(1));
             self.watchers[side] = Watchers::NONE;

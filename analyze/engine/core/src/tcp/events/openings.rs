@@ -1,11 +1,21 @@
 //! SYNs of one side, with their repeats (RFC 9293 section 3.5): which of them an answer answers.
 
 use crate::packet::{Packet, option_bits};
+use crate::tcp::events::offer::Offer;
 use crate::tcp::kernel::SMALLEST_TIMEOUT_NS;
 
 /// No stack sends a SYN again with the same TSval within most of the second that RFC 6298 section 2 has it wait, in which every clock of
 /// timestamps has a step (RFC 7323 section 5.4).
 const SOONEST_REPEAT_STAMPED_NS: i64 = 900_000_000;
+
+/// A SYN-ACK in the place of which another one came, before the client acknowledged either.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OtherSynAck {
+    /// Sequence number of the first byte behind it.
+    pub(crate) base: u32,
+    /// What it offers.
+    pub(crate) offer: Offer,
+}
 
 /// SYNs of one side: first and last, so that an answer can be matched.
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,6 +31,7 @@ pub struct Openings {
     first_tsval: Option<u32>,
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
+    last_sequence: u32,
     /// The first of them, which were refused: nothing that comes later answers those.
     refused: u32,
 }
@@ -38,7 +49,8 @@ impl Openings {
         let identity = (packet.ip_id, packet.checksum);
         let longest_ns = if tsval.is_some() { SOONEST_REPEAT_STAMPED_NS } else { SMALLEST_TIMEOUT_NS };
         let soon = packet.time_ns.saturating_sub(self.last_ns).abs() < longest_ns;
-        if self.count > self.refused && soon && identity.0 == self.last_identity.0 && tsval == self.last_tsval {
+        let is_alike = identity.0 == self.last_identity.0 && packet.sequence == self.last_sequence;
+        if self.count > self.refused && soon && is_alike && tsval == self.last_tsval {
             // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
             if asked_since {
                 (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
@@ -51,7 +63,7 @@ impl Openings {
         }
         self.count += 1;
         (self.last_ns, self.newest_ns) = (packet.time_ns, packet.time_ns);
-        (self.last_tsval, self.last_identity) = (tsval, identity);
+        (self.last_tsval, self.last_identity, self.last_sequence) = (tsval, identity, packet.sequence);
         true
     }
 
