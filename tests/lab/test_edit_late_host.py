@@ -60,4 +60,4 @@ def test_standard_input_cannot_be_read_twice_and_that_is_said(tmp_path: Path) ->
         return done.stdout + done.stderr
 
     assert "one side was recorded 2.99 ms late (taken away)" in table(str(path))
-    assert "one side was recorded 2.99 ms late, so that times and repeats are wrong; save" in table("-")
+    assert "one side was recorded 2.99 ms late: times and retransmissions are wrong; save" in table("-")
