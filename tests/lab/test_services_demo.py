@@ -164,7 +164,8 @@ def test_the_captures_hold_every_byte_that_the_interface_counted(done: tuple[Pat
 @pytest.mark.root
 def test_the_demo_ends_with_the_report_on_all_services(done: tuple[Path, str]) -> None:
     folder, printed = done
-    assert printed.rstrip().endswith(f"report: {folder / 'report.html'}")
+    assert f"report: {folder / 'report.html'}" in printed.splitlines()
+    assert printed.rstrip().endswith(f"report: {folder / 'queue.html'}")
     page = (folder / "report.html").read_text()
     assert all(provider in page for provider in STAND_INS)
     assert [one["provider"] for one in report(folder)] == list(STAND_INS)
