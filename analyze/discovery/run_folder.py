@@ -17,27 +17,13 @@ from analyze.discovery.records import (
     reverse_record,
     trace_record,
 )
-from analyze.records.fields import FieldError, Fields, parse
-from analyze.records.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.records.fields import Fields
+from analyze.records.run_folder import inside, read_lines, read_run_of
 
 
 def read_discovery_run(folder: str | os.PathLike[str]) -> DiscoveryRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    path = Path(folder)
-    if not path.is_dir():
-        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
-    try:
-        record = parse(read_content(path, "run.json"), "run.json")
-        schema = record.text("schema")
-        if schema != SCHEMA:
-            raise RunFolderError(
-                f"{path}: not a run of vmtrace discover ({'it has no schema' if schema is None else schema})"
-            )
-        return _run(path, record)
-    except FileNotFoundError:
-        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
-    except FieldError as error:
-        raise RunFolderError(f"{path}: {error}") from None
+    return read_run_of("vmtrace discover", SCHEMA, folder, _run)
 
 
 def captures_of(run: DiscoveryRun) -> list[Path]:

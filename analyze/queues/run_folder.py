@@ -3,12 +3,13 @@
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from analyze.queues.calls import ROLES, ProcessLog
 from analyze.queues.records import SCHEMA, QueueRun, stage_end, stages_of
-from analyze.records.fields import FieldError, Fields, parse
-from analyze.records.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.records.fields import Fields
+from analyze.records.run_folder import inside, read_lines, read_run_of
 
 _LOG = re.compile(rf"(\d{{3,7}})-(\d{{1,6}})-({'|'.join(ROLES)})-(\d{{1,4}})\.jsonl")
 
@@ -18,24 +19,10 @@ Progress = Callable[[int], object]
 
 def read_queue_run(folder: str | os.PathLike[str], progress: Progress | None = None) -> QueueRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    path = Path(folder)
-    if not path.is_dir():
-        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
-    try:
-        record = parse(read_content(path, "run.json"), "run.json")
-        schema = record.text("schema")
-        if schema != SCHEMA:
-            raise RunFolderError(
-                f"{path}: not a run of vmtrace queue ({'it has no schema' if schema is None else schema})"
-            )
-        return _run(path, record, progress)
-    except FileNotFoundError:
-        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
-    except FieldError as error:
-        raise RunFolderError(f"{path}: {error}") from None
+    return read_run_of("vmtrace queue", SCHEMA, folder, partial(_run, progress=progress))
 
 
-def _run(path: Path, record: Fields, progress: Progress | None) -> QueueRun:
+def _run(path: Path, record: Fields, *, progress: Progress | None) -> QueueRun:
     problems: list[str] = []
     plan, sdk = record.part("plan"), record.part("sdk")
     prices, used = record.part("prices"), record.part("used")

@@ -25,6 +25,25 @@ class RunFolderError(Exception):
     """A folder that holds no run that can be read; the message is one line."""
 
 
+def read_run_of(
+    command: str, schema: str, folder: str | os.PathLike[str], make: Callable[[Path, Fields], _Record]
+) -> _Record:
+    """What `make` makes of a folder and its `run.json`, of runs of one command; raises as `read_run`."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
+    try:
+        record = parse(read_content(path, "run.json"), "run.json")
+        found = record.text("schema")
+        if found != schema:
+            raise RunFolderError(f"{path}: not a run of {command} ({'it has no schema' if found is None else found})")
+        return make(path, record)
+    except FileNotFoundError:
+        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
+    except FieldError as error:
+        raise RunFolderError(f"{path}: {error}") from None
+
+
 def read_run(folder: str | os.PathLike[str]) -> Run:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
     path = Path(folder)

@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from analyze.records.fields import FieldError, parse
-from analyze.records.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.records.fields import Fields
+from analyze.records.run_folder import inside, read_lines, read_run_of
 from analyze.storage.records import (
     SCHEMA,
     StorageRun,
@@ -23,50 +23,40 @@ from analyze.storage.records import (
 
 def read_storage_run(folder: str | os.PathLike[str]) -> StorageRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    path = Path(folder)
-    if not path.is_dir():
-        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
-    try:
-        record = parse(read_content(path, "run.json"), "run.json")
-        schema = record.text("schema")
-        if schema != SCHEMA:
-            raise RunFolderError(
-                f"{path}: not a run of vmtrace storage ({'it has no schema' if schema is None else schema})"
-            )
-        problems: list[str] = []
-        sdk, plan = record.part("sdk"), record.part("plan")
-        prices, used = record.part("prices"), record.part("used")
-        return StorageRun(
-            folder=path,
-            name=record.text("name") or path.resolve().name,
-            id=record.text("id"),
-            status=record.text("status") or "running",
-            error=record.text("error"),
-            provider=record.text("provider") or "unknown",
-            region=record.text("region"),
-            endpoint=record.text("endpoint"),
-            sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
-            plan=plan.text("name") if plan else None,
-            scale=plan.number("scale") if plan else None,
-            start_ns=record.integer("start_ns"),
-            interface=record.text("interface"),
-            front_ends=tuple(record.texts("front_ends")),
-            front_end_names=names_record(record.part("front_end_names")),
-            transactions=_transactions(path, problems),
-            objects=_objects(path, problems),
-            echoes=tuple(read_lines(path, "rtt.jsonl", echo_record, problems)),
-            left_behind=len(record.parts("left_behind")),
-            currency=prices.text("currency") if prices else None,
-            cost=used.amount("cost") if prices and used else None,
-            charges=charges_record(used) if prices else None,
-            problems=tuple(problems),
-            used=used_record(used),
-            **campaign_record(record),
-        )
-    except FileNotFoundError:
-        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
-    except FieldError as error:
-        raise RunFolderError(f"{path}: {error}") from None
+    return read_run_of("vmtrace storage", SCHEMA, folder, _run)
+
+
+def _run(path: Path, record: Fields) -> StorageRun:
+    problems: list[str] = []
+    sdk, plan = record.part("sdk"), record.part("plan")
+    prices, used = record.part("prices"), record.part("used")
+    return StorageRun(
+        folder=path,
+        name=record.text("name") or path.resolve().name,
+        id=record.text("id"),
+        status=record.text("status") or "running",
+        error=record.text("error"),
+        provider=record.text("provider") or "unknown",
+        region=record.text("region"),
+        endpoint=record.text("endpoint"),
+        sdk=" ".join(filter(None, (sdk.text("name"), sdk.text("version")))) if sdk else None,
+        plan=plan.text("name") if plan else None,
+        scale=plan.number("scale") if plan else None,
+        start_ns=record.integer("start_ns"),
+        interface=record.text("interface"),
+        front_ends=tuple(record.texts("front_ends")),
+        front_end_names=names_record(record.part("front_end_names")),
+        transactions=_transactions(path, problems),
+        objects=_objects(path, problems),
+        echoes=tuple(read_lines(path, "rtt.jsonl", echo_record, problems)),
+        left_behind=len(record.parts("left_behind")),
+        currency=prices.text("currency") if prices else None,
+        cost=used.amount("cost") if prices and used else None,
+        charges=charges_record(used) if prices else None,
+        problems=tuple(problems),
+        used=used_record(used),
+        **campaign_record(record),
+    )
 
 
 def named_apart(runs: list[StorageRun]) -> list[StorageRun]:

@@ -5,48 +5,38 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analyze.records.fields import FieldError, parse
-from analyze.records.run_folder import RunFolderError, inside, read_content, read_lines
+from analyze.records.fields import Fields
+from analyze.records.run_folder import inside, read_lines, read_run_of
 from analyze.swarm.records import SCHEMA, Download, SwarmRun, download_record
 
 
 def read_swarm_run(folder: str | os.PathLike[str]) -> SwarmRun:
     """Read one run folder; `RunFolderError` if it is none, `OSError` if it cannot be read."""
-    path = Path(folder)
-    if not path.is_dir():
-        raise RunFolderError(f"{path}: {'not a folder' if path.exists() else 'no such run folder'}")
-    try:
-        record = parse(read_content(path, "run.json"), "run.json")
-        schema = record.text("schema")
-        if schema != SCHEMA:
-            raise RunFolderError(
-                f"{path}: not a run of vmtrace swarm ({'it has no schema' if schema is None else schema})"
-            )
-        problems: list[str] = []
-        client, torrent = record.part("client"), record.part("torrent")
-        downloads = {one.number: one for one in read_lines(path, "downloads.jsonl", download_record, problems)}
-        return SwarmRun(
-            folder=path,
-            name=record.text("name") or path.resolve().name,
-            id=record.text("id"),
-            status=record.text("status") or "running",
-            error=record.text("error"),
-            client=" ".join(filter(None, (client.text("name"), client.text("version")))) if client else None,
-            file=torrent.text("name") if torrent else None,
-            size_bytes=torrent.count("size_bytes") if torrent else None,
-            piece_bytes=torrent.count("piece_bytes") if torrent else None,
-            web_seed=record.text("web_seed"),
-            trackers=tuple(record.texts("trackers")),
-            tracker_reply_s=record.amount("tracker_reply_s"),
-            interface=record.text("interface"),
-            downloads_planned=record.count("downloads_planned"),
-            downloads=tuple(downloads[number] for number in sorted(downloads)),
-            problems=tuple(problems),
-        )
-    except FileNotFoundError:
-        raise RunFolderError(f"{path}: not a run folder (it has no run.json)") from None
-    except FieldError as error:
-        raise RunFolderError(f"{path}: {error}") from None
+    return read_run_of("vmtrace swarm", SCHEMA, folder, _run)
+
+
+def _run(path: Path, record: Fields) -> SwarmRun:
+    problems: list[str] = []
+    client, torrent = record.part("client"), record.part("torrent")
+    downloads = {one.number: one for one in read_lines(path, "downloads.jsonl", download_record, problems)}
+    return SwarmRun(
+        folder=path,
+        name=record.text("name") or path.resolve().name,
+        id=record.text("id"),
+        status=record.text("status") or "running",
+        error=record.text("error"),
+        client=" ".join(filter(None, (client.text("name"), client.text("version")))) if client else None,
+        file=torrent.text("name") if torrent else None,
+        size_bytes=torrent.count("size_bytes") if torrent else None,
+        piece_bytes=torrent.count("piece_bytes") if torrent else None,
+        web_seed=record.text("web_seed"),
+        trackers=tuple(record.texts("trackers")),
+        tracker_reply_s=record.amount("tracker_reply_s"),
+        interface=record.text("interface"),
+        downloads_planned=record.count("downloads_planned"),
+        downloads=tuple(downloads[number] for number in sorted(downloads)),
+        problems=tuple(problems),
+    )
 
 
 def named_apart(runs: Sequence[SwarmRun]) -> list[SwarmRun]:
