@@ -9,7 +9,7 @@ those that are named, or the collection that VMTRACE_TRACES names or that lies b
 that are not there are left alone.
 
 The first capture that differs is named. `--keep` leaves the outputs of all that differ; a run of another build with
-`--keep` and `--all` leaves what they can be compared with.
+`--keep` and `--all` leaves what they can be compared with: `python -m tools.engine_net_diff OLD NEW`.
 """
 
 import argparse
