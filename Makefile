@@ -22,6 +22,7 @@ PROFILE ?= release
 # Seconds for each fuzz target; 20 is what CI spends.
 FUZZ_SECONDS ?= 20
 REPEAT_FAILED ?= 0
+RUN_TESTS = $(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest --durations=25
 # What providers-demo is given, e.g. PROVIDERS_DEMO="--scale 0.1 --rtt 0.04".
 PROVIDERS_DEMO ?=
 # What swarm-demo is given, e.g. SWARM_DEMO="--repeat 1 --seeds 0,2,4".
@@ -40,7 +41,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
+.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -100,11 +101,20 @@ test-rust: $(STAMPS)/check-tools ## the tests of the engine
 
 test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k name" for some)
 	@echo '== pytest'
-	@$(BIN)/python -P tools/repeat_failed.py $(REPEAT_FAILED) $(BIN)/pytest --durations=25 $(PYTEST)
+	@$(if $(PYTEST),,$(MAKE) --keep-going test-python-side-by-side test-python-alone)
+	@$(if $(PYTEST),$(RUN_TESTS) $(PYTEST))
+
+# Tests without namespaces need no exact times: two at once, a file on one worker, since its tests share servers.
+test-python-side-by-side: $(STAMPS)/install-dev
+	@$(RUN_TESTS) -n 2 --dist loadfile -m "not root and not long"
+
+# The others make hosts, record packets and compare times: one after the other on an idle machine.
+test-python-alone: $(STAMPS)/install-dev
+	@$(RUN_TESTS) -m "root and not long"
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and Python tests without namespaces
 	@$(MAKE) --keep-going lint types test-rust
-	@$(BIN)/pytest -q -m "not root and not slow and not long" $(PYTEST)
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not slow and not long" $(PYTEST)
 
 test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, which `make test` leaves out (root)
 	@$(BIN)/pytest -m long $(PYTEST)

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     times = dict.fromkeys(first, 1)
     for _ in range(_REPETITIONS):
         print(f"== pytest once more, what failed: {len(_failed())}", flush=True)
-        status = subprocess.run([*command, "--last-failed"], check=False).returncode
+        status = subprocess.run([*command, *_alone(command), "--last-failed"], check=False).returncode
         if status != _TESTS_FAILED:
             break
         times.update({name: times.get(name, 0) + 1 for name in _failed()})
@@ -38,6 +38,11 @@ def main(arguments: list[str]) -> int:
         for name, count in times.items():
             print(f"failed {'once' if count == 1 else 'twice'}, passed when repeated: {name}", flush=True)
     return status
+
+
+def _alone(command: list[str]) -> list[str]:
+    """What ends running side by side, if that was asked for."""
+    return ["-n", "0"] if "-n" in command else []
 
 
 def _failed() -> list[str]:

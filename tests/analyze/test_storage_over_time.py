@@ -120,7 +120,9 @@ def test_an_hour_in_which_all_failed_has_no_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "shown"), [(1, set()), (3, {HOUR}), (30, {HOUR, DAY}), (60, {DAY, HOUR_OF_DAY})], ids=str
+    ("hours", "shown"),
+    [(1, set()), (3, {HOUR}), (30, {HOUR, DAY}), (60, {DAY, HOUR_OF_DAY})],
+    ids=["hour", "hours", "day", "days"],
 )
 def test_people_see_the_periods_that_the_run_is_long_enough_for(hours: int, shown: set[str]) -> None:
     run = run_at(*((MIDNIGHT_NS + place * HOUR_NS, 1e6) for place in range(hours)))

@@ -25,10 +25,10 @@ DEFECT = "def test_defect():\n    raise AssertionError\n"
 SOUND = "def test_sound():\n    with open('runs', 'a') as file: file.write('x')\n"
 
 
-def run(folder: Path, most: int, *tests: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, most: int, *tests: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text("\n".join(tests))
-    command = [sys.executable, str(SCRIPT), str(most), sys.executable, "-m", "pytest", "-q"]
+    command = [sys.executable, str(SCRIPT), str(most), sys.executable, "-m", "pytest", "-q", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -68,3 +68,12 @@ def test_tests_that_cannot_be_collected_are_an_error_at_once(tmp_path: Path) -> 
     done = run(tmp_path, 1, "import nothing_of_that_name", SOUND)
     assert done.returncode == 2
     assert "once more" not in done.stdout
+
+
+def test_what_failed_side_by_side_is_repeated_alone(tmp_path: Path) -> None:
+    done = run(tmp_path, 2, ACCIDENT, SOUND, options=("-n", "2"))
+    assert done.returncode == 0, done.stdout
+    first, again = done.stdout.split("== pytest once more")
+    assert "bringing up nodes" in first
+    assert "bringing up nodes" not in again
+    assert done.stdout.endswith("failed once, passed when repeated: test_it.py::test_accident\n")
