@@ -4,16 +4,19 @@ Exit status: 0 done; 1 a run could not be read or an output not written; 2 wrong
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.errors import Exit, UsageError, complain, describe
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from analyze.discovery.places import Measured
     from analyze.discovery.records import DiscoveryRun
     from analyze.discovery.report import Report
@@ -43,6 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--json", metavar="OUT|-", help="everything found as JSON (- is standard output), and no table printed")
     add("--address-ranges", metavar="FILE", type=Path, action="append", default=[],
         help="published IP ranges of providers, to say whose each address is; may be repeated")  # fmt: skip
+    add("--all", action="store_true", help="print everything, not only what fits on one screen")
     add("-q", "--quiet", action="store_true", help="print nothing but errors")
     add("--no-color", action="store_true", help="print without colours")
 
@@ -107,7 +111,10 @@ def _measured(runs: "Sequence[DiscoveryRun]", problems: list[str], *, quiet: boo
 def _print(report: "Report", arguments: argparse.Namespace) -> list[str]:
     from analyze.discovery import human
 
-    return printed(partial(human.show, report), no_color=arguments.no_color, piped_width=160)
+    show: Callable[[Console], None] = partial(human.show, report)
+    if not arguments.all:
+        show = on_one_screen(show)
+    return printed(show, no_color=arguments.no_color, piped_width=160)
 
 
 def _write(report: "Report", arguments: argparse.Namespace) -> list[str]:

@@ -37,6 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--csv", metavar="DIR", type=Path, help="all tables as CSV files")
     add("--figures", metavar="DIR", type=Path, help="figures for print (PNG, SVG) and their data (CSV)")
     add("--json", metavar="OUT|-", help="everything measured as JSON (- is standard output), and no table printed")
+    add("--all", action="store_true", help="print everything, not only what fits on one screen")
     add("-q", "--quiet", action="store_true", help="print nothing but errors")
     add("--no-color", action="store_true", help="print without colours")
 

@@ -5,17 +5,20 @@ A kind is a package of `analyze` with the modules `human` (`show`), `document` (
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmtrace.commands.one_screen import on_one_screen
 from vmtrace.commands.outputs import answer, opened, printed, wanted, write_all
 from vmtrace.errors import CommandError
 from vmtrace.progress import Bar
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from analyze.charts.chart import Chart
 
 
@@ -47,7 +50,9 @@ class Outputs:
 
     def print(self) -> list[str]:
         """The human answer on standard output; returns what went wrong."""
-        show = partial(self._module("human").show, self._reports)
+        show: Callable[[Console], None] = partial(self._module("human").show, self._reports)
+        if not self._arguments.all:
+            show = on_one_screen(show)
         return printed(show, no_color=self._arguments.no_color, piped_width=self._piped_width)
 
     def write(self) -> list[str]:
