@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
-from contextlib import suppress
 
 from capture.health import CaptureHealth
+from capture.live_display import RewrittenLine, is_terminal
 from capture.writer import Progress
 
 _EVERY_S = 0.5
@@ -17,31 +15,23 @@ class LiveLine:
     """Packets, bytes, rate and drops, over and over in one line of a terminal; nothing where there is none."""
 
     def __init__(self, *, wanted: bool) -> None:
-        self._shown = wanted and sys.stderr.isatty()
+        self._line = RewrittenLine() if wanted and is_terminal() else None
         self._since_s = self._last_s = time.monotonic()
         self._last_written = 0
 
     def show(self, progress: Progress) -> None:
         """Write the line anew, at most twice a second."""
         now_s = time.monotonic()
-        if not self._shown or now_s - self._last_s < _EVERY_S:
+        if self._line is None or now_s - self._last_s < _EVERY_S:
             return
         rate = (progress.written - self._last_written) / (now_s - self._last_s)
         self._last_s, self._last_written = now_s, progress.written
-        text = live_text(progress, now_s - self._since_s, rate)
-        width = shutil.get_terminal_size().columns - 1
-        self._put(f"\r{text[:width].ljust(width)}")
+        self._line.show(live_text(progress, now_s - self._since_s, rate))
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._shown:
-            self._put(f"\r{' ' * (shutil.get_terminal_size().columns - 1)}\r")
-
-    @staticmethod
-    def _put(text: str) -> None:
-        # A terminal that was closed ends the recording by a signal, in good order, not by what cannot be shown there.
-        with suppress(OSError, ValueError):
-            print(text, end="", file=sys.stderr, flush=True)
+        if self._line is not None:
+            self._line.clear()
 
 
 def live_text(progress: Progress, age_s: float, packets_per_s: float) -> str:

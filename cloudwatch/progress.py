@@ -1,9 +1,10 @@
 """How far a fetch is, on standard error, for whoever has waited two seconds."""
 
-import shutil
 import sys
 import time
 from typing import TextIO
+
+from capture.live_display import RewrittenLine, is_terminal, put
 
 _PATIENCE_S = 2.0
 _LINE_EVERY_S = 30.0
@@ -16,37 +17,22 @@ class Progress:
     def __init__(self, *, wanted: bool = True, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._wanted = wanted
-        self._is_terminal = self._stream.isatty()
+        self._line = RewrittenLine(self._stream) if is_terminal(self._stream) else None
         self._began_s = time.monotonic()
         self._told_s: float | None = None
-        self._width = 0
 
     def __call__(self, line: str) -> None:
         """Tell a step."""
         now_s = time.monotonic()
         if not self._wanted or now_s - self._began_s < _PATIENCE_S:
             return
-        if self._is_terminal:
-            self._rewrite(line)
+        if self._line is not None:
+            self._line.show(line)
         elif self._told_s is None or now_s - self._told_s >= _LINE_EVERY_S:
-            self._write(f"{line}\n")
+            put(f"{line}\n", self._stream)
             self._told_s = now_s
 
     def clear(self) -> None:
         """Leave a clean line behind."""
-        if self._width:
-            self._rewrite("")
-            self._write("\r")
-            self._width = 0
-
-    def _rewrite(self, line: str) -> None:
-        shown = line[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be rewritten
-        self._write(f"\r{shown:<{self._width}}")
-        self._width = len(shown)
-
-    def _write(self, words: str) -> None:
-        try:
-            self._stream.write(words)
-            self._stream.flush()
-        except (OSError, ValueError):  # whoever closed standard error does not want to hear of it
-            self._wanted = False
+        if self._line is not None:
+            self._line.clear()

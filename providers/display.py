@@ -5,22 +5,18 @@ Time and charges left are told as far as they are known: charges by the table of
 
 from __future__ import annotations
 
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from capture.live_display import Bar, Every, Lines, is_terminal, live_display
 from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
 from providers.plan import Plan
 from providers.prices import shown_charge
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from providers.transfer import Job
 
-_EVERY_S = 0.1
 _LINE_EVERY_S = 30.0
 
 
@@ -29,7 +25,7 @@ class Display:
 
     def warned(self, line: str) -> None:
         """What a person should know now, and not after hours."""
-        _say(f"vmtrace: {line}")
+        Lines().say(f"vmtrace: {line}")
 
     def started(self, plan: Plan, folder: Path, endpoint: str, charge: float | None) -> None:
         """The service is reached and the first transaction is about to begin; `charge` is that of the whole plan."""
@@ -73,111 +69,93 @@ class PlainDisplay(Display):
         """What is about to happen."""
         self._left.begin(plan)
         self._of = plan.transactions
-        _say(started_text(plan, folder, endpoint, charge, self._currency))
+        Lines().say(started_text(plan, folder, endpoint, charge, self._currency))
 
     def announced(self, line: str) -> None:
         """At once."""
-        _say(line)
+        Lines().say(line)
 
     def progressed(self, line: str) -> None:
         """Now and then."""
         if time.monotonic() - self._progress_s >= _LINE_EVERY_S:
             self._progress_s = time.monotonic()
-            _say(line)
+            Lines().say(line)
 
     def transaction_ends(self, record: dict[str, Any], charge_left: float | None) -> None:
         """What came of it, and what is left."""
         self._left.finished(record)
         self._count += 1
         left = left_text(self._left.seconds(), charge_left, self._currency)
-        _say(f"[{self._count}/{self._of}] {transaction_text(record)}; {left}")
+        Lines().say(f"[{self._count}/{self._of}] {transaction_text(record)}; {left}")
 
 
 class BarDisplay(Display):
-    """A bar on standard error, by rich, with lines for what is over above it."""
+    """A bar on standard error, with lines for what is over above it."""
 
     def __init__(self, currency: str) -> None:
         self._currency = currency
         self._left = TimeLeft()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-        self._pending_bytes = 0
-        self._shown_s = 0.0
-        self._last_left = "time left unknown"
+        self._live = live_display()
+        self._bar: Bar | None = None
+        self._every = Every()
+        self._moved_bytes = self._of_bytes = 0
+        self._left_words = ""
 
     def started(self, plan: Plan, folder: Path, endpoint: str, charge: float | None) -> None:
         """Draw the bar."""
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
         self._left.begin(plan)
-        self._last_left = left_text(self._left.seconds(), charge, self._currency)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TextColumn("{task.fields[left]}"))
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("starting", total=plan.bytes, left=self._last_left)
-        self._bar.start()
-        self._bar.console.print(started_text(plan, folder, endpoint, charge, self._currency), highlight=False)
+        self._of_bytes = plan.bytes
+        self._left_words = left_text(self._left.seconds(), charge, self._currency)
+        self._live.say(started_text(plan, folder, endpoint, charge, self._currency))
+        self._bar = self._live.bar("starting", plan.bytes, self._left_words)
 
     def announced(self, line: str) -> None:
         """Above what moves."""
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn
-
         if self._bar is None:
-            columns = (SpinnerColumn(), TextColumn("{task.description}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("starting", left="")
-            self._bar.start()
-        self._bar.console.print(line, highlight=False)
+            self._bar = self._live.bar("starting")
+        self._live.say(line)
 
     def progressed(self, line: str) -> None:
-        """Beside the spinner, some ten times a second."""
-        if time.monotonic() - self._shown_s >= _EVERY_S:
-            self._shown_s = time.monotonic()
-            self._update(description=line)
+        """Beside what moves, some ten times a second."""
+        if self._every():
+            self._show(line)
 
     def transaction_begins(self, job: Job) -> None:
         """Name it before the bar."""
-        self._update(description=f"{job.workload.name} {job.direction}, repeat {job.repeat}")
+        self._show(f"{job.workload.name} {job.direction}, repeat {job.repeat}")
 
     def moved(self, size_bytes: int) -> None:
         """Move the bar, some ten times a second."""
-        self._pending_bytes += size_bytes
-        if time.monotonic() - self._shown_s >= _EVERY_S:
-            self._advance()
+        self._moved_bytes += size_bytes
+        if self._every():
+            self._show()
 
     def waiting(self, what: str, seconds: float) -> None:
         """Say so before the bar."""
-        self._advance()
-        self._update(description=f"{what} {shown_s(seconds)}")
+        self._show(f"{what} {shown_s(seconds)}")
 
     def transaction_ends(self, record: dict[str, Any], charge_left: float | None) -> None:
         """A line, and what is left behind the bar."""
         self._left.finished(record)
-        self._advance()
-        self._last_left = left_text(self._left.seconds(), charge_left, self._currency)
-        self._update(left=self._last_left)
-        if self._bar is not None:
-            self._bar.console.print(transaction_text(record), highlight=False)
+        self._left_words = left_text(self._left.seconds(), charge_left, self._currency)
+        self._show()
+        self._live.say(transaction_text(record))
 
     def removing(self) -> None:
         """Say so before the bar."""
-        self._update(description="removing what was created")
+        self._show("removing what was created")
 
     def ended(self) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._live.close()
+        self._bar = None
 
-    def _advance(self) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.advance(self._task, self._pending_bytes)
-        self._pending_bytes, self._shown_s = 0, time.monotonic()
-
-    def _update(self, **values: Any) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, **values)
+    def _show(self, description: str | None = None) -> None:
+        if self._bar is not None and self._of_bytes:
+            moved = f"{shown_decimal_bytes(self._moved_bytes)} of {shown_decimal_bytes(self._of_bytes)}"
+            self._bar.show(description, self._moved_bytes, f"{moved}, {self._left_words}")
+        elif self._bar is not None:
+            self._bar.show(description)
 
 
 class TimeLeft:
@@ -221,12 +199,7 @@ def choose(*, quiet: bool, currency: str) -> Display:
     """The form that fits standard error."""
     if quiet:
         return Display()
-    return BarDisplay(currency) if sys.stderr.isatty() else PlainDisplay(currency)
-
-
-def _say(line: str) -> None:
-    with suppress(OSError, ValueError):  # who closed the log does not end the run by it
-        print(line, file=sys.stderr, flush=True)
+    return BarDisplay(currency) if is_terminal() else PlainDisplay(currency)
 
 
 def started_text(plan: Plan, folder: Path, endpoint: str, charge: float | None, currency: str) -> str:

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from capture.live_display import Bar as LiveBar
+    from capture.live_display import LiveDisplay
 
 _PATIENCE_S = 0.5
 
@@ -24,8 +25,8 @@ class Bar:
         self._total = total_bytes(paths)
         self._started = time.monotonic()
         self._last = 0
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._live: LiveDisplay | None = None
+        self._bar: LiveBar | None = None
         self._making: str | None = None
         # What is being made is shown by a thread that has waited; reading may begin meanwhile.
         self._lock = threading.RLock()
@@ -42,10 +43,13 @@ class Bar:
             if self._making is not None and self._total is not None and consumed_bytes >= self._total:
                 self._show_making()
                 return
-            if self._task is None and time.monotonic() - self._started > _PATIENCE_S:
+            elapsed_s = time.monotonic() - self._started
+            if self._bar is None and elapsed_s > _PATIENCE_S:
                 self._open_reading()
-            if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=consumed_bytes)
+            if self._bar is not None:
+                from capture.live_display import amount_bytes
+
+                self._bar.show(done=consumed_bytes, words=amount_bytes(consumed_bytes, self._total, elapsed_s))
 
     @contextmanager
     def making(self, what: str) -> Iterator[None]:
@@ -78,46 +82,27 @@ class Bar:
             self._close()
 
     def _open_reading(self) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
+        from capture.live_display import live_display
 
         self._close()
-        columns = (
-            TextColumn("reading"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-        )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task("reading", total=self._total)
-        self._bar.start()
+        self._live = live_display()
+        self._bar = self._live.bar("reading", self._total)
 
     def _show_making(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from capture.live_display import live_display
 
         with self._lock:
-            reading_goes_on = self._task is not None and (self._total is None or self._last < self._total)
+            reading_goes_on = self._bar is not None and (self._total is None or self._last < self._total)
             if self._making is None or reading_goes_on:
                 return
             self._close()
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(f"making {self._making}", total=None)
-            self._bar.start()
+            self._live = live_display()
+            self._live.bar(f"making {self._making}")
 
     def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = self._task = None
+        if self._live is not None:
+            self._live.close()
+            self._live = self._bar = None
 
 
 def total_bytes(paths: Sequence[str]) -> int | None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from capture.live_display import Bar, Every, Lines, amount, is_terminal, live_display
 from capture.quantities import shown_s
 from providers.prices import shown_charge
 from providers.queues.plan import Kind, QueuePlan, Stage
 from providers.queues.stage_run import Counts
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
 _EVERY_S = 10.0
-_BAR_EVERY_S = 0.2
 
 
 class QueueDisplay:
@@ -24,7 +19,7 @@ class QueueDisplay:
 
     def warned(self, line: str) -> None:
         """Something a person should know now, and not after hours."""
-        _say(f"vmtrace: {line}")
+        Lines().say(f"vmtrace: {line}")
 
     def started(self, plan: QueuePlan, queue: str, endpoint: str) -> None:
         """The queue is reached, and the first stage is about to begin."""
@@ -56,7 +51,7 @@ class PlainDisplay(QueueDisplay):
 
     def started(self, plan: QueuePlan, queue: str, endpoint: str) -> None:
         """What is about to happen."""
-        _say(f"{queue} at {endpoint}: plan {plan.name}, {len(plan.rounds())} stages, {plan.messages:,} messages")
+        Lines().say(f"{queue} at {endpoint}: plan {plan.name}, {len(plan.rounds())} stages, {plan.messages:,} messages")
 
     def stage_begins(self, number: int, of: int, stage: Stage, waiting: int, charge: float | None) -> None:
         """Its name, and how long it takes where that is fixed."""
@@ -64,24 +59,24 @@ class PlainDisplay(QueueDisplay):
         self._began_s = self._shown_s = time.monotonic()
         lasts = "" if stage.duration_s is None else f", {shown_s(stage.duration_s)} at {stage.rate_per_s:g}/s"
         spent = "unknown" if charge is None else f"{shown_charge(charge)} {self._currency}"
-        _say(f"[{number}/{of}] {stage.name}: {self._of():,} messages{lasts}; charges so far: {spent}")
+        Lines().say(f"[{number}/{of}] {stage.name}: {self._of():,} messages{lasts}; charges so far: {spent}")
 
     def tick(self, counts: Counts) -> None:
         """How far it is."""
         if time.monotonic() - self._shown_s >= _EVERY_S:
             self._shown_s = time.monotonic()
-            _say(f"  {counts_text(counts)}; {self._left(counts)}")
+            Lines().say(f"  {counts_text(counts)}; {self._left(counts)}")
 
     def stage_ends(self, record: dict[str, Any]) -> None:
         """How it ended."""
         lasted = (record["end_ns"] - (record["begin_ns"] or record["start_ns"])) / 1e9
         why = f": {record['error']}" if record["error"] else ""
         counts = Counts(**record["counts"])
-        _say(f"  {record['status']} after {shown_s(lasted)}: {counts_text(counts)}{why}")
+        Lines().say(f"  {record['status']} after {shown_s(lasted)}: {counts_text(counts)}{why}")
 
     def collecting(self, wanted: int, invisible_s: float) -> None:
         """How long that may take."""
-        _say(f"collecting what is left of {wanted:,} messages: up to {shown_s(invisible_s)}")
+        Lines().say(f"collecting what is left of {wanted:,} messages: up to {shown_s(invisible_s)}")
 
     def _of(self) -> int:
         stage = self._stage
@@ -99,29 +94,25 @@ class PlainDisplay(QueueDisplay):
 
 
 class BarDisplay(PlainDisplay):
-    """A bar, by rich, in the place of the lines of every ten seconds."""
+    """A bar in the place of the lines of every ten seconds."""
 
     def __init__(self, currency: str) -> None:
         super().__init__(currency)
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
+        self._live = live_display()
+        self._bar: Bar | None = None
+        self._every = Every()
 
     def stage_begins(self, number: int, of: int, stage: Stage, waiting: int, charge: float | None) -> None:
         """Draw it."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
         super().stage_begins(number, of, stage, waiting, charge)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(stage.name, total=self._of(), more="")
-        self._bar.start()
+        self._bar = self._live.bar(stage.name, self._of())
 
     def tick(self, counts: Counts) -> None:
         """Move it."""
-        if self._bar is not None and self._task is not None and time.monotonic() - self._shown_s >= _BAR_EVERY_S:
-            self._shown_s = time.monotonic()
-            self._bar.update(self._task, completed=self._done(counts), more=counts_text(counts))
+        if self._bar is not None and self._every():
+            done = self._done(counts)
+            of = amount(done, self._of(), time.monotonic() - self._began_s)
+            self._bar.show(done=done, words=f"{of}; {counts_text(counts)}")
 
     def stage_ends(self, record: dict[str, Any]) -> None:
         """A line in its place."""
@@ -131,7 +122,8 @@ class BarDisplay(PlainDisplay):
     def ended(self) -> None:
         """Take it away."""
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.remove()
+            self._live.close()
             self._bar = None
 
 
@@ -139,7 +131,7 @@ def choose(*, quiet: bool, currency: str) -> QueueDisplay:
     """What suits the terminal."""
     if quiet:
         return QueueDisplay()
-    return BarDisplay(currency) if sys.stderr.isatty() else PlainDisplay(currency)
+    return BarDisplay(currency) if is_terminal() else PlainDisplay(currency)
 
 
 def counts_text(counts: Counts) -> str:
@@ -147,8 +139,3 @@ def counts_text(counts: Counts) -> str:
     text = f"{counts.sent:,} sent, {counts.received:,} received, {counts.deleted:,} deleted"
     text += f", {counts.foreign:,} foreign" if counts.foreign else ""
     return text + (f", {counts.errors:,} calls failed" if counts.errors else "")
-
-
-def _say(line: str) -> None:
-    with suppress(OSError, ValueError):  # a user who closed standard error does not want to see it
-        print(line, file=sys.stderr, flush=True)

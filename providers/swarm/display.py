@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from capture.live_display import Bar, Every, Lines, amount_bytes, is_terminal, live_display
 from capture.quantities import shown_decimal_bytes, shown_rate, shown_s
 from providers.swarm.plan import CAPACITY, Planned
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-_EVERY_S = 0.1
 
 
 class SwarmDisplay:
@@ -21,7 +15,7 @@ class SwarmDisplay:
 
     def warned(self, line: str) -> None:
         """Show a line about a problem."""
-        say(f"vmtrace: {line}")
+        Lines().say(f"vmtrace: {line}")
 
     def said(self, line: str) -> None:
         """Show a line about the course of the run."""
@@ -47,7 +41,7 @@ class PlainDisplay(SwarmDisplay):
 
     def said(self, line: str) -> None:
         """Show it."""
-        say(line)
+        Lines().say(line)
 
     def begins(self, number: int, of: int, planned: Planned, size_bytes: int) -> None:  # noqa: ARG002 - of the contract
         """Keep the download's place for its line."""
@@ -55,24 +49,22 @@ class PlainDisplay(SwarmDisplay):
 
     def ended(self, record: dict[str, Any]) -> None:
         """What came of it."""
-        say(f"{self._place} {download_text(record)}")
+        Lines().say(f"{self._place} {download_text(record)}")
 
 
 class BarDisplay(SwarmDisplay):
-    """A bar on standard error, by rich, with lines of what is over above it."""
+    """A bar on standard error, with lines of what is over above it."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        self._bar: Progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task: TaskID | None = None
-        self._pending_bytes, self._shown_s = 0, 0.0
+        self._live = live_display()
+        self._bar: Bar | None = None
+        self._every = Every()
+        self._moved_bytes = self._of_bytes = 0
+        self._began_s = 0.0
 
     def said(self, line: str) -> None:
         """Show it above the bar."""
-        self._bar.console.print(line, highlight=False, markup=False)
+        self._live.say(line)
 
     def warned(self, line: str) -> None:
         """Show it above the bar."""
@@ -80,37 +72,33 @@ class BarDisplay(SwarmDisplay):
 
     def begins(self, number: int, of: int, planned: Planned, size_bytes: int) -> None:
         """A new bar."""
-        self._task = self._bar.add_task(
-            f"[{number}/{of}] {planned_text(planned)}".replace("[", r"\["), total=size_bytes
-        )
-        self._bar.start()
+        self._moved_bytes, self._of_bytes, self._began_s = 0, size_bytes, time.monotonic()
+        self._bar = self._live.bar(f"[{number}/{of}] {planned_text(planned)}", size_bytes)
 
     def moved(self, size_bytes: int) -> None:
         """Move the bar, some ten times a second."""
-        self._pending_bytes += size_bytes
-        if self._task is not None and time.monotonic() - self._shown_s >= _EVERY_S:
-            self._bar.advance(self._task, self._pending_bytes)
-            self._pending_bytes, self._shown_s = 0, time.monotonic()
+        self._moved_bytes += size_bytes
+        if self._bar is not None and self._every():
+            words = amount_bytes(self._moved_bytes, self._of_bytes, time.monotonic() - self._began_s)
+            self._bar.show(done=self._moved_bytes, words=words)
 
     def ended(self, record: dict[str, Any]) -> None:
         """A line in the bar's place."""
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._task, self._pending_bytes = None, 0
+        if self._bar is not None:
+            self._bar.remove()
+        self._bar = None
         self.said(download_text(record))
 
     def close(self) -> None:
         """Remove the bar."""
-        self._bar.stop()
+        self._live.close()
 
 
 def choose(*, quiet: bool) -> SwarmDisplay:
     """The display for this call: `--quiet`, a terminal, or anything else."""
     if quiet:
         return SwarmDisplay()
-    if sys.stderr.isatty():
-        return BarDisplay()
-    return PlainDisplay()
+    return BarDisplay() if is_terminal() else PlainDisplay()
 
 
 def planned_text(planned: Planned) -> str:
@@ -137,9 +125,3 @@ def download_text(record: dict[str, Any]) -> str:
     if record["hash_failures"]:
         text += f", {record['hash_failures']} hash failures ({shown_decimal_bytes(record['failed_bytes'])} wasted)"
     return text + (f": {record['error']}" if record["error"] else "")
-
-
-def say(line: str) -> None:
-    """A line on standard error; nobody there to read it is no reason to stop."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from capture import live_display
 from capture.quantities import shown_s
 from sender.display.view import RunEnd, RunView
 from sender.display.words import LineDisplay, moving_words, pair_words, troubled
@@ -23,36 +23,29 @@ class RichDisplay(LineDisplay):
 
     def __init__(self, console: Console | None = None, answers: Console | None = None) -> None:
         super().__init__(time.monotonic)
-        self._console = console or Console(stderr=True, highlight=False)
+        self._live = live_display.RichDisplay(console)
         self._answers = answers or Console(file=sys.stdout, highlight=False, markup=False, soft_wrap=True)
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[words]}", markup=False),
-        )
-        self._progress = Progress(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-        self._pairs: TaskID | None = None
-        self._transfer: TaskID | None = None
+        self._pairs: live_display.Bar | None = None
+        self._transfer: live_display.Bar | None = None
 
     def started(self, run: RunView) -> None:
         """Say what is going to happen, and draw the bars."""
         super().started(run)
-        self._pairs = self._progress.add_task("pairs", total=1.0, words="")
-        self._transfer = self._progress.add_task("", total=1, words="", start=False)
-        self._progress.start()
+        self._pairs = self._live.bar("pairs", 1.0)
+        self._transfer = self._live.bar("", 1.0)
 
     def transfer_begins(self, step: Step, part: str, plan: TransferPlan) -> None:
         """The lower bar begins anew."""
         super().transfer_begins(step, part, plan)
         if self._transfer is not None:
-            self._progress.reset(self._transfer, total=plan.moved_bytes, description=self._part, words="")
+            self._transfer.restart(self._part, plan.moved_bytes)
 
     def moving(self, moving: Moving) -> None:
         """Both bars move."""
         if self._transfer is None:
             return
         words = ", ".join(moving_words(self._part, self._part_bytes, moving)[1:])
-        self._progress.update(self._transfer, completed=moving.moved_bytes, words=words)
+        self._transfer.show(done=moving.moved_bytes, words=words)
         self._update_pairs(moving.moved_bytes)
 
     def pair_finished(self, record: Record) -> None:
@@ -66,15 +59,9 @@ class RichDisplay(LineDisplay):
     def fetching(self, done_files: int, files: int) -> None:
         """The lower bar counts files."""
         if self._transfer is None:
-            self._transfer = self._progress.add_task("", total=files, words="")
-            self._progress.start()
-        self._progress.update(
-            self._transfer,
-            total=files,
-            completed=done_files,
-            description="fetching",
-            words=f"{done_files} of {files} files",
-        )
+            self._transfer = self._live.bar("fetching")
+        self._transfer.restart("fetching", files)
+        self._transfer.show(done=done_files, words=f"{done_files} of {files} files")
 
     def ended(self, end: RunEnd) -> None:
         """The summary, on standard output."""
@@ -83,16 +70,14 @@ class RichDisplay(LineDisplay):
 
     def close(self) -> None:
         """The bars go."""
-        self._progress.stop()
+        self._live.close()
 
     def _update_pairs(self, moved_bytes: int) -> None:
         if self._pairs is None or self._pace is None:
             return
         left_s = self._left_s(moved_bytes)
         words = f"{self._finished} finished" + ("" if left_s is None else f", {shown_s(left_s)} left")
-        self._progress.update(
-            self._pairs, completed=self._pace.share(self._finished, self._clock() - self._began_s), words=words
-        )
+        self._pairs.show(done=self._pace.share(self._finished, self._clock() - self._began_s), words=words)
 
     def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._live.say(line)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from contextlib import suppress
 from typing import Any, Callable, TextIO
 
+from capture.live_display import Every, RewrittenLine, is_terminal, put
 from capture.quantities import shown_s
 from sender.display.view import RunEnd, RunView
 from sender.display.words import LineDisplay, moving_words, pair_words, troubled
@@ -23,9 +22,9 @@ class PlainDisplay(LineDisplay):
         super().__init__(clock)
         self._live = live
         self._answers = answers
-        self._terminal = live.isatty()
+        self._line = RewrittenLine(live) if is_terminal(live) else None
         self._run: RunView | None = None
-        self._written_s = clock()
+        self._every = Every(_REWRITTEN_S, clock)
 
     def started(self, run: RunView) -> None:
         """Say what is going to happen."""
@@ -34,24 +33,22 @@ class PlainDisplay(LineDisplay):
 
     def moving(self, moving: Moving) -> None:
         """Rewrite the line, once a second."""
-        if self._terminal and self._clock() - self._written_s >= _REWRITTEN_S:
-            self._written_s = self._clock()
+        if self._line is not None and self._every():
             words = moving_words(self._part, self._part_bytes, moving)
-            self._rewrite(", ".join([self._where(), *words, *_left(self._left_s(moving.moved_bytes))]))
+            self._line.show(", ".join([self._where(), *words, *_left(self._left_s(moving.moved_bytes))]))
 
     def pair_finished(self, record: Record) -> None:
         """A line in a log; on a terminal the live line is enough, unless something is wrong."""
         super().pair_finished(record)
-        if not self._terminal:
+        if self._line is None:
             self._say(f"{self._where()}: {pair_words(record)}")
         elif troubled(record):
             self._say(pair_words(record))
 
     def fetching(self, done_files: int, files: int) -> None:
         """Rewrite the line, once a second."""
-        if self._terminal and self._clock() - self._written_s >= _REWRITTEN_S:
-            self._written_s = self._clock()
-            self._rewrite(f"fetching the receiver's half: {done_files} of {files} files")
+        if self._line is not None and self._every():
+            self._line.show(f"fetching the receiver's half: {done_files} of {files} files")
 
     def ended(self, end: RunEnd) -> None:
         """The summary, on standard output."""
@@ -70,21 +67,11 @@ class PlainDisplay(LineDisplay):
 
     def _say(self, line: str) -> None:
         self._wipe()
-        self._put(line + "\n")
-
-    def _rewrite(self, line: str) -> None:
-        width = shutil.get_terminal_size().columns - 1
-        self._put(f"\r{line[:width].ljust(width)}")
+        put(f"{line}\n", self._live)
 
     def _wipe(self) -> None:
-        if self._terminal:
-            self._put("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r")
-
-    def _put(self, text: str) -> None:
-        # Who closed the terminal or the log does not end the campaign by it.
-        with suppress(OSError, ValueError):
-            self._live.write(text)
-            self._live.flush()
+        if self._line is not None:
+            self._line.clear()
 
 
 def _left(left_s: float | None) -> list[str]:

@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "analyze": frozenset(),
     "sender": frozenset({"capture"}),
     "receiver": frozenset({"capture", "sender"}),
-    "cloudwatch": frozenset(),
+    "cloudwatch": frozenset({"capture"}),
     "providers": frozenset({"capture"}),
     "lab": frozenset({"sender", "receiver", "capture"}),
     "vmtrace": frozenset({"capture", "analyze", "sender", "receiver", "cloudwatch", "providers", "lab"}),

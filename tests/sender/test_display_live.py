@@ -16,7 +16,7 @@ def test_bars_while_it_runs_lines_that_stay_and_the_summary_apart(plan: Plan) ->
     live, answers = io.StringIO(), io.StringIO()
     console = Console(file=live, force_terminal=True, width=160, color_system=None)
     display = RichDisplay(console, Console(file=answers, width=160, markup=False))
-    display._progress.live.auto_refresh = False
+    display._live.progress.live.auto_refresh = False
     tell(display, plan)
     text = live.getvalue()
     for words in (
@@ -44,6 +44,6 @@ def test_fetching_alone_has_a_bar() -> None:
     live = io.StringIO()
     display = RichDisplay(Console(file=live, force_terminal=True, width=100, color_system=None))
     display.fetching(1, 2)
-    display._progress.refresh()
+    display._live.progress.refresh()
     display.close()
     assert "1 of 2 files" in live.getvalue()

@@ -58,5 +58,5 @@ def test_a_terminal_that_went_away_ends_nothing(plan: Plan) -> None:
     live, answers = io.StringIO(), io.StringIO()
     live.close()
     display = PlainDisplay.__new__(PlainDisplay)
-    display._live, display._answers, display._terminal = live, answers, False
+    display._live, display._answers, display._line = live, answers, None
     display.noticed("x")

@@ -66,7 +66,7 @@ def test_a_bar_is_drawn_after_it(
         bar(2000)
         bar(10)  # a second pass
     assert "reading" in terminal.text
-    assert "2.0/2.0 kB" in terminal.text
+    assert "2 kB of 2 kB" in terminal.text
 
 
 def test_nothing_is_drawn_where_it_is_not_wanted(

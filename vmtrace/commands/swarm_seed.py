@@ -43,8 +43,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Share; returns the exit status."""
+    from capture.live_display import Lines
     from providers import errors
-    from providers.swarm.display import say
     from providers.swarm.seed import check_seed, share
 
     try:
@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 
         def ready() -> None:
             if not arguments.quiet:
-                say(_ready_text(order))
+                Lines().say(_ready_text(order))
 
-        state = share(order, ready, lambda line: say(f"vmtrace: {line}"), _shows(quiet=arguments.quiet))
+        state = share(order, ready, lambda line: Lines().say(f"vmtrace: {line}"), _shows(quiet=arguments.quiet))
     except errors.UsageError as error:
         raise UsageError(f"{error} (see vmtrace swarm seed --help)") from error
     except errors.ProvidersError as error:
