@@ -43,6 +43,8 @@ pairs = 2
 probe = {{ bytes = "100 KiB" }}
 data = {{ bytes = "1600 KiB" }}
 """
+_REPORT_LINES = 18
+"""Of the report, which stands below what the campaign has printed, on one screen of 40 lines."""
 _EXAMPLES = """examples:
   sudo vmtrace demo --out demo           an emulated path between two hosts, recorded at both ends
   vmtrace demo --out demo                without root: over loopback
@@ -165,12 +167,12 @@ def _port_of(process: "subprocess.Popen[str]") -> str:
 
 
 def _report(folder: Path, *, everything: bool) -> int:
-    from vmtrace import cli
+    from vmtrace.commands.run_report import Request
+    from vmtrace.commands.run_report import run as run_report
 
-    page = folder / "report.html"
-    words = ["report", str(folder), "--html", str(page), "--figures", str(folder / "figures")]
-    status = cli.run([*words, "--all"] if everything else words)
+    page, figures = folder / "report.html", folder / "figures"
+    request = Request((folder,), html=page, figures=figures, everything=everything, most_lines=_REPORT_LINES)
+    status = run_report(request)
     if status == 0:
-        print(f"\nrun folder: {folder}\nfigures:    {folder / 'figures'}")
-        print(f"report, to open in a browser:\n{page.absolute()}")
+        print(f"figures: {figures}", flush=True)
     return status

@@ -31,6 +31,8 @@ class Request(NamedTuple):
     pair: int | None = None
     match_sides: bool = True
     everything: bool = False
+    most_lines: int | None = None
+    """Of the answer printed, where others have printed before it; None: what one screen holds."""
     quiet: bool = False
     no_color: bool = False
     debug: bool = False
@@ -102,7 +104,7 @@ class Outputs:
         if not self._request.everything:
             from analyze.run import human_short
 
-            human_short.show(self._runs, console)
+            human_short.show(self._runs, console, self._request.most_lines or human_short.MOST_LINES)
             return
         from analyze.run import human
 

@@ -1,0 +1,34 @@
+"""The demo, from transfers to a report: over loopback here, since the emulated path is of the lab's own tests."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vmtrace.commands.demo import _new_folder
+
+ROOT = Path(__file__).parents[2]
+LINES = 40
+"""Of a terminal on which all that the demo prints can be read."""
+
+
+@pytest.mark.slow
+def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "vmtrace", "demo", "--loopback", "--out", str(tmp_path / "demo")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    printed = [*done.stderr.splitlines(), *done.stdout.splitlines()]
+    assert len(printed) <= LINES, "\n".join(printed)
+    assert any(line.startswith("verdict: ") for line in printed)
+    place = re.search(r"report, to open in a browser: (\S+)", done.stdout)
+    assert place is not None, done.stdout
+    assert "<canvas" in Path(place[1]).read_text()
+    assert list((tmp_path / "demo/run-1/figures").glob("*.png"))
+
+
+def test_each_demo_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "run-7").mkdir()
+    (tmp_path / "run-x").mkdir()
+    assert _new_folder(tmp_path).name == "run-8"
