@@ -24,7 +24,7 @@ def test_the_demo_transfers_reports_on_it_and_ends_with_where_the_report_is(tmp_
     assert any(line.startswith("verdict: ") for line in printed)
     place = re.search(r"report, to open in a browser: (\S+)", done.stdout)
     assert place is not None, done.stdout
-    assert "<canvas" in Path(place[1]).read_text()
+    assert "limited" in Path(place[1]).read_text(), "the page has the verdict"
     assert list((tmp_path / "demo/run-1/figures").glob("*.png"))
 
 
