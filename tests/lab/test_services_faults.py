@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -128,6 +129,15 @@ def test_a_delay_is_waited_for_by_the_chosen_request_alone(s3_through: Callable[
         instants_ns = [request.unix_ns for request in proxy.requests()]
         assert [request.fault for request in proxy.requests()] == [None, None, None, Action.DELAY, None, None]
         assert instants_ns[4] - instants_ns[3] > 0.7e9
+
+
+@pytest.mark.parametrize("size_bytes", [2, 50_000, 200_000])
+def test_a_slow_body_is_late_by_its_delay_however_small_it_is(s3_through: Callable[..., Any], size_bytes: int) -> None:
+    with s3_through(Fault(Action.SLOW, "GET", "/slow", delay_s=0.3)) as (client, _):
+        client.put_object(Bucket=BUCKET, Key="slow", Body=BODY[:size_bytes])
+        began_s = time.monotonic()
+        assert client.get_object(Bucket=BUCKET, Key="slow")["Body"].read() == BODY[:size_bytes]
+        assert time.monotonic() - began_s > 0.3
 
 
 def test_all_of_swift_goes_through_the_proxy_from_login_on(
