@@ -12,6 +12,7 @@ from analyze.stats.estimates import Floats
 from analyze.storage.campaign import SURGE, Campaign
 from analyze.storage.probes import DAY_NS, PeriodRow, successive
 from analyze.storage.requests import DIRECTIONS
+from analyze.storage.surge_hosts import all_hosts
 
 Labelled = tuple[str, Campaign]
 _RATE = Axis("throughput", "bit/s")
@@ -224,6 +225,11 @@ def _surge(campaigns: Sequence[Labelled], name: str, title: str, *, combined: bo
             heights = _floats([row.combined_bps if combined else row.per_thread_bps for row in rows])
             n = sum(row.n for row in rows)
             drawn.append(Series(f"{label}, {one.host} (n={n})", threads, heights, _colour(number), "line"))
+        together = [row for row in all_hosts([one for _, one in campaigns]) if combined and row.direction == direction]
+        if together:
+            threads = _floats([float(row.threads) for row in together])
+            heights = _floats([row.combined_bps for row in together])
+            drawn.append(Series(together[0].host, threads, heights, _colour(len(campaigns)), "line"))
         panels.append(Panel(direction, _RATE, tuple(drawn), empty_note(tuple(drawn), "no such steps")))
     caption = "What all threads moved within a step, over its length." if combined else "Mean of the requests."
     return Chart(name, title, caption, Axis("threads", ""), tuple(panels), 2)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from analyze.pages.texts import number_text
 from analyze.storage.campaign import AVAILABILITY, LOCATIONS, PROBES, SURGE, SWEEP, Campaign, between
 from analyze.storage.change_points import ChangePoint
 from analyze.storage.knee import Knee
 from analyze.storage.probes import PeriodRow
+from analyze.storage.surge import SurgeRow
+from analyze.storage.surge_hosts import all_hosts
 from analyze.storage.text_table import Table
 from analyze.units import ABSENT, count, instant, plural, printable, seconds, share, si
 
@@ -101,7 +103,7 @@ def tables(campaigns: Sequence[Labelled]) -> list[Table]:
 
 
 def _rows(
-    campaigns: Sequence[Labelled], rows: Callable[[Campaign], Iterator[tuple[str, ...]]]
+    campaigns: Sequence[Labelled], rows: Callable[[Campaign], Iterable[tuple[str, ...]]]
 ) -> tuple[tuple[str, ...], ...]:
     return tuple((printable(label), *map(printable, cells)) for label, one in campaigns for cells in rows(one))
 
@@ -263,12 +265,14 @@ def _locations(campaigns: Sequence[Labelled]) -> Table:
 
 
 def _surge(campaigns: Sequence[Labelled]) -> Table:
-    def rows(campaign: Campaign) -> Iterator[tuple[str, ...]]:
-        for one in campaign.surge:
-            yield (
-                one.host, one.direction, str(one.threads), _rate(one.per_thread_bps), _rate(one.combined_bps),
-                count(one.n), str(one.steps), share(one.cpu_share), one.limited_by or ABSENT,
-            )  # fmt: skip
+    def cells(one: SurgeRow) -> tuple[str, ...]:
+        return (
+            one.host, one.direction, str(one.threads), _rate(one.per_thread_bps), _rate(one.combined_bps),
+            count(one.n), str(one.steps), share(one.cpu_share), one.limited_by or ABSENT,
+        )  # fmt: skip
+
+    own = _rows(campaigns, lambda campaign: map(cells, campaign.surge))
+    together = tuple(("all", *cells(one)) for one in all_hosts([one for _, one in campaigns]))
 
     head = (
         "run", "host", "direction", "threads", "a thread", "combined", "requests", "steps", "CPU",
@@ -277,8 +281,9 @@ def _surge(campaigns: Sequence[Labelled]) -> Table:
     hint = (
         "A thread: mean of the requests that began in the steps. Combined: what all moved within a step, over its"
         " length. CPU: of the processors that the process may use. Limited by: the packets' verdicts, or processors."
+        " All hosts: those that were in step, by threads of one."
     )
-    return Table("surge", "Surge", head, _rows(campaigns, rows), 3, hint)
+    return Table("surge", "Surge", head, (*own, *together), 3, hint)
 
 
 def _sweep(campaigns: Sequence[Labelled]) -> Table:

@@ -11,6 +11,8 @@ from analyze.atomic import make_folder, writing
 from analyze.provenance import command_line
 from analyze.stats.estimates import CONFIDENCE
 from analyze.storage.campaign import tables_of
+from analyze.storage.surge import SurgeRow
+from analyze.storage.surge_hosts import all_hosts
 from analyze.storage.tables import Record, Report, as_record, campaign_tables, flat, tables
 from analyze.storage.time_ledger import object_times
 from analyze.storage.transaction_rows import transaction_rows
@@ -26,7 +28,12 @@ def document(reports: Sequence[Report]) -> Record:
         "vmtrace": version(),
         "confidence": CONFIDENCE,
         "runs": [_run(report) for report in reports],
+        "surge_all_hosts": [asdict(row) for row in _all_hosts(reports)],
     }
+
+
+def _all_hosts(reports: Sequence[Report]) -> list[SurgeRow]:
+    return all_hosts([report.campaign for report in reports if report.campaign is not None])
 
 
 def provenance(reports: Sequence[Report]) -> Record:
@@ -54,6 +61,7 @@ def write_csv(reports: Sequence[Report], folder: Path) -> None:
         }
         for name, records in named.items():
             rows.setdefault(name, []).extend({"run": report.name} | flat(record) for record in records)
+    rows["surge_all_hosts"] = [asdict(row) for row in _all_hosts(reports)]
     for name, content in rows.items():
         if not content:
             continue  # what no run has is no table

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from analyze.storage.campaign import Campaign, measure_campaign
+from analyze.storage.run_folder import read_storage_run
+
 START_NS = 1_175_000_000 * 10**9
 S_NS = 10**9
 
@@ -44,6 +47,13 @@ def folder_of(
         with (folder / f"{name}.jsonl").open("w") as file:
             file.writelines(json.dumps(one) + "\n" for one in records)
     return folder
+
+
+def campaign_of(folder: Path) -> Campaign:
+    """The campaign of a folder that has one."""
+    found = measure_campaign(read_storage_run(folder))
+    assert found is not None
+    return found
 
 
 def with_moments(n: int, mean: float, stdev: float, top: float) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -10,23 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import rdpcap, wrpcap
 
-from analyze.storage.campaign import Campaign, between, has_anything, measure_campaign
+from analyze.storage.campaign import between, has_anything
 from analyze.storage.change_points import change_points, pettitt
 from analyze.storage.knee import knee
 from analyze.storage.packet_facts import connections_of, facts_of, facts_path, read_facts
 from analyze.storage.requests import made, read_requests
-from analyze.storage.run_folder import read_storage_run
 from analyze.storage.thinning import thin
 from tests.analyze import storage_made
-from tests.analyze.campaign_made import START_NS, folder_of, request
+from tests.analyze.campaign_made import START_NS, campaign_of, folder_of, request
 
 CHANCE = np.random.default_rng(3)
-
-
-def campaign_of(folder: Path) -> Campaign:
-    found = measure_campaign(read_storage_run(folder))
-    assert found is not None
-    return found
 
 
 def series(*levels: tuple[int, float], spread: float = 0.1) -> list[dict[str, Any]]:

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyze.storage.campaign import Campaign, measure_campaign
 from analyze.storage.run_folder import read_storage_run
-from tests.analyze.campaign_made import S_NS, START_NS, folder_of, request, with_moments
+from tests.analyze.campaign_made import S_NS, START_NS, campaign_of, folder_of, request, with_moments
 
 # Table 2: location, N, mean, top 1 %, standard deviation of reads and of writes, in kilobytes per second.
 TABLE_2 = [
@@ -35,12 +34,6 @@ TABLE_1 = [
     ("72.21.211.241", 565, "2007-03-21 01:15:41", "2007-04-30 04:09:01"),
     ("207.171.181.225", 1, "2007-04-06 13:58:25", "2007-04-06 13:58:25"),
 ]
-
-
-def campaign_of(folder: Path) -> Campaign:
-    found = measure_campaign(read_storage_run(folder))
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize("row", TABLE_2, ids=lambda row: row[0])
