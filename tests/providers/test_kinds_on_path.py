@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab import cpu_quota
 from lab.hosts import module_environment
 from lab.impairments import DelayStep, TokenBucket
 from lab.services import certificates, delayed_path, fault_proxy, swift
@@ -32,14 +33,16 @@ def on_path(folder: Path, rtt_s: float, planted: Planted, **more: Any) -> Iterat
         yield path, chain
 
 
-def run(path: DelayedPath, service: Service, out: Path, plan: str, *words: str) -> dict[str, Any]:
-    """`run.json` of a campaign in the client's namespace."""
+def run(
+    path: DelayedPath, service: Service, out: Path, plan: str, *words: str, before: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`run.json` of a campaign in the client's namespace; `before` are words of a processor quota."""
     plan_path = out.with_suffix(".toml")
     plan_path.write_text(plan)
     command = [sys.executable, "-m", "vmtrace", "storage", "run", "--provider", "s3", "--out", str(out)]
     command += ["--plan", str(plan_path), "--interface", path.client_device, "--json", *words]
     done = subprocess.run(
-        path.client_command(command),
+        [*before, *path.client_command([*(cpu_quota.visible_again() if before else ()), *command])],
         check=False,
         capture_output=True,
         text=True,
@@ -213,3 +216,35 @@ def test_a_token_bucket_under_a_surge_is_its_plateau(tmp_path: Path) -> None:
         assert 0.3 * rate_bps < rows[threads]["combined_bps"] < 1.05 * rate_bps
         assert rows[threads]["per_thread_bps"] < 1.25 * rate_bps / threads
     assert all(one["n"] > 0 for one in rows.values())
+
+
+SWEEP = """
+kind = "sweep"
+connections = [2, 4]
+part_sizes = ["5 MiB"]
+size = "20 MiB"
+sources = ["tmpfs"]
+repeat = 2
+
+[merge]
+parts = [2]
+part_size = "5 MiB"
+repeat = 1
+"""
+
+
+def test_a_processor_quota_under_a_sweep_is_its_bottleneck(tmp_path: Path) -> None:
+    reason = cpu_quota.missing_requirement()
+    if reason is not None:
+        pytest.skip(reason)
+    with (
+        on_path(tmp_path / "path", RTT_S, Planted()) as (path, chain),
+        swift.started(chain, path.places["s3"]) as service,
+        cpu_quota.quota("sweep", 0.1) as before,
+    ):
+        state = run(path, service, tmp_path / "run", SWEEP, before=before)
+    assert state["status"] == "complete"
+    rows = report(tmp_path / "run")[0]["sweep"]
+    assert {(one["connections"], one["source"], one["n"]) for one in rows} == {(2, "tmpfs", 2), (4, "tmpfs", 2)}
+    assert {one["bottleneck"] for one in rows} == {"cpu"}
+    assert all("held by its quota for" in one["sentence"] for one in rows)

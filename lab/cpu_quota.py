@@ -1,0 +1,69 @@
+"""A processor quota for a program, as containers and small instances have it: so much of a processor in each period.
+
+By the kernel's control groups, version 1 or 2. Stops of a quota have a period that no path has (100 ms by default).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PERIOD_S = 0.1
+_VERSION_1 = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup/cpu,cpuacct"))
+_VERSION_2 = Path("/sys/fs/cgroup")
+
+
+def missing_requirement() -> str | None:
+    """Why no quota can be set here, or None."""
+    if os.geteuid() != 0:
+        return "a processor quota needs root"
+    return None if _parent() is not None else "this machine has no control group for processors that may be made"
+
+
+@contextmanager
+def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[str]]:
+    """Words to put before a command, which then gets `share` of one processor in each period.
+
+    The group has a name of its own and is removed at the end; processes left in it move to the parent. Raises
+    `OSError` where the kernel refuses.
+    """
+    parent = _parent()
+    if parent is None:
+        raise OSError(missing_requirement())
+    group = parent / f"vmtrace-{name}-{os.getpid()}"
+    group.mkdir()
+    try:
+        period_us, quota_us = round(period_s * 1e6), round(share * period_s * 1e6)
+        if (group / "cpu.cfs_quota_us").exists():
+            (group / "cpu.cfs_period_us").write_text(str(period_us))
+            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+        else:
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "quota"]
+    finally:
+        for process in (group / "cgroup.procs").read_text().split():
+            with suppress(OSError):  # it may have ended
+                (parent / "cgroup.procs").write_text(process)
+        with suppress(OSError):
+            group.rmdir()
+
+
+def visible_again() -> list[str]:
+    """Words to put before a command in a network namespace: `ip netns exec` gives it a `/sys` without control groups."""
+    folder = str(_VERSION_2)
+    if _parent() == _VERSION_2:
+        mounts = f"mount -t cgroup2 none {folder}"
+    else:
+        mounts = f"mount -t tmpfs none {folder} && mkdir {folder}/cpu && mount -t cgroup -o cpu none {folder}/cpu"
+    return ["sh", "-c", f'{mounts} && exec "$@"', "visible"]
+
+
+def _parent() -> Path | None:
+    """Where a group can be made whose quota counts."""
+    for folder in _VERSION_1:
+        if (folder / "cpu.cfs_quota_us").exists() or (folder / "cpu.shares").exists():
+            return folder
+    control = _VERSION_2 / "cgroup.subtree_control"
+    if control.exists() and "cpu" in control.read_text().split():
+        return _VERSION_2
+    return None
