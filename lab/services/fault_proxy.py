@@ -51,9 +51,16 @@ class FaultProxy:
 
 @contextmanager
 def started(
-    behind: Service, rules: Sequence[Fault], certificates: Certificates, place: Place = LOOPBACK
+    behind: Service,
+    rules: Sequence[Fault],
+    certificates: Certificates,
+    place: Place = LOOPBACK,
+    most_connections: int | None = None,
 ) -> Iterator[FaultProxy]:
-    """A proxy in front of a running server, on the same network; raises `process.ServiceError` as the servers do."""
+    """A proxy in front of a running server, on the same network; raises `process.ServiceError` as the servers do.
+
+    With `most_connections` it resets each connection that is opened beyond so many.
+    """
     with site.prepared("faults", certificates, place) as here:
         settings_path, requests_path = here.folder / "settings.json", here.folder / "requests.jsonl"
         settings = {
@@ -66,6 +73,7 @@ def started(
             "key": str(certificates.key_path),
             "azure": behind.name == "azurite",
             "faults": faults.to_json(rules),
+            "most_connections": most_connections,
             "requests": str(requests_path),
             "accepted": str(here.accepted_path),
         }

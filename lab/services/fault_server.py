@@ -10,9 +10,11 @@ import argparse
 import asyncio
 import contextlib
 import json
+import math
 import signal
 import socket
 import ssl
+import struct
 import sys
 import time
 from pathlib import Path
@@ -38,6 +40,7 @@ class _Proxy:
         self._accepted = AcceptedLog(Path(settings["accepted"]))
         self._codes = fault_exchange.AZURE_CODES if settings["azure"] else fault_exchange.S3_CODES
         self._requests = Path(settings["requests"])
+        self._most_connections = settings["most_connections"] or math.inf
         self._serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._serving.load_cert_chain(settings["chain"], settings["key"])
         self._trust = ssl.create_default_context(cafile=settings["ca"])
@@ -52,6 +55,9 @@ class _Proxy:
         while True:
             connection, peer = await loop.sock_accept(listening)
             self._accepted.note(peer)
+            if len(tasks) >= self._most_connections:
+                _reset(connection)
+                continue
             task = asyncio.create_task(self._connection(connection))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
@@ -105,6 +111,12 @@ class _Proxy:
         with self._requests.open("a") as log:
             log.write(json.dumps(line) + "\n")
         return fault
+
+
+def _reset(connection: socket.socket) -> None:
+    """As a service does that allows no more connections."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 def main() -> int:

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import boto3
@@ -138,6 +139,17 @@ def test_a_slow_body_is_late_by_its_delay_however_small_it_is(s3_through: Callab
         began_s = time.monotonic()
         assert client.get_object(Bucket=BUCKET, Key="slow")["Body"].read() == BODY[:size_bytes]
         assert time.monotonic() - began_s > 0.3
+
+
+def test_a_connection_beyond_those_allowed_is_reset(moto_service: Service, chain: Certificates) -> None:
+    with fault_proxy.started(moto_service, (), chain, most_connections=2) as proxy, ExitStack() as stack:
+        place = (proxy.service.address, proxy.service.port)
+        first, _, third = (stack.enter_context(socket.create_connection(place, timeout=5)) for _ in range(3))
+        with pytest.raises(ConnectionResetError):
+            third.recv(1)
+        first.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            first.recv(1)
 
 
 def test_all_of_swift_goes_through_the_proxy_from_login_on(

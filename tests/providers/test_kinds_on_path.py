@@ -248,3 +248,31 @@ def test_a_processor_quota_under_a_sweep_is_its_bottleneck(tmp_path: Path) -> No
     assert {(one["connections"], one["source"], one["n"]) for one in rows} == {(2, "tmpfs", 2), (4, "tmpfs", 2)}
     assert {one["bottleneck"] for one in rows} == {"cpu"}
     assert all("held by its quota for" in one["sentence"] for one in rows)
+
+
+FEW = """
+kind = "sweep"
+connections = [2, 12]
+part_sizes = ["5 MiB"]
+size = "60 MiB"
+sources = ["tmpfs"]
+repeat = 1
+
+[merge]
+parts = []
+"""
+
+
+def test_a_service_that_allows_fewer_connections_is_what_limits_a_sweep(tmp_path: Path) -> None:
+    with (
+        on_path(tmp_path / "path", RTT_S, Planted()) as (path, chain),
+        swift.started(chain, Place("198.18.2.14", path.places["s3"].namespace)) as behind,
+        fault_proxy.started(behind, (), chain, path.places["s3"], most_connections=5) as proxy,
+    ):
+        state = run(path, proxy.service, tmp_path / "run", FEW)
+    assert state["status"] == "complete"
+    rows = {one["connections"]: one for one in report(tmp_path / "run")[0]["sweep"]}
+    assert (rows[2]["n"], rows[2]["failed"]) == (1, 0)
+    assert rows[12]["bottleneck"] == "service"
+    assert rows[12]["retries"] > 0
+    assert rows[12]["failed"] == 0 or "the connection failed" in rows[12]["sentence"]
