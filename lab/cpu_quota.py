@@ -49,7 +49,7 @@ def quota(name: str, share: float, period_s: float = PERIOD_S) -> Iterator[list[
 
 
 def visible_again() -> list[str]:
-    """Words to put before a command in a network namespace: `ip netns exec` gives it a `/sys` without control groups."""
+    """Words before a command in a network namespace: `ip netns exec` gives it a `/sys` without control groups."""
     folder = str(_VERSION_2)
     if _parent() == _VERSION_2:
         mounts = f"mount -t cgroup2 none {folder}"

@@ -51,7 +51,7 @@ class _Proxy:
         listening = socket.create_server((self._settings["address"], self._settings["port"]), backlog=_BACKLOG)
         listening.setblocking(False)
         loop = asyncio.get_running_loop()
-        tasks = set()
+        tasks = set[asyncio.Task[None]]()
         while True:
             connection, peer = await loop.sock_accept(listening)
             self._accepted.note(peer)
