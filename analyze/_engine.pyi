@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypeAlias, final
 
-__all__ = ["VERSION", "Analysis", "Columns", "TraceError", "analyze", "shared_frames"]
+__all__ = ["VERSION", "Analysis", "Columns", "TraceError", "analyze", "factors", "pause_causes", "shared_frames"]
 
 _Input: TypeAlias = str | PathLike[str] | bytes
 
@@ -93,3 +93,9 @@ def analyze(
 
 # Of the beginnings of two captures, the share of frames that both hold.
 def shared_frames(first: _Input, second: _Input) -> float | None: ...
+
+# The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
+def factors() -> list[tuple[str, str, bool]]: ...
+
+# The names of the causes of pauses, in the order of the results.
+def pause_causes() -> list[str]: ...

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from analyze.factors import FACTORS
 from analyze.records.run import ROLES, Role
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults
@@ -33,13 +34,6 @@ class LimitRow:
     """Of the transfers that tell it; None if none does, for want of a rate that the path was seen to carry."""
     lost_share: float | None
     """Of what all factors but waiting for the other side lost."""
-
-
-FACTORS = (
-    "setup", "host_stall", "timeout_wait", "loss_recovery", "receiver_window", "application", "slow_start",
-    "token_bucket", "bottleneck_bandwidth", "send_buffer", "congestion_window", "unknown",
-)  # fmt: skip
-"""That can hold a transfer back; `idle`, waiting for the other side, holds back nothing."""
 
 
 def time_shares(one: Measures) -> dict[str, float] | None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.run.limits import FACTORS
+from analyze.factors import FACTORS
 from analyze.run.verdict.both_sides import Facts, together
 from analyze.run.verdict.judged import of_json
 from tests.analyze.test_run_two_sides import captured, data_of

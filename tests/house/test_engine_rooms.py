@@ -36,7 +36,8 @@ TCP = (
     ("limits",),
     ("connection",),
     ("summary",),
-    ("flow", "verdict"),
+    ("verdict",),
+    ("flow",),
     ("mod",),
 )
 

@@ -12,8 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from analyze.factors import FACTORS
 from analyze.records.run import ROLES
-from analyze.run.limits import FACTORS, time_share_of
+from analyze.run.limits import time_share_of
 from analyze.run.measure import Measures
 from analyze.run.results import RunResults, goodput_bps, kernel_retransmission_rate, measured
 from analyze.run.transfers.transfers import MeasuredTransfer

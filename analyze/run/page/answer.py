@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from analyze.charts.chart import Chart
+from analyze.factors import in_words
 from analyze.pages.blocks import Block, Figures, Fold, Lines, Share, Shares, Text
 from analyze.palette import FACTORS
 from analyze.records.run import ROLES
@@ -17,7 +18,6 @@ from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.variation.findings import Finding, variation
 from analyze.run.variation.words import metric_names
-from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import run_verdict
 from analyze.run.verdict.words import confidence_words
 from analyze.stats.association import FEWEST

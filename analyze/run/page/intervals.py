@@ -1,12 +1,12 @@
 """The part of a report's page on what hosts and CloudWatch show while a factor limited."""
 
+from analyze.factors import IN_WORDS
 from analyze.pages.blocks import Block, Fold, Lines, Text, table
 from analyze.pages.texts import estimate_text, number_text
 from analyze.run.results import RunResults
 from analyze.run.variation.interval_words import interval_lines
 from analyze.run.variation.intervals import FEWEST_INTERVALS, IntervalFinding, interval_findings
 from analyze.run.variation.words import HEADINGS, level
-from analyze.run.verdict.judged import IN_WORDS
 from analyze.units import count, printable, seconds, share
 
 

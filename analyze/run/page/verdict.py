@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from analyze.factors import IN_WORDS
 from analyze.pages.blocks import Block, Fold, Lines, Table, Text, table
 from analyze.pages.texts import estimate_text, number_text
 from analyze.records.run import ROLES
 from analyze.run.results import RunResults
 from analyze.run.variation.findings import variation
 from analyze.run.variation.words import spread_sentence
-from analyze.run.verdict.judged import IN_WORDS
 from analyze.run.verdict.of_run import FactorShare, RunVerdict, run_verdicts
 from analyze.run.verdict.of_set import verdict_changes
 from analyze.run.verdict.words import confidence_words, place

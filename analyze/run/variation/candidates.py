@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyze.run.limits import FACTORS, time_share_of
+from analyze.factors import FACTORS, in_words
+from analyze.run.limits import time_share_of
 from analyze.run.measure import Measures
 from analyze.run.results import kernel_retransmission_rate, measured
 from analyze.run.side_data import SideData
 from analyze.run.transfers.transfers import MeasuredTransfer
-from analyze.run.verdict.judged import in_words
 from analyze.side.metrics import Metric, Periods
 from analyze.side.overlap import ENOUGH, join, overlaps
 from analyze.stats.estimates import Floats

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from analyze.factors import in_words
 from analyze.run.results import RunResults
 from analyze.run.variation.intervals import IntervalFinding, interval_findings
 from analyze.run.variation.words import doubts, level, metric_names
-from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import run_verdict
 from analyze.side.overlap import ENOUGH
 from analyze.units import plural, printable, seconds

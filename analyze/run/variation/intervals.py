@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from analyze.factors import FACTORS
 from analyze.records.run import Side
-from analyze.run.limits import FACTORS
 from analyze.run.results import RunResults
 from analyze.run.side_data import receiver_ahead_s, side_data
 from analyze.run.transfers.transfers import MeasuredTransfer

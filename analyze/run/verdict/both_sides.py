@@ -9,7 +9,8 @@ Rule: docs/verdict.md, "Two captures of one transfer".
 
 from dataclasses import dataclass, replace
 
-from analyze.run.verdict.judged import Agreement, Judged, in_words
+from analyze.factors import in_words
+from analyze.run.verdict.judged import Agreement, Judged
 from analyze.units import seconds, share
 from analyze.verdict import is_open
 

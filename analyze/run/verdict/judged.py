@@ -4,7 +4,6 @@ It is kept as JSON in one column of a run's measures, because it has parts of pa
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -12,23 +11,6 @@ from analyze.verdict import is_open
 
 Agreement = Literal["one_side", "agree", "disagree", "one_open", "both_open"]
 """What the captures of both sides say of each other; `one_side` if there is one verdict only."""
-
-IN_WORDS = {
-    "setup": "opening the connection",
-    "host_stall": "a host that stood still",
-    "timeout_wait": "waiting for timeouts",
-    "loss_recovery": "repairing losses",
-    "receiver_window": "the receiver's window",
-    "application": "the sending application",
-    "slow_start": "slow start",
-    "token_bucket": "a token bucket",
-    "bottleneck_bandwidth": "the path's bandwidth",
-    "send_buffer": "the sender's own limit (send buffer or pacing)",
-    "congestion_window": "the congestion window",
-    "idle": "waiting for the other side",
-    "unknown": "a stop at a host or on the path",
-}
-"""Factors as nouns, for sentences; `unknown` is a stop that one capture cannot place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +112,3 @@ def of_json(kept: str | None) -> Judged | None:
         "undetermined_between": tuple(content["undetermined_between"]),
     }
     return Judged(**(content | parts))
-
-
-def in_words(factors: Sequence[str]) -> str:
-    """Factors as people say them: `slow start or the receiver's window`."""
-    return " or ".join(IN_WORDS.get(factor, factor.replace("_", " ")) for factor in factors)

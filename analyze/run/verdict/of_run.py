@@ -15,12 +15,13 @@ from typing import Literal
 
 import numpy as np
 
+from analyze.factors import in_words
 from analyze.records.run import ROLES
 from analyze.run.limits import lost_and_time
 from analyze.run.results import RunResults
 from analyze.run.transfers.transfers import MeasuredTransfer
 from analyze.run.verdict.evidence import Evidence, distinct, judged, of_transfers
-from analyze.run.verdict.judged import Judged, in_words
+from analyze.run.verdict.judged import Judged
 from analyze.units import plural, share, si
 from analyze.verdict import is_open
 

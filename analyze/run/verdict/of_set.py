@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from analyze.factors import in_words
 from analyze.records.run import ROLES, Role
 from analyze.run.changes.compare_runs import LIMITED_BY, Change, RunComparison, compare_runs
 from analyze.run.results import RunResults
-from analyze.run.verdict.judged import in_words
 from analyze.run.verdict.of_run import RunVerdict, run_verdict
 from analyze.stats.estimates import Estimate
 from analyze.units import printable, share

@@ -9,6 +9,7 @@ mod input;
 mod result;
 mod run;
 mod stream;
+mod words;
 mod writer;
 
 use pyo3::prelude::*;
@@ -27,6 +28,8 @@ mod _engine {
     use super::result::Analysis;
     #[pymodule_export]
     use super::run::{analyze, shared_frames};
+    #[pymodule_export]
+    use super::words::{factors, pause_causes};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

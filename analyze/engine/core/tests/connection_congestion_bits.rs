@@ -7,7 +7,7 @@ mod playbook;
 use playbook::*;
 use vmtrace_core::packet::tcp_flags::{ACK, AE, CWR, ECE, SYN};
 use vmtrace_core::tcp::events::ecn::{Echoes, Feedback};
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// Beside the client, 20 ms from the server: SYN and SYN-ACK with these bits, and those of what completes the opening.

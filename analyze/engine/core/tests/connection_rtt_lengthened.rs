@@ -8,7 +8,7 @@ mod playbook;
 use playbook::gaps::{gaps, segment};
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::gaps::cause::Cause;
 use vmtrace_core::tcp::rows::rows::Field;
 use vmtrace_core::tcp::rtt::covering::{Lengthened, WithoutStalls};
 

@@ -1,13 +1,14 @@
 //! Why no data passed for a while, beside the receiver: each cause with its decisive evidence (docs/methods.md, section 7).
 //!
-//! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`.
+//! Subjects: `tcp/gaps/pending.rs`, `tcp/gaps/receiver_return.rs`, `tcp/gaps/heard.rs`, `tcp/gaps/evidence.rs`,
+//! `tcp/gaps/measures.rs`, `tcp/gaps/causes/held_back.rs`, `tcp/gaps/causes/stalled_sender.rs`, `tcp/gaps/causes/capture.rs`.
 
 mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gaps::causes::Cause;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
+use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// Beside the receiver: segment `n` at `at`, made at `made`, when the sender had heard what the receiver sent at `heard`;
 /// acknowledged at once.

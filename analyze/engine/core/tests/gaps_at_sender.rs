@@ -1,14 +1,15 @@
 //! Why no data passed for a while, beside the sender: each cause with its decisive evidence, and with what tells it from its
 //! neighbours (docs/methods.md, section 7).
 //!
-//! Subjects: `tcp/gaps/causes.rs`, `tcp/gaps/gather.rs`, `tcp/gaps/watch.rs`, `tcp/gaps/state.rs`,
+//! Subjects: `tcp/gaps/causes/mod.rs`, `tcp/gaps/causes/probes.rs`, `tcp/gaps/causes/window.rs`,
+//! `tcp/gaps/causes/waiting.rs`, `tcp/gaps/causes/application.rs`, `tcp/gaps/gather.rs`, `tcp/gaps/watch.rs`, `tcp/gaps/state.rs`,
 //! `tcp/direction/last_data.rs`, `tcp/connection/watching.rs`, `tcp/sender/silences.rs`.
 
 mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// Full segments without PSH at each millisecond from `from` to `to`, numbered by that (from 50 on).
 fn flow(talk: Talk, from: i32, to: i32) -> Talk {

@@ -1,13 +1,14 @@
 //! Why no data passed for a while, seen between the hosts: a receiver that stands still leaves unanswered what passed there,
 //! and then answers all of it at once (docs/methods.md, section 7).
 //!
-//! Subjects: `tcp/gaps/undecided.rs`, `tcp/gaps/undecided_gap.rs`, `tcp/gaps/path_rate.rs`.
+//! Subjects: `tcp/gaps/undecided.rs`, `tcp/gaps/undecided_gap.rs`, `tcp/gaps/path_rate.rs`, `tcp/gaps/suspicion.rs`,
+//! `tcp/gaps/causes/stalled_receiver.rs`.
 
 mod playbook;
 
 use playbook::gaps::{gaps, segment};
 use playbook::*;
-use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// Round trips between the capture and the receiver, and between it and the sender, without any queue, ms.
 const TO_RECEIVER: i32 = 10;

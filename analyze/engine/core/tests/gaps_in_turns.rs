@@ -7,7 +7,7 @@ mod playbook;
 
 use playbook::gaps::*;
 use playbook::*;
-use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::gaps::cause::Cause;
 
 /// At the client (10 ms from the server) or at the server; both have timestamps.
 fn talks() -> [(&'static str, Talk, f64, f64); 2] {

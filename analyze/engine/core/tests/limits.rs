@@ -1,7 +1,7 @@
 //! What limited a transfer (docs/verdict.md, "What limits"), on transfers of a sender that is modelled in the open.
 //!
 //! Subjects: `tcp/limits/judge.rs`, `tcp/limits/round.rs`, `tcp/limits/watch.rs`, `tcp/limits/share.rs`,
-//! `tcp/limits/slow_start.rs`, `tcp/limits/factor.rs`, `tcp/limits/summary.rs`, `tcp/verdict/factors/setup.rs`,
+//! `tcp/limits/slow_start.rs`, `tcp/limits/summary.rs`, `tcp/verdict/factors/setup.rs`,
 //! `tcp/verdict/factors/slow_start.rs`, `tcp/verdict/factors/receiver_window.rs`,
 //! `tcp/verdict/factors/congestion_window.rs`, `tcp/verdict/factors/unknown.rs`.
 
@@ -9,7 +9,7 @@ mod playbook;
 
 use playbook::modelled::*;
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 
 #[test]
 fn a_window_that_is_always_full_is_the_limit() {

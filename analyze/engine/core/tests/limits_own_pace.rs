@@ -1,11 +1,11 @@
 //! Who sets the pace of a sender that leaves pauses: its application, or its kernel (docs/verdict.md, `application` and `send_buffer`).
 //!
-//! Subjects: `tcp/verdict/factors/application.rs`.
+//! Subjects: `tcp/verdict/factors/application.rs`, `tcp/limits/application.rs`.
 
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 
 const FIRST_MS: f64 = 300.0;
 

@@ -4,7 +4,7 @@
 mod playbook;
 
 use playbook::modelled::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 
 fn behind_its_link(transfer: Transfer) -> Transfer {
     Transfer { behind_link: true, ..transfer }

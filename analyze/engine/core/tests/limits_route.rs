@@ -7,7 +7,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 /// When the first round begins, ms.

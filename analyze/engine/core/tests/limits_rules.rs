@@ -1,12 +1,12 @@
 //! The rules for a round that look at the rounds around it (docs/verdict.md, "What limits"), on rounds written down.
 //!
-//! Subjects: `tcp/limits/background.rs`.
+//! Subjects: `tcp/limits/background.rs`, `tcp/summary/decision.rs`.
 
+use vmtrace_core::tcp::limits::application::is_application_limited;
 use vmtrace_core::tcp::limits::background::Background;
 use vmtrace_core::tcp::limits::bottleneck::is_bottleneck_limited;
 use vmtrace_core::tcp::limits::known::KnownRound;
 use vmtrace_core::tcp::limits::round::Round;
-use vmtrace_core::tcp::limits::rules::is_application_limited;
 
 const NUMBER: usize = 24;
 /// A round in the middle of them.

@@ -4,7 +4,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 
 /// Rounds one after another.
 struct Rounds<'a> {

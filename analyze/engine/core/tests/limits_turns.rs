@@ -6,7 +6,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 const ROUND_TRIP_MS: f64 = 20.0;

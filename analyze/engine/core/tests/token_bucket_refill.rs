@@ -8,7 +8,7 @@
 mod playbook;
 
 use playbook::*;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::rates::series::{Bin, Series};
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 use vmtrace_core::tcp::token_bucket::bucket::{Delivered, Kind, Terms, TokenBucket};

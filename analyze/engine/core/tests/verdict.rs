@@ -10,7 +10,7 @@ mod playbook;
 use playbook::modelled::*;
 use playbook::*;
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::limits::runs::Run;
 use vmtrace_core::tcp::limits::share::{Share, Shares};
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;

@@ -100,6 +100,7 @@ impl Reading {
         if let Some(allowed_bps) = options.allowed_bps {
             connections.iter_mut().for_each(|connection| connection.allow(allowed_bps));
         }
+        connections.iter_mut().for_each(|connection| connection.decide());
         let inputs = facts.into_iter().enumerate().map(|(index, facts)| {
             let tally = tallies.get(index).cloned().unwrap_or_default();
             input_summary(index, facts, &tally, &shared, &options.lags)

@@ -6,6 +6,7 @@ use crate::output::describe::endpoint::endpoint;
 use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
 use crate::output::key::{Key, key};
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
@@ -124,7 +125,7 @@ fn clear(column: &mut Column) {
 fn empty_connection() -> Box<ConnectionSummary> {
     let packet = crate::packet::Packet { ip_version: 4, ..Default::default() };
     let mut connection = crate::tcp::connection::connection::Connection::new(0, &packet, &[]);
-    ConnectionSummary::of(&mut connection, None)
+    ConnectionSummary::of(&mut connection, &Environment::default())
 }
 
 /// Gathers columns: the n-th value of a description belongs to the n-th column.

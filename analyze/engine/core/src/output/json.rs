@@ -9,7 +9,7 @@ use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::summary::summary::{ConnectionSummary, REASONS, SpacingSummary};
 

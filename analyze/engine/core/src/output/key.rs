@@ -37,10 +37,10 @@ pub enum Written {
 
 /// Makes a [`Key`] of a name.
 macro_rules! key {
-    ($name:literal) => {
+    ($name:expr) => {
         key!($name, Always)
     };
-    ($name:literal, $written:ident) => {
+    ($name:expr, $written:ident) => {
         $crate::output::key::Key::new(
             &$crate::output::key::Texts {
                 quoted: concat!("\"", $name, "\":"),

@@ -13,4 +13,6 @@ pub mod json;
 pub mod key;
 pub mod link_names;
 mod lookups;
+#[cfg(test)]
+mod made_up_factor_tests;
 pub mod packets;

@@ -19,8 +19,8 @@
 //!  7  limits        what limited a direction, round by round; reads both directions
 //!  8  connection    both directions, handshake, capture point; owns the watchers of gaps and limits
 //!  9  summary       what stays of a connection that is over
-//! 10  flow          the connections of a shard: a packet finds its own
-//!     verdict       why a transfer was slow
+//! 10  verdict       why a transfer was slow; the limiting factors, a file each
+//! 11  flow          the connections of a shard: a packet finds its own
 //! ```
 //!
 //! The way of a packet: `flow::table` finds its connection, `connection::connection` its direction,

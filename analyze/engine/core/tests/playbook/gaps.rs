@@ -1,7 +1,7 @@
 //! What the tests of gaps ask of a talk, and the path most of them are on.
 
 use vmtrace_core::analysis::Options;
-use vmtrace_core::tcp::gaps::causes::Cause;
+use vmtrace_core::tcp::gaps::cause::Cause;
 use vmtrace_core::tcp::summary::summary::SpacingSummary;
 
 use super::{CLIENT, Segment, Talk, data, ms};

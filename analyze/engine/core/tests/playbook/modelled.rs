@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use vmtrace_core::tcp::limits::factor::Factor;
+use vmtrace_core::tcp::events::factor::Factor;
 use vmtrace_core::tcp::summary::summary::ConnectionSummary;
 
 use super::{CLIENT, FULL, SERVER, Segment, Talk, ack, data};

@@ -2,25 +2,18 @@
 
 use crate::output::describe::visitor::Visitor;
 use crate::output::key::{Key, key};
-use crate::tcp::gaps::causes::Cause;
+use crate::tcp::gaps::cause::{Cause, with_causes};
 use crate::tcp::stats::moments::Statistics;
 use crate::tcp::summary::summary::{DirectionSummary, GapCauses};
 
-/// Keys of [`Cause::ALL`], by number.
-const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = [
-    [key!("local_host_stall", IfSet), key!("local_host_stall_s", IfSet)],
-    [key!("remote_host_stall", IfSet), key!("remote_host_stall_s", IfSet)],
-    [key!("path_hold", IfSet), key!("path_hold_s", IfSet)],
-    [key!("host_or_path", IfSet), key!("host_or_path_s", IfSet)],
-    [key!("sender_application", IfSet), key!("sender_application_s", IfSet)],
-    [key!("receiver_window", IfSet), key!("receiver_window_s", IfSet)],
-    [key!("timeout", IfSet), key!("timeout_s", IfSet)],
-    [key!("tail_probe", IfSet), key!("tail_probe_s", IfSet)],
-    [key!("ack_clock", IfSet), key!("ack_clock_s", IfSet)],
-    [key!("pacing_or_shaping", IfSet), key!("pacing_or_shaping_s", IfSet)],
-    [key!("capture_artifact", IfSet), key!("capture_artifact_s", IfSet)],
-    [key!("unknown", IfSet), key!("unknown_s", IfSet)],
-];
+macro_rules! keys {
+    ($($variant:ident => $name:ident, $blames:expr, $says:literal;)+) => {
+        [$([key!(stringify!($name), IfSet), key!(concat!(stringify!($name), "_s"), IfSet)]),+]
+    };
+}
+
+/// Keys of [`Cause::ALL`], by number: of how many, and of their time.
+const CAUSE_KEYS: [[Key; 2]; Cause::ALL.len()] = with_causes!(keys);
 
 pub(super) fn spacing(direction: &DirectionSummary, visitor: &mut impl Visitor) {
     let summary = &direction.spacing;

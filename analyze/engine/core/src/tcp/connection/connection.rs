@@ -25,6 +25,7 @@ use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
 use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::loss::ip_id::Around;
 use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tcp::stats::sequence::unwrap;
@@ -229,7 +230,7 @@ impl Connection {
         } else {
             self.take_acknowledgement(packet, bytes, SIDE);
         }
-        self.check_round(packet, SIDE);
+        self.check_round(packet, SIDE, environment.round_rules);
         true
     }
 
@@ -265,7 +266,7 @@ impl Connection {
                 self.count_answer(packet, SIDE);
             }
         }
-        self.check_round(packet, SIDE);
+        self.check_round(packet, SIDE, environment.round_rules);
         true
     }
 
@@ -328,7 +329,7 @@ impl Connection {
         if let Some((rtt_ns, _)) = answer.round_trip {
             self.keep_if_covering(packet, side, rtt_ns);
         }
-        self.check_round(packet, side);
+        self.check_round(packet, side, environment.round_rules);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
             let directions = [&self.halves[side], &self.halves[1 - side]];
@@ -338,13 +339,13 @@ impl Connection {
 
     /// Is a round over for the data that the packet acknowledges, or is?
     #[inline(always)]
-    fn check_round(&mut self, packet: &Packet, side: usize) {
+    fn check_round(&mut self, packet: &Packet, side: usize, rules: &[RoundRule]) {
         let is_over = |half: &Half| half.live.as_deref().is_some_and(|live| live.view.round_is_over());
         if is_over(&self.halves[1 - side]) {
-            self.close_round(packet, 1 - side, false);
+            self.close_round(packet, 1 - side, false, rules);
         }
         if packet.payload_length > 0 && is_over(&self.halves[side]) {
-            self.close_round(packet, side, true);
+            self.close_round(packet, side, true, rules);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What connections of a shard share while their packets are taken: settings in, rows, SYN series and clock steps out.
 
 use crate::tcp::direction::direction::Live;
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::rows::recorder::RowRecorder;
 use crate::tcp::stats::pool::Pool;
@@ -21,6 +22,8 @@ pub struct ClockStep {
 pub struct Environment {
     /// User's limit of oversize spacing.
     pub fixed_spacing_limit_ns: Option<u64>,
+    /// What limits a round, in the order in which it is asked.
+    pub round_rules: &'static [RoundRule],
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Per-packet rows.

@@ -13,6 +13,7 @@ use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::gaps::totals::ClassifiedGap;
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::watch::{Around, FEWEST_DATA_PACKETS, close_round, cut_gap, finish, heard_of_all_ns};
@@ -184,7 +185,7 @@ impl Connection {
 
     /// What was in flight when the round of `side`'s data began is acknowledged; by a packet of that side, or of the other.
     #[cold]
-    pub(crate) fn close_round(&mut self, packet: &Packet, side: usize, from_side: bool) {
+    pub(crate) fn close_round(&mut self, packet: &Packet, side: usize, from_side: bool, rules: &[RoundRule]) {
         let half = &mut self.halves[side];
         if half.data_packets_so_far() < FEWEST_DATA_PACKETS
             && let Some(live) = half.live.as_deref_mut()
@@ -209,12 +210,12 @@ impl Connection {
             // The last that the other side has said belongs to what follows.
             let peer_bytes = around.peer_bytes.saturating_sub(u64::from(spoke_since));
             let place = (heard_ns.min(packet.time_ns), packet.frame);
-            close_round(limits, half, place, &Around { peer_bytes, ..around });
+            close_round(limits, half, place, &Around { peer_bytes, ..around }, rules);
             if !spoke_since {
                 return;
             }
         }
-        close_round(limits, half, (packet.time_ns, packet.frame), &around);
+        close_round(limits, half, (packet.time_ns, packet.frame), &around, rules);
     }
 
     /// An acknowledgement of the data of `side` passes beside it: whether a queue stands in between, so that the capture is not
@@ -237,7 +238,12 @@ impl Connection {
 
     /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge, or none of it was
     /// acknowledged within the capture: then no round is ever over, and what the sender waited for cannot be known.
-    pub(crate) fn finish_limits(&mut self, side: usize, tls_end_ns: Option<i64>) -> Option<LimitsSummary> {
+    pub(crate) fn finish_limits(
+        &mut self,
+        side: usize,
+        tls_end_ns: Option<i64>,
+        rules: &[RoundRule],
+    ) -> Option<LimitsSummary> {
         let half = &self.halves[side];
         let first_data_ns = half.first_data_ns.filter(|_| half.data_packets >= FEWEST_DATA_PACKETS)?;
         if half.acknowledged_bytes() == 0 {
@@ -261,7 +267,7 @@ impl Connection {
         };
         let around = self.around(side);
         let watchers = &mut self.watchers[side];
-        let mut summary = finish(&mut watchers.limits, &mut self.halves[side], &around, opening)?;
+        let mut summary = finish(&mut watchers.limits, &mut self.halves[side], &around, opening, rules)?;
         let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
         settled.iter().for_each(|settled| summary.settle(settled));
         Some(summary)

@@ -8,6 +8,7 @@
 //! offer, openings  SYNs                                 ecn    marks of congestion
 //! ends, close      both ends of a connection, and how it ended
 //! place, row       a place in the capture, and the row of a packet
+//! factor           what can limit a transfer: the list of all
 //! ```
 
 pub mod acked;
@@ -16,6 +17,7 @@ pub mod context;
 pub mod copy;
 pub mod ecn;
 pub mod ends;
+pub mod factor;
 pub mod offer;
 pub mod openings;
 pub mod place;

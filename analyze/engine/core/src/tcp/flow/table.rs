@@ -22,6 +22,7 @@ use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::stats::pool::Pool;
 use crate::tcp::summary::capture_faults::CaptureFaults;
 use crate::tcp::summary::summary::ConnectionSummary;
+use crate::tcp::verdict::factors::round_rules;
 
 /// A connection that was reset while data passed, of which everything comes twice, or whose repeats may still be answered,
 /// is kept in full for so many packets of the capture: what is under way still comes. Counted in packets and not in time, so
@@ -178,7 +179,7 @@ fn spread(hash: u32) -> u64 {
 impl Shard {
     /// An empty shard.
     pub fn new(fixed_spacing_limit_ns: Option<u64>, detail: Detail) -> Self {
-        let environment = Environment { fixed_spacing_limit_ns, ..Environment::default() };
+        let environment = Environment { fixed_spacing_limit_ns, round_rules: round_rules(), ..Environment::default() };
         Self { detail, shared: Shared { environment, ..Shared::default() }, ..Self::default() }
     }
 
@@ -443,7 +444,7 @@ fn finish(slots: &mut [Slot], index: u32, shared: &mut Shared) {
     if let Some(slot) = slots.get_mut(index as usize)
         && let State::Live(connection) = &mut slot.state
     {
-        let summary = ConnectionSummary::of(connection, shared.environment.fixed_spacing_limit_ns);
+        let summary = ConnectionSummary::of(connection, &shared.environment);
         shared.faults.count(&summary);
         if connection.detailed {
             shared.environment.rows.mark_stalled(connection.id, stalled_trips(connection));

@@ -6,7 +6,7 @@ use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::last_data::LastData;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::is_short;
-use crate::tcp::gaps::evidence::{Burst, Ending, GapEvidence, Place, echo_behind_ns};
+use crate::tcp::gaps::evidence::{Burst, GapEvidence, Place, echo_behind_ns};
 use crate::tcp::gaps::state::{GapWatch, Inside, oldest_age_ns};
 use crate::tcp::kernel::{BULK_BYTES, FARTHEST_JUMP, TOGETHER_NS};
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
@@ -89,10 +89,6 @@ impl GapWatch {
         let [before_ns, gap_ns] = times_ns;
         let place = Place::of(context);
         let round_trip = senders_round_trip(half.live.as_deref(), context);
-        let echo_behind_ns = receiver
-            .newest_tsval()
-            .filter(|_| place != Place::Sender)
-            .and_then(|newest| echo_behind_ns(receiver, packet, newest));
         let receivers_data_ns = receiver.last_sent.0;
         let (start_ns, una, max, base) = (half.last_sent.0, half.una, half.max, half.base);
         let outstanding_now = max.saturating_sub(una);
@@ -104,11 +100,7 @@ impl GapWatch {
         let Some(live) = half.live.as_deref() else { return GapEvidence { gap_ns, place, ..Default::default() } };
         let repairing = live.loss.recovery.is_some_and(|recovery| una < recovery.point);
         let recovering = repairing || !live.acks.scoreboard.is_empty();
-        let unaware = !repairing && place != Place::Sender && has_not_heard_of_disorder(live, packet);
-        let sender_clock_ns = sender_clock_ns(live, packet, gap_ns);
-        let queue_before_ns = if place == Place::Sender { 0 } else { live.view.queue_before_ns() };
-        let echoes = place != Place::Sender && packet.options & option_bits::TIMESTAMPS != 0;
-        let outstanding_to_sender_bytes = echoes.then(|| live.view.outstanding_having_heard(packet.tsecr));
+        let by_timestamps = by_timestamps(packet, live, receiver, place, gap_ns);
         let last = live.last_data;
         let silence_start_ns = before_ns.max(start_ns);
         let before_end = Silence {
@@ -133,9 +125,6 @@ impl GapWatch {
         self.count_gap([start_ns, packet.time_ns], gap_ns, place);
         let bytes_since_gap = self.bytes_since_gap(base, max);
         GapEvidence {
-            gap_ns,
-            place,
-            ending: Ending::NewData,
             silence_ns: silence.silence_ns,
             before_silence_ns: silence.start_ns.saturating_sub(start_ns),
             answers_inside: inside.map_or(0, |inside| inside.answers),
@@ -145,17 +134,15 @@ impl GapWatch {
             oldest_age_ns: silence.oldest_age_ns,
             segment_bytes: sizes.full,
             recovering,
-            unaware,
+            unaware: !repairing && by_timestamps.unaware,
             last_full: sizes.is_full(&last, bytes_since_gap),
             last_push: last.has_push(),
             short_outstanding: sizes.are_known && last.short_end > una,
             window_full_ns: window_full_ns.clamp(0, gap_ns),
             round_trip_ns,
             deviation_ns,
-            queue_before_ns: queue_before_ns.min(LONGEST_ROUND_TRIP_NS),
             sack: context.sack,
             timers_before: heard.filter(|_| place == Place::Sender).map_or(self.timers, |heard| heard.timers),
-            sender_clock_ns,
             answer: heard.map(|heard| heard.answer),
             data_burst: Burst { packets: 1, span_ns: 0, timestamps_ns: None },
             usual_bytes_in_2_ms: usual as u64,
@@ -164,10 +151,7 @@ impl GapWatch {
                 || (place == Place::Sender && start > max && start - max < FARTHEST_JUMP),
             bytes_since_gap,
             similar_before: self.similar,
-            outstanding_to_sender_bytes,
-            echo_behind_ns,
-            data_beyond_path: false,
-            echoes_move_on: false,
+            ..by_timestamps
         }
     }
 
@@ -190,6 +174,24 @@ impl GapWatch {
     /// Bytes up to `max` that were sent since the gap before, or since the stream began at `base`.
     fn bytes_since_gap(&mut self, base: u64, max: u64) -> u64 {
         max.saturating_sub(std::mem::replace(&mut self.last_gap_max, max).max(base))
+    }
+}
+
+/// What the timestamps of the packet that ends the gap show: how long it is by them, and what its sender had heard by then. The
+/// rest is as where nothing is known.
+fn by_timestamps(packet: &Packet, live: &Live, receiver: &Half, place: Place, gap_ns: i64) -> GapEvidence {
+    let known =
+        GapEvidence { gap_ns, place, sender_clock_ns: sender_clock_ns(live, packet, gap_ns), ..Default::default() };
+    if place == Place::Sender {
+        return known;
+    }
+    let echoes = packet.options & option_bits::TIMESTAMPS != 0;
+    GapEvidence {
+        unaware: has_not_heard_of_disorder(live, packet),
+        queue_before_ns: live.view.queue_before_ns().min(LONGEST_ROUND_TRIP_NS),
+        outstanding_to_sender_bytes: echoes.then(|| live.view.outstanding_having_heard(packet.tsecr)),
+        echo_behind_ns: receiver.newest_tsval().and_then(|newest| echo_behind_ns(receiver, packet, newest)),
+        ..known
     }
 }
 

@@ -3,7 +3,7 @@
 //! The limit above which a gap is oversize follows from the whole transfer, so it is known only at the end. Until then gaps are
 //! kept in buckets of nearly equal length for each cause, with exact sums; memory is bounded by the number of buckets.
 
-use crate::tcp::gaps::causes::Cause;
+use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::period;
 use crate::tcp::gaps::period::NoPeriod;
 use crate::tcp::kernel::MOST_ANOMALIES;

@@ -11,10 +11,11 @@
 //! connection its time is moved.
 
 use crate::tcp::direction::direction::Live;
-use crate::tcp::gaps::causes::{Cause, Host, suspicion};
+use crate::tcp::gaps::cause::Cause;
 use crate::tcp::gaps::evidence::Place;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::pending::Pending;
+use crate::tcp::gaps::suspicion::{Host, suspicion};
 use crate::tcp::gaps::totals::Gap;
 use crate::tcp::gaps::undecided_gap::{By, Unsettled, silences};
 

@@ -2,9 +2,11 @@
 //!
 //! Rule: docs/methods.md, "Pauses that others decide".
 
-use crate::tcp::gaps::causes::{Cause, Host, Suspicion, cause};
+use crate::tcp::gaps::cause::Cause;
+use crate::tcp::gaps::causes::cause;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
 use crate::tcp::gaps::pending::Pending;
+use crate::tcp::gaps::suspicion::{Host, Suspicion};
 use crate::tcp::gaps::totals::Gap;
 
 /// One hold of the path that is seen explains so many stalls that only their rate tells.

@@ -1,7 +1,7 @@
 //! Limits and token buckets: in which of its bins the network set the rate, and what an empty bucket limited
 //! (docs/methods.md, section 8).
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;

@@ -6,7 +6,7 @@
 //!
 //! Rule: docs/verdict.md, "A path filled without a visible queue".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::rates::by_time;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;

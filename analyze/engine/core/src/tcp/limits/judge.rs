@@ -1,20 +1,21 @@
 //! Judges rounds as they end: the state of one direction, from its first round to the summary.
 
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::background::{Background, REACH};
-use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::marks::Marks;
 use crate::tcp::limits::plateau::{Counted, Plateau};
 use crate::tcp::limits::rates::Rates;
 use crate::tcp::limits::round::{Meter, Round, Seen};
 use crate::tcp::limits::route::Route;
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::share::{CutGap, Share, Shares};
 use crate::tcp::limits::slow_start::SlowStart;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
-use crate::tcp::limits::{bottleneck, rules, send_buffer};
+use crate::tcp::limits::{application, bottleneck, rules, send_buffer};
 
 /// A round is judged no sooner than this after its end: causes of gaps come late.
 const PATIENCE_NS: i64 = 20_000_000;
@@ -68,8 +69,8 @@ impl Limits {
         self.min_rtt_ns.map_or(0, |rtt| i64::try_from(rtt - rtt / 4).unwrap_or(i64::MAX))
     }
 
-    /// The round in progress is over.
-    pub fn close_round(&mut self, meter: Meter, seen: &Seen) {
+    /// The round in progress is over. `rules` say what limits a round.
+    pub fn close_round(&mut self, meter: Meter, seen: &Seen, rules: &[RoundRule]) {
         let round = Round::between(&self.meter, &meter, seen);
         self.meter = meter;
         if let Some(rtt_ns) = round.rtt_ns {
@@ -80,7 +81,7 @@ impl Limits {
         self.slow_start.take(&mut self.rounds);
         let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
         while self.rounds.len() - self.settled > REACH && self.rounds[self.settled].end_ns <= due_ns {
-            self.settle();
+            self.settle(rules);
         }
         if self.settled > 4 * REACH {
             let done = self.settled - REACH;
@@ -97,7 +98,7 @@ impl Limits {
     }
 
     /// Judges the oldest round that waits for it.
-    fn settle(&mut self) {
+    fn settle(&mut self, rules: &[RoundRule]) {
         let index = self.settled;
         self.settled += 1;
         let (start_ns, end_ns) = (self.rounds[index].start_ns, self.rounds[index].end_ns);
@@ -105,7 +106,7 @@ impl Limits {
         let cuts = self.take_cuts(index);
         self.route.take(&self.rounds[index]);
         let background = Background { min_rtt_ns: self.route.shortest_ns(), no_loss_yet: !self.loss_seen };
-        let [factor, underlying] = self.sure(index, rules::factors(&self.rounds, index, &background));
+        let [factor, underlying] = self.sure(index, rules::factors(rules, &self.rounds, index, &background));
         let round: Round = *self.rounds[index];
         self.loss_seen |= round.tells_of_congestion();
         self.timed_rounds += u64::from(round.rtt_ns.is_some());
@@ -116,7 +117,7 @@ impl Limits {
             counted.window_rounds = WindowRounds {
                 all: 1,
                 queued: u64::from(bottleneck::has_standing_queue(&self.rounds, index, &background)),
-                at_own_pace: u64::from(rules::keeps_its_own_pace(&self.rounds, index)),
+                at_own_pace: u64::from(application::keeps_its_own_pace(&self.rounds, index)),
             };
             self.window_rounds.add(&counted.window_rounds);
         }
@@ -162,7 +163,7 @@ impl Limits {
             return [factor, underlying];
         };
         let flight = || send_buffer::even_flight(&self.rounds, index, least_ns as f64);
-        if rules::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
+        if application::keeps_its_own_pace(&self.rounds, index) && flight().is_some() {
             self.plateau.end();
             return [Factor::Application; 2];
         }
@@ -249,9 +250,9 @@ impl Limits {
     }
 
     /// Judges what is left. `opening` is what belongs to setup, before the first data or within it (TLS).
-    pub fn finish(mut self, opening: Opening) -> LimitsSummary {
+    pub fn finish(mut self, opening: Opening, rules: &[RoundRule]) -> LimitsSummary {
         while self.settled < self.rounds.len() {
-            self.settle();
+            self.settle(rules);
         }
         let (rounds, shortest_ns) = (self.rates.count(), self.route.shortest_ns());
         let mut summary = LimitsSummary {

@@ -1,7 +1,7 @@
 //! Frames to look at: those at the ends of a direction's rounds, with what limited it there. Their number is bounded; of too
 //! many every second stays, so that they keep lying evenly along the transfer.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 
 /// Marks kept.
 const MOST_MARKS: usize = 512;
@@ -14,23 +14,23 @@ pub struct Mark {
     /// Its number.
     pub frame: u32,
     /// A bit for each factor that took part of the round (and of those that were thinned out since the mark before).
-    factors: u16,
+    factors: u32,
 }
 
 impl Mark {
     /// The factor took part of the time before it.
     pub fn shows(&self, factor: Factor) -> bool {
-        self.factors & (1 << factor as u16) != 0
+        self.factors & (1 << factor as u32) != 0
     }
 
     /// What a factor did, another is blamed for, too.
     pub fn add(&mut self, factor: Factor) {
-        self.factors |= 1 << factor as u16;
+        self.factors |= 1 << factor as u32;
     }
 
     /// It was not this one.
     pub fn remove(&mut self, factor: Factor) {
-        self.factors &= !(1 << factor as u16);
+        self.factors &= !(1 << factor as u32);
     }
 }
 
@@ -49,13 +49,13 @@ pub struct Marks {
     /// One of so many is kept, a power of two less one; how many have been left out since the last.
     left_out_of: u32,
     left_out: u32,
-    waiting: u16,
+    waiting: u32,
 }
 
 impl Marks {
     /// Adds the end of a round.
     pub fn push(&mut self, time_ns: i64, frame: u32, factors: impl Iterator<Item = Factor>) {
-        self.waiting |= factors.fold(0, |bits, factor| bits | 1 << factor as u16);
+        self.waiting |= factors.fold(0, |bits, factor| bits | 1 << factor as u32);
         if self.left_out < self.left_out_of {
             self.left_out += 1;
             return;

@@ -4,14 +4,14 @@
 //! ```text
 //! watch   a round is over ──> round   what happened in it (setup: the time before the first)
 //!         a gap has a cause ─┐          │  known   what the rules ask of it (background: of the rounds around it)
-//!                            └──> judge ── rules  which factor (bottleneck, send_buffer; before them slow_start)
+//!                            └──> judge ── rules  which factor (application, bottleneck, send_buffer; before them slow_start)
 //!                                          │
 //!                                          route  the round trip without a queue
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
 //!                                          tally  what the rounds of one factor say together, for the verdict
-//! factor, share, rates   the names; time and bytes of each; what a transfer reaches without a limit
+//! share, rates   time and bytes of each factor; what a transfer reaches without a limit
 //! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
 //! bucket   what a token bucket had to do with it, known at the end
@@ -21,10 +21,10 @@
 //! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a
 //! sample of rates, and a bounded list of runs.
 
+pub mod application;
 pub mod background;
 pub mod bottleneck;
 pub(crate) mod bucket;
-pub mod factor;
 pub(crate) mod filled;
 pub mod judge;
 pub mod known;

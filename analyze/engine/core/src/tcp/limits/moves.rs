@@ -1,6 +1,6 @@
 //! What a time was counted for is told better at the end of a transfer: it goes to another factor.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::share::Shares;
 use crate::tcp::limits::summary::LimitsSummary;

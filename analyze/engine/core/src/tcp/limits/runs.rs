@@ -1,7 +1,7 @@
 //! A direction's time cut into runs of one factor each, in time order: what the report draws as bands. Their number is
 //! bounded; the shortest give way to their neighbours.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::share::{Share, Shares};
 
 /// An interval of one factor.

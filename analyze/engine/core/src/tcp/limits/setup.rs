@@ -1,6 +1,6 @@
 //! The opening of a connection as a limit: time from the first SYN to the first data.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::share::{Share, Shares};
 
 /// What belongs to setup.
@@ -35,7 +35,7 @@ pub(crate) fn move_to_setup(shares: &mut Shares, mut wanted: Share, from: Factor
 #[cfg(test)]
 mod tests {
     use super::Opening;
-    use crate::tcp::limits::factor::Factor;
+    use crate::tcp::events::factor::Factor;
     use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
     use crate::tcp::limits::summary::LimitsSummary;

@@ -1,6 +1,6 @@
 //! Time and bytes that fall to each limiting factor.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 
 /// A gap that has a factor of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! A gap that was found to be a stall, or none, only when its rounds had been judged ([`crate::tcp::gaps::undecided`]): its time is
 //! moved.
 
+use crate::tcp::events::factor::Factor;
 use crate::tcp::gaps::undecided_gap::{Proved, Settled};
-use crate::tcp::limits::factor::{Factor, factor_of};
 use crate::tcp::limits::marks;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -14,7 +14,7 @@ impl LimitsSummary {
         let (from, to) = match proved {
             Proved::Stall => (None, Factor::HostStall),
             Proved::NoStall(cause, ended_by_timer) => {
-                (Some(Factor::HostStall), factor_of(cause, ended_by_timer, false).unwrap_or(Factor::Unknown))
+                (Some(Factor::HostStall), cause.factor(ended_by_timer, false).unwrap_or(Factor::Unknown))
             }
         };
         let mut runs = Runs::from(std::mem::take(&mut self.runs));
@@ -33,7 +33,7 @@ impl LimitsSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::gaps::causes::Cause;
+    use crate::tcp::gaps::cause::Cause;
     use crate::tcp::limits::runs::Run;
     use crate::tcp::limits::share::Share;
 

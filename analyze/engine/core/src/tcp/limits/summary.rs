@@ -1,6 +1,6 @@
 //! What limited a direction, as its summary keeps it.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::marks::{Mark, Marks};
 use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::{Opening, move_to_setup};

@@ -5,9 +5,9 @@
 use crate::tcp::direction::direction::Half;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
-use crate::tcp::limits::factor::factor_of;
 use crate::tcp::limits::judge::Limits;
 use crate::tcp::limits::round::{Meter, Seen};
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::share::CutGap;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -39,7 +39,7 @@ pub(crate) fn cut_gap(limits: &mut Option<Box<Limits>>, half: &mut Half, around:
     let silence = live.view.silence_within(gap.start_ns, gap.end_ns).unwrap_or_default();
     let &ClassifiedGap { start_ns, end_ns, frames, .. } = gap;
     let (limited, idle) = (silence.limited, silence.idle);
-    let Some(factor) = factor_of(gap.cause, gap.ended_by_timer, limited) else { return };
+    let Some(factor) = gap.cause.factor(gap.ended_by_timer, limited) else { return };
     let limits = limits.get_or_insert_with(|| Limits::begin(first_data, around));
     limits.cut(CutGap { start_ns, end_ns, factor, frames, limited, idle });
 }
@@ -50,12 +50,13 @@ pub(crate) fn finish(
     half: &mut Half,
     around: &Around,
     opening: Opening,
+    rules: &[RoundRule],
 ) -> Option<LimitsSummary> {
     let last_ns = half.last_data_ns;
     let frame = half.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
     half.live.as_deref_mut()?.view.begin_round(false);
-    close_round(limits, half, (last_ns, frame), around);
-    Some(limits.take()?.finish(opening))
+    close_round(limits, half, (last_ns, frame), around, rules);
+    Some(limits.take()?.finish(opening, rules))
 }
 
 impl Limits {
@@ -82,6 +83,7 @@ pub(crate) fn close_round(
     half: &mut Half,
     (time_ns, frame): (i64, u32),
     around: &Around,
+    rules: &[RoundRule],
 ) {
     let (data_packets, delivered_bytes) = (half.data_packets_so_far(), half.acknowledged_bytes());
     let (first_data, loss) = (first_data(half, time_ns), half.loss);
@@ -124,6 +126,6 @@ pub(crate) fn close_round(
     let least_sample_ns = live.round_trips.take_least();
     let longest_gap_ns = Some(live.rates.spacing.take_longest()).filter(|_| !around.beside_sender);
     let max_flight = live.view.round_max_flight();
-    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns });
+    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns }, rules);
     live.view.begin_round(true);
 }

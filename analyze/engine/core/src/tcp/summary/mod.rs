@@ -4,10 +4,12 @@
 //! ```text
 //! summary          the fields, and what follows from them alone
 //! summarize        the state of a connection becomes its summary
+//! decision         what made it slow, as `verdict` decides
 //! capture_faults   what connections show to be wrong with their captures, by input
 //! ```
 
 pub mod capture_faults;
+pub mod decision;
 pub(crate) mod summarize;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod summary;

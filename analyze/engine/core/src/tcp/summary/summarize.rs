@@ -2,6 +2,7 @@
 
 use crate::packet::Packet;
 use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::vantage::{Clues, Side, Vantage};
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::events::ecn::{Echoes, Feedback};
@@ -9,6 +10,7 @@ use crate::tcp::events::offer::Offer;
 use crate::tcp::gaps::pauses::Pauses;
 use crate::tcp::gaps::totals::Gaps;
 use crate::tcp::limits::bucket::{full_shares, network_shares, resting_shares};
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::ip_id::numbers_connections_apart;
@@ -26,7 +28,8 @@ use crate::tls::Direction;
 
 impl ConnectionSummary {
     /// Ends a connection.
-    pub fn of(connection: &mut Connection, fixed_limit_ns: Option<u64>) -> Box<Self> {
+    pub fn of(connection: &mut Connection, environment: &Environment) -> Box<Self> {
+        let fixed_limit_ns = environment.fixed_spacing_limit_ns;
         let vantage = vantage(connection);
         let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
         let tls = connection.tls.take();
@@ -40,7 +43,7 @@ impl ConnectionSummary {
         }
         settle_copies(&mut connection.halves);
         let facts = tls.as_ref().and_then(|tracker| tracker.facts());
-        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s));
+        let judgement = judge(connection, facts.as_ref().and_then(|facts| facts.handshake_s), environment.round_rules);
         // Its place comes first, and nothing of it is moved once it stands: it is large.
         let place = Box::new_uninit();
         let mut summary = Box::write(
@@ -127,12 +130,12 @@ fn teardown_ns(connection: &Connection) -> Option<i64> {
 }
 
 /// What limited either direction.
-fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>) -> Option<Box<Judgement>> {
+fn judge(connection: &mut Connection, tls_handshake_s: Option<f64>, rules: &[RoundRule]) -> Option<Box<Judgement>> {
     let hello_ns = connection.halves.iter().filter_map(|half| half.first_data_ns).min();
     let tls_end_ns =
         hello_ns.zip(tls_handshake_s).map(|(hello, handshake_s)| hello.saturating_add((handshake_s * 1e9) as i64));
-    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns).map(Box::new));
-    limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits }))
+    let limits = [0, 1].map(|side| connection.finish_limits(side, tls_end_ns, rules).map(Box::new));
+    limits.iter().any(Option::is_some).then(|| Box::new(Judgement { limits, decision: None }))
 }
 
 /// A network that copies packets copies fewer than one in so many.

@@ -25,6 +25,7 @@ use crate::tcp::sender::nagle::NagleWaits;
 use crate::tcp::stats::compact::{Measured, Seldom};
 use crate::tcp::stats::moments::{Moments, Statistics};
 use crate::tcp::stats::quantile_sketch::DurationSketch;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::TokenBucket;
 use crate::tls::{StreamBytes, TlsFacts};
 
@@ -449,6 +450,8 @@ impl DirectionSummary {
 pub struct Judgement {
     /// Client's data, server's data; none if it was too short to judge.
     pub limits: [Option<Box<LimitsSummary>>; 2],
+    /// What made the connection slow; none until it is decided, or if nothing can be said.
+    pub decision: Option<Decision>,
 }
 
 /// What is kept of a connection that is over for packets that are still to come.

@@ -1,7 +1,7 @@
 //! What a verdict is made from, and what it is: factor, sentence, evidence, what-if.
 
+use crate::tcp::events::factor::Factor;
 use crate::tcp::events::place::Place;
-use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::summary::LimitsSummary;

@@ -4,9 +4,10 @@
 //! Rule: docs/verdict.md, "The factor that cost most".
 
 use crate::tcp::connection::vantage::Side;
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::tally::BufferRounds;
 use crate::tcp::sender::pauses::Pauses;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, OPEN_CONFIDENCE, nothing_reduced_it};
@@ -38,32 +39,6 @@ const TELLING_PAUSES: u64 = 10;
 
 /// Where the capture missed packets, no loss can be blamed.
 const CAPTURE_LOSS_CONFIDENCE: f64 = 0.5;
-
-/// See the module.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    /// The factor.
-    pub factor: Factor,
-    /// Its share: of the bytes lost, or of those delivered.
-    pub share: f64,
-    /// The share is one of the bytes lost.
-    pub by_lost_bytes: bool,
-    /// What comes after it.
-    pub runner_up: Option<Factor>,
-    /// 0 to 1.
-    pub confidence: f64,
-    /// What keeps the confidence low, in words that end "capture ... to decide" sentences.
-    pub needed: Option<&'static str>,
-}
-
-impl Decision {
-    /// The factor and the runner-up.
-    pub fn candidates(&self) -> Vec<Factor> {
-        // What a capture leaves open is whether a host stood still or the path held the packets.
-        let other = if self.factor == Factor::Unknown { Some(Factor::HostStall) } else { self.runner_up };
-        [Some(self.factor), other].into_iter().flatten().collect()
-    }
-}
 
 /// None if nothing can be said.
 pub fn decide(case: &Case) -> Option<Decision> {
@@ -101,6 +76,7 @@ pub fn decide(case: &Case) -> Option<Decision> {
     let (confidence, needed) = confidence(case, factor, margin, instead);
     Some(Decision {
         factor,
+        side: case.side as u8,
         share: most / all.max(f64::MIN_POSITIVE),
         by_lost_bytes,
         runner_up: instead.or(second.map(|(other, _)| other)),

@@ -3,13 +3,13 @@
 //!
 //! Rule: docs/verdict.md, "Frames of the evidence".
 
+use crate::tcp::events::factor::Factor;
 use crate::tcp::events::place::Place;
-use crate::tcp::limits::factor::Factor;
 use crate::tcp::limits::marks::Mark;
 use crate::tcp::limits::runs::Run;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, Evidence};
-use crate::tcp::verdict::decide::Decision;
 use crate::tcp::verdict::factors::rule;
 
 /// Intervals named for a factor; two frames each.

@@ -1,6 +1,6 @@
 //! Why a transfer was slow: one factor, how sure that is, the frames that prove it, and what would help
-//! (docs/verdict.md, "The verdict"). A function of what the summary already holds, made when it is asked for; what
-//! limited each round was decided in `limits`.
+//! (docs/verdict.md, "The verdict"). Decided once when all connections are over, and kept in
+//! the summary; words and frames are made of that when they are asked for. What limited each round was decided in `limits`.
 //!
 //! ```text
 //! case       what a verdict is made from, and what it is made of (allowance: what is known to be allowed)
@@ -8,7 +8,7 @@
 //! sentence   in one sentence
 //! evidence   the frames
 //! what_if    the throughput without it
-//! factors    what each factor declares: words, remedy, bounds of confidence
+//! factors    what each factor declares: condition, words, remedy, bounds of confidence
 //! words      numbers in words
 //! ```
 
@@ -25,12 +25,19 @@ use crate::tcp::summary::summary::ConnectionSummary;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE, Verdict};
 
 impl ConnectionSummary {
-    /// The verdict on the direction that carried more payload; none if it was too short to judge.
-    pub fn verdict(&self) -> Option<Verdict> {
+    /// Decides what made the connection slow, of the direction that carried more payload: once all is known of it.
+    pub fn decide(&mut self) {
         let [client, server] = &self.directions;
         let side = usize::from(server.unique_payload_bytes > client.unique_payload_bytes);
-        let case = Case { connection: self, side, direction: &self.directions[side], limits: self.limits(side)? };
-        let decision = decide::decide(&case)?;
+        let decision = self.case(side).and_then(|case| decide::decide(&case));
+        self.judgement.iter_mut().for_each(|judgement| judgement.decision = decision);
+    }
+
+    /// The decision in words, with its proof; none if the transfer was too short to judge, or nothing is decided yet.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let decision = self.judgement.as_deref()?.decision.as_ref()?;
+        let side = usize::from(decision.side);
+        let case = self.case(side)?;
         let undetermined = decision.confidence < LEAST_CONFIDENCE;
         Some(Verdict {
             side,
@@ -38,10 +45,15 @@ impl ConnectionSummary {
             share: decision.share,
             runner_up: decision.runner_up,
             confidence: decision.confidence,
-            sentence: sentence::sentence(&case, &decision),
-            evidence: evidence::evidence(&case, &decision),
-            what_if: what_if::what_if(&case, &decision),
+            sentence: sentence::sentence(&case, decision),
+            evidence: evidence::evidence(&case, decision),
+            what_if: what_if::what_if(&case, decision),
             undetermined_between: if undetermined { decision.candidates() } else { Vec::new() },
         })
+    }
+
+    /// One side's data with all that a verdict is drawn from; none if it was too short to judge.
+    fn case(&self, side: usize) -> Option<Case<'_>> {
+        Some(Case { connection: self, side, direction: &self.directions[side], limits: self.limits(side)? })
     }
 }

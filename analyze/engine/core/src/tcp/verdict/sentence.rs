@@ -1,8 +1,8 @@
 //! The verdict in one sentence that a reader without the field's words understands.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, LEAST_CONFIDENCE};
-use crate::tcp::verdict::decide::Decision;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::Tally;
 use crate::tcp::verdict::words::{percent, seconds};

@@ -3,9 +3,9 @@
 //!
 //! Rule: docs/verdict.md, "What if".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::{Case, WhatIf};
-use crate::tcp::verdict::decide::Decision;
 use crate::tcp::verdict::factors::rule;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 

@@ -2,7 +2,9 @@
 //!
 //! Rule: docs/verdict.md, "Application".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::application::{is_application_limited, pauses_by_itself};
+use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
 
@@ -10,6 +12,10 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_refe
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Application,
     in_words: "the sending application",
+    in_rounds: &[
+        Condition { turn: 20, holds: is_application_limited, beneath_slow_start: false },
+        Condition { turn: 40, holds: pauses_by_itself, beneath_slow_start: false },
+    ],
     least_share: 0.15,
     sets_the_rate: true,
     blames_loss: false,

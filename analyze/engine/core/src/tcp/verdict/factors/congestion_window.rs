@@ -2,7 +2,8 @@
 //!
 //! Rule: docs/verdict.md, "Congestion window".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
 use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it, share_lost};
@@ -11,6 +12,7 @@ use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, NO_LOSS, OPEN_CONFIDENCE
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::CongestionWindow,
     in_words: "the congestion window",
+    in_rounds: &[Condition { turn: u8::MAX, holds: |_, _, _| true, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,
     blames_loss: true,

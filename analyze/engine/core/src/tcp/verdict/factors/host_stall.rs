@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Host stall".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::summary::summary::DirectionSummary;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::HIGHEST_CONFIDENCE;
@@ -13,6 +13,7 @@ use crate::tcp::verdict::words::seconds;
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::HostStall,
     in_words: "a host that stood still",
+    in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
     blames_loss: false,

@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Loss recovery".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
 use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
@@ -11,6 +11,7 @@ use crate::tcp::verdict::factors::rule::{NO_LOSS, share_lost};
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::LossRecovery,
     in_words: "repairing losses",
+    in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: false,
     blames_loss: true,

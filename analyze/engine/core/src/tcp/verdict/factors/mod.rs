@@ -1,4 +1,4 @@
-//! The limiting factors as the verdict needs them: a file each, which declares words, remedy and bounds of confidence.
+//! The limiting factors: a file each, which declares when it limits a round, words, remedy and bounds of confidence.
 //!
 //! ```text
 //! rule         what each declares, and what several share
@@ -9,46 +9,44 @@
 //! token_bucket, bottleneck_bandwidth, unknown  the path
 //! ```
 //!
-//! When a factor limits a round is said in [`crate::tcp::limits`].
+//! Their list is [`crate::tcp::events::factor`]: a line there and a file here are all that a factor needs. Those without a condition
+//! for rounds are found by the causes of pauses ([`crate::tcp::gaps::cause`]) or by [`crate::tcp::limits`] itself.
 
-pub mod application;
-pub mod bottleneck_bandwidth;
-pub mod congestion_window;
-pub mod host_stall;
-pub mod idle;
-pub mod loss_recovery;
-pub mod receiver_window;
 pub mod rule;
-pub mod send_buffer;
-pub mod setup;
-pub mod slow_start;
-pub mod timeout_wait;
-pub mod token_bucket;
-pub mod unknown;
 
-use crate::tcp::limits::factor::Factor;
+use std::sync::LazyLock;
+
+use crate::tcp::events::factor::{Factor, with_factors};
+use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::verdict::factors::rule::FactorRule;
 
-/// All of them, in the order of their numbers.
-pub static RULES: [FactorRule; Factor::COUNT] = [
-    setup::RULE,
-    host_stall::RULE,
-    timeout_wait::RULE,
-    loss_recovery::RULE,
-    receiver_window::RULE,
-    application::RULE,
-    slow_start::RULE,
-    token_bucket::RULE,
-    bottleneck_bandwidth::RULE,
-    send_buffer::RULE,
-    congestion_window::RULE,
-    idle::RULE,
-    unknown::RULE,
-];
+macro_rules! declare {
+    ($($(#[$only:meta])* $variant:ident => $name:ident, $shows_capacity:literal, $says:literal;)+) => {
+        $($(#[$only])* pub mod $name;)+
+
+        /// All of them, in the order of their numbers.
+        pub static RULES: [FactorRule; Factor::COUNT] = [$($(#[$only])* $name::RULE),+];
+    };
+}
+
+with_factors!(declare);
 
 /// What a factor declares.
 pub fn rule(factor: Factor) -> &'static FactorRule {
     &RULES[factor as usize]
+}
+
+/// What limits a round, in the order in which it is asked.
+pub fn round_rules() -> &'static [RoundRule] {
+    static ASKED: LazyLock<Vec<RoundRule>> = LazyLock::new(|| {
+        let of = |rule: &'static FactorRule| {
+            rule.in_rounds.iter().map(|&condition| RoundRule { factor: rule.factor, condition })
+        };
+        let mut rules: Vec<RoundRule> = RULES.iter().flat_map(of).collect();
+        rules.sort_by_key(|rule| rule.condition.turn);
+        rules
+    });
+    &ASKED
 }
 
 #[cfg(test)]
@@ -60,5 +58,12 @@ mod tests {
         for factor in Factor::ALL {
             assert_eq!(rule(factor).factor, factor);
         }
+    }
+
+    #[test]
+    fn no_two_conditions_of_a_round_have_one_turn_and_the_last_always_holds() {
+        let turns: Vec<u8> = round_rules().iter().map(|rule| rule.condition.turn).collect();
+        assert!(turns.windows(2).all(|pair| pair[0] < pair[1]), "{turns:?}");
+        assert_eq!(round_rules().last().map(|rule| rule.factor), Some(Factor::CongestionWindow));
     }
 }

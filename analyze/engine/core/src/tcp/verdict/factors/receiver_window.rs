@@ -2,7 +2,10 @@
 //!
 //! Rule: docs/verdict.md, "Receiver's window".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::background::{Background, is_window_limited};
+use crate::tcp::limits::known::KnownRound;
+use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
 use crate::tcp::verdict::words::{bytes, seconds};
@@ -11,6 +14,7 @@ use crate::tcp::verdict::words::{bytes, seconds};
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::ReceiverWindow,
     in_words: "the receiver's window",
+    in_rounds: &[Condition { turn: 10, holds: is_full, beneath_slow_start: false }],
     least_share: 0.15,
     sets_the_rate: true,
     blames_loss: false,
@@ -19,6 +23,10 @@ pub const RULE: FactorRule = FactorRule {
     saved_s: saved_at_twice_the_rate_s,
     bounds,
 };
+
+fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> bool {
+    rounds.get(index).is_some_and(|round| is_window_limited(round))
+}
 
 fn because(case: &Case, tally: &Tally) -> String {
     let window = &case.direction.window;

@@ -1,6 +1,7 @@
 //! What a limiting factor declares for the verdict, and what several of them share.
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::rules::Condition;
 use crate::tcp::limits::share::Share;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::words::{fine_percent, rate, seconds};
@@ -17,12 +18,14 @@ pub(crate) const ENOUGH_ROUNDS: u64 = 8;
 /// The remedy that all factors which come from losses have in common.
 pub(crate) const NO_LOSS: &str = "no loss";
 
-/// A limiting factor as the verdict needs it. All of them stand in [`crate::tcp::verdict::factors::RULES`].
+/// A limiting factor: when it limits a round, and what the verdict says of it. All of them stand in [`crate::tcp::verdict::factors::RULES`].
 pub struct FactorRule {
     /// The factor.
     pub factor: Factor,
     /// As a noun.
     pub in_words: &'static str,
+    /// When it limits a round; none if pauses, losses, the opening or the end of the transfer show it.
+    pub in_rounds: &'static [Condition],
     /// Share of what the transfer could have carried that it must have lost to be blamed for it. Opening and slow start belong
     /// to every transfer; a host that stands still belongs to none.
     pub least_share: f64,
@@ -38,6 +41,13 @@ pub struct FactorRule {
     pub saved_s: fn(&Case, &Share) -> f64,
     /// What bounds the confidence in it beside what bounds that of all factors.
     pub bounds: fn(&Case) -> Vec<Bound>,
+}
+
+impl FactorRule {
+    /// It can be what a transfer is slow for.
+    pub fn holds_back(&self) -> bool {
+        self.least_share.is_finite() || self.sets_the_rate
+    }
 }
 
 /// No more confidence than this, and what would give more.

@@ -2,7 +2,9 @@
 //!
 //! Rule: docs/verdict.md, "Send buffer".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::send_buffer::is_send_buffer_limited;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
 use crate::tcp::verdict::words::bytes;
@@ -11,6 +13,7 @@ use crate::tcp::verdict::words::bytes;
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::SendBuffer,
     in_words: "the sender's own limit (send buffer or pacing)",
+    in_rounds: &[Condition { turn: 50, holds: is_send_buffer_limited, beneath_slow_start: true }],
     least_share: 0.2,
     sets_the_rate: true,
     blames_loss: false,

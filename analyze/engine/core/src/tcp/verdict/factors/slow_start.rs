@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Slow start".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
 
@@ -10,6 +10,7 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_refe
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::SlowStart,
     in_words: "slow start",
+    in_rounds: &[],
     least_share: 0.3,
     sets_the_rate: false,
     blames_loss: false,

@@ -3,7 +3,7 @@
 //! Rule: docs/verdict.md, "Timeout wait".
 
 use crate::tcp::events::retransmission::Trigger;
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::NO_LOSS;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
@@ -12,6 +12,7 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_refe
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::TimeoutWait,
     in_words: "waiting for timeouts",
+    in_rounds: &[],
     least_share: 0.1,
     sets_the_rate: false,
     blames_loss: true,

@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Token bucket".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
 
@@ -10,6 +10,7 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twic
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::TokenBucket,
     in_words: "a token bucket",
+    in_rounds: &[],
     least_share: 0.2,
     sets_the_rate: true,
     blames_loss: false,

@@ -2,7 +2,7 @@
 //!
 //! Rule: docs/verdict.md, "Unknown".
 
-use crate::tcp::limits::factor::Factor;
+use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::OPEN_CONFIDENCE;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
@@ -11,6 +11,7 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_refe
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::Unknown,
     in_words: "nothing that could be told",
+    in_rounds: &[],
     least_share: 0.08,
     sets_the_rate: false,
     blames_loss: false,

@@ -1,0 +1,114 @@
+//! Why no data passed (the words of the JSON contract): the list of causes, each with its name and with what it blames.
+//!
+//! A cause is one line here; its condition is a rule of [`crate::tcp::gaps::causes`]. Enumeration, keys in results and the
+//! factor of its time come from this list.
+
+use crate::tcp::events::factor::Factor;
+
+/// Hands the list to a macro, one line for each cause: variant, name in results, factor, and what it says.
+macro_rules! with_causes {
+    ($make:ident) => {
+        $make! {
+            LocalHostStall => local_host_stall, Blames::Always(Factor::HostStall),
+                "The host at which the capture was made stood still.";
+            RemoteHostStall => remote_host_stall, Blames::Always(Factor::HostStall), "The other host stood still.";
+            PathHold => path_hold, Blames::TimerOr(Some(Factor::Unknown)),
+                "Packets were held or lost on the way while both hosts ran.";
+            HostOrPath => host_or_path, Blames::TimerOr(Some(Factor::Unknown)),
+                "One of the three above; this capture cannot say which.";
+            SenderApplication => sender_application, Blames::TimerOr(None), "The sender had nothing to send.";
+            ReceiverWindow => receiver_window, Blames::Rounds, "The receiver's window left no room.";
+            Timeout => timeout, Blames::Always(Factor::TimeoutWait), "Ended by a retransmission timeout.";
+            TailProbe => tail_probe, Blames::Always(Factor::TimeoutWait), "Ended by a tail loss probe.";
+            AckClock => ack_clock, Blames::TimerOr(None),
+                "The sender waited for acknowledgements, which came when they should.";
+            PacingOrShaping => pacing_or_shaping, Blames::TimerOr(None), "Packets come at this distance as a rule.";
+            CaptureArtifact => capture_artifact, Blames::TimerOr(Some(Factor::Unknown)),
+                "The capture's clock was set, or the capture missed packets.";
+            Unknown => unknown, Blames::TimerOr(None), "Nothing known explains it.";
+        }
+    };
+}
+
+pub(crate) use with_causes;
+
+macro_rules! enumerate {
+    ($($variant:ident => $name:ident, $blames:expr, $says:literal;)+) => {
+        /// Why no data passed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Cause {
+            $(#[doc = $says] $variant,)+
+        }
+
+        impl Cause {
+            /// All causes, by number.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+
+            /// Its name in results.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($name),)+
+                }
+            }
+
+            fn blames(self) -> Blames {
+                match self {
+                    $(Self::$variant => $blames,)+
+                }
+            }
+        }
+    };
+}
+
+with_causes!(enumerate);
+
+/// What the time of a pause counts for.
+#[derive(Debug, Clone, Copy)]
+enum Blames {
+    /// That.
+    Always(Factor),
+    /// A timer that ended the pause; without, that, if no window was full.
+    TimerOr(Option<Factor>),
+    /// What its rounds say.
+    Rounds,
+}
+
+impl Default for Cause {
+    fn default() -> Self {
+        Self::Unknown
+    }
+}
+
+impl Cause {
+    /// One of the hosts stood still.
+    pub fn is_host_stall(self) -> bool {
+        matches!(self, Self::LocalHostStall | Self::RemoteHostStall)
+    }
+
+    /// The factor of a pause's time, which a timer ended or not, with a full window or not; none where the rounds show it better.
+    pub(crate) fn factor(self, ended_by_timer: bool, limited: bool) -> Option<Factor> {
+        match self.blames() {
+            Blames::Always(factor) => Some(factor),
+            Blames::Rounds => None,
+            Blames::TimerOr(_) if ended_by_timer => Some(Factor::TimeoutWait),
+            Blames::TimerOr(other) => other.filter(|_| !limited),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_ends_a_pause_is_blamed_unless_a_host_or_a_window_is() {
+        let factors = |cause: Cause| {
+            [(false, false), (true, false), (false, true)].map(|(timer, full)| cause.factor(timer, full))
+        };
+        assert_eq!(factors(Cause::RemoteHostStall), [Some(Factor::HostStall); 3]);
+        assert_eq!(factors(Cause::ReceiverWindow), [None; 3]);
+        assert_eq!(factors(Cause::PathHold), [Some(Factor::Unknown), Some(Factor::TimeoutWait), None]);
+        assert_eq!(factors(Cause::AckClock), [None, Some(Factor::TimeoutWait), None]);
+    }
+}

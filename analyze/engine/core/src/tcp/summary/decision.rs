@@ -1,0 +1,31 @@
+//! What a verdict decides, as it is kept: the words are made of it and of the summary when they are asked for. `verdict` decides.
+
+use crate::tcp::events::factor::Factor;
+
+/// See the module.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// The direction judged: data of the client (0) or the server (1).
+    pub side: u8,
+    /// The factor.
+    pub factor: Factor,
+    /// Its share: of the bytes lost, or of those delivered.
+    pub share: f64,
+    /// The share is one of the bytes lost.
+    pub by_lost_bytes: bool,
+    /// What comes after it.
+    pub runner_up: Option<Factor>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// What keeps the confidence low, in words that end "capture ... to decide" sentences.
+    pub needed: Option<&'static str>,
+}
+
+impl Decision {
+    /// The factor and the runner-up.
+    pub fn candidates(&self) -> Vec<Factor> {
+        // What a capture leaves open is whether a host stood still or the path held the packets.
+        let other = if self.factor == Factor::Unknown { Some(Factor::HostStall) } else { self.runner_up };
+        [Some(self.factor), other].into_iter().flatten().collect()
+    }
+}

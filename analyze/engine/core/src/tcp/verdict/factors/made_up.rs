@@ -1,0 +1,40 @@
+//! A factor that only the tests have: a round of the segment size below. Nothing but this file and a line in
+//! [`crate::tcp::events::factor`] knows of it, and it is in the results (`output::json`).
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::rules::Condition;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
+
+/// Of no round of any other test.
+pub const SEGMENT_SIZE: u16 = 1357;
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::MadeUp,
+    in_words: "a factor that was made up",
+    in_rounds: &[Condition {
+        turn: 5,
+        holds: |rounds, index, _| rounds.get(index).is_some_and(|round| round.segment_size == SEGMENT_SIZE),
+        beneath_slow_start: false,
+    }],
+    least_share: 0.1,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_reference_s,
+    bounds,
+};
+
+fn because(_case: &Case, tally: &Tally) -> String {
+    format!("What was made up took {}", tally.time())
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("less made up")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    Vec::new()
+}
