@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn each_rule_stands_in_the_list_once() {
-        let mut names = RULES.map(|rule| rule.name);
+        let mut names = RULES.each_ref().map(|rule| rule.name);
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
     }
