@@ -4,9 +4,9 @@ mod playbook;
 
 use playbook::*;
 use vmtrace_core::analysis::Options;
+use vmtrace_core::tcp::events::acked::Rejected;
 use vmtrace_core::tcp::rows::rows::Field;
 use vmtrace_core::tcp::rtt::samples::Answered;
-use vmtrace_core::tcp::rtt::samples::Rejected;
 
 /// Samples by SACK and by timestamp, shortest and longest in milliseconds, of what the client sends.
 fn client(talk: &Talk) -> Option<([u32; 2], f64, f64)> {

@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::analysis::results::Analysis;
 use crate::output::columns::{Column, ColumnValues};
 use crate::tcp::direction::on_data::KIND_NAMES;
+use crate::tcp::events::acked::Rejected;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::rows::rows::Field;
 use crate::tcp::rtt::covering::Lengthened;
 use crate::tcp::rtt::samples::Answered;
-use crate::tcp::rtt::samples::Rejected;
 
 /// How a column's numbers are meant.
 #[derive(Clone, Copy)]

@@ -15,8 +15,8 @@ use crate::tcp::connection::vantage::{Clues, Side};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
-use crate::tcp::direction::on_data::Surroundings;
-use crate::tcp::events::acked::{Answer, Terms};
+use crate::tcp::direction::placed::Peer;
+use crate::tcp::events::acked::Answer;
 use crate::tcp::events::copy::Copied;
 use crate::tcp::events::ecn;
 use crate::tcp::events::ecn::Ecn;
@@ -112,6 +112,13 @@ pub struct Connection {
     pub over_but_for_rows: bool,
     /// Gaps wait to be judged.
     pub(crate) looking: bool,
+}
+
+/// What the rules for the data of `side` ask of the other side.
+#[inline(always)]
+fn peer_of<'a>(side: usize, half: &'a Half, handshake: &'a Handshake) -> Peer<'a> {
+    let openings = if side == 0 { &handshake.syn_ack } else { &handshake.syn };
+    Peer { half, openings, is_client: side == 1 }
 }
 
 impl Connection {
@@ -214,9 +221,10 @@ impl Connection {
         if self.is_watched(packet, SIDE, self.end_ns, shortest_gap_ns) {
             return false;
         }
-        let beside_sender = self.beside[SIDE];
+        let context = self.context(SIDE);
         let [half, peer] = half_and_peer(&mut self.halves, SIDE);
-        let Some(ahead_ns) = half.next_data(packet, bytes, peer, SIDE == 1, beside_sender) else { return false };
+        let peer = peer_of(SIDE, peer, &self.handshake);
+        let Some(ahead_ns) = half.next_data(packet, bytes, &context, peer) else { return false };
         self.end_ns = self.end_ns.max(packet.time_ns);
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
@@ -225,11 +233,14 @@ impl Connection {
             self.feed_next_tls(packet, bytes, SIDE);
         }
         let window_shift = self.shifts[SIDE];
-        if packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift) {
+        let is_repeated = packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift);
+        let answer = if is_repeated {
             self.pass_tls_holes(packet, 1 - SIDE);
+            Answer::default()
         } else {
-            self.take_acknowledgement(packet, bytes, SIDE);
-        }
+            self.take_acknowledgement(packet, bytes, SIDE)
+        };
+        self.answered(packet, SIDE, &answer);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -252,20 +263,20 @@ impl Connection {
         if ahead_ns != 0 {
             self.suspect_step(packet, SIDE, ahead_ns, environment);
         }
-        let terms = Terms { sack: self.sack, beside_sender: self.beside[1 - SIDE], beside_receiver: self.beside[SIDE] };
+        let context = self.context(1 - SIDE);
         let window_shift = self.shifts[SIDE];
         let answer = (is_more && packet.has(tcp_flags::ACK))
-            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, terms))
+            .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, &context))
             .flatten();
-        if let Some(answer) = answer {
-            self.take_round_trip(&answer, SIDE);
-            self.pass_tls_holes(packet, 1 - SIDE);
-        } else {
-            self.take_acknowledgement(packet, bytes, SIDE);
-            if !is_more {
-                self.count_answer(packet, SIDE);
+        let answer = match answer {
+            Some(answer) => {
+                self.take_round_trip(&answer, SIDE);
+                self.pass_tls_holes(packet, 1 - SIDE);
+                answer
             }
-        }
+            None => self.take_acknowledgement(packet, bytes, SIDE),
+        };
+        self.answered(packet, SIDE, &answer);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -325,10 +336,7 @@ impl Connection {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
-        self.count_answer(packet, side);
-        if let Some((rtt_ns, _)) = answer.round_trip {
-            self.keep_if_covering(packet, side, rtt_ns);
-        }
+        self.answered(packet, side, &answer);
         self.check_round(packet, side, environment.round_rules);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
@@ -371,25 +379,9 @@ impl Connection {
             return self.take_empty(packet, side);
         }
         let mut delivered = Delivered::default();
-        let sender_loop_ns = self.loops_ns[side].unwrap_or(0);
-        let beside_sender = self.beside[side];
-        let beside_receiver = self.beside[1 - side];
-        let handshake_rtt_ns = self.handshake_rtt_ns;
-        let opening = if side == 0 { &self.handshake.syn_ack } else { &self.handshake.syn };
-        let answered_opening_ns = (opening.count > 0).then_some(opening.last_ns);
+        let context = self.context(side);
         let [half, peer] = half_and_peer(&mut self.halves, side);
-        let around = Surroundings {
-            beside_receiver,
-            by_server: side == 1,
-            peer_max: peer.max,
-            peer_spoke_ns: peer.spoke_ns().max(answered_opening_ns),
-            peer_tsval: peer.newest_tsval(),
-            sack: self.sack,
-            sender_loop_ns,
-            beside_sender,
-            handshake_rtt_ns,
-        };
-        let arrived = half.data(packet, &around, &mut delivered);
+        let arrived = half.data(packet, &context, peer_of(side, peer, &self.handshake), &mut delivered);
         match arrived.kind {
             Kind::Data => half.ledger.add_first_transmission(packet),
             Kind::Reordered if arrived.first_transmission_bytes == packet.payload_length => {
@@ -480,9 +472,8 @@ impl Connection {
         if !self.sack && self.shows_sack(packet, bytes) {
             self.sack = true;
         }
-        let terms =
-            Terms { sack: self.sack, beside_sender: self.beside[sender], beside_receiver: self.beside[1 - sender] };
-        let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], terms);
+        let context = self.context(sender);
+        let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
         self.take_round_trip(&answer, side);
         self.pass_tls_holes(packet, sender);
         answer

@@ -6,6 +6,7 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::half_and_peer;
+use crate::tcp::events::acked::Answer;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::Arrived;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
@@ -21,6 +22,7 @@ use crate::tcp::rtt::covering::Covering;
 
 impl Connection {
     /// What the rules for the data of `side` may know of the connection.
+    #[inline(always)]
     pub(crate) fn context(&self, side: usize) -> Context {
         Context {
             sack: self.sack,
@@ -93,21 +95,24 @@ impl Connection {
         let context = self.context(sender);
         let watch = &mut self.watchers[sender].pauses.get_or_insert_default().watch;
         watch.hear(packet, bytes, [&self.halves[sender], &self.halves[side]], &context, before_ns);
+        let until_ns = watch.heard.map_or(i64::MIN, |heard| heard.time_ns.saturating_add(ANSWER_NS));
+        self.watchers[sender].answer_until_ns = until_ns;
     }
 
-    /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
-    #[inline]
-    pub(crate) fn count_answer(&mut self, packet: &Packet, side: usize) {
-        if let Some(pauses) = &mut self.watchers[1 - side].pauses {
-            pauses.watch.count_answer(packet, &self.halves[1 - side]);
+    /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
+    /// sent before that took so long.
+    #[inline(always)]
+    pub(crate) fn answered(&mut self, packet: &Packet, side: usize, answer: &Answer) {
+        if packet.time_ns <= self.watchers[1 - side].answer_until_ns {
+            self.answered_after_silence(packet, side, answer);
         }
     }
 
-    /// The packet completed a round trip of the other side's data, by the general way: the only one that a packet after a
-    /// silence goes.
-    pub(crate) fn keep_if_covering(&mut self, packet: &Packet, side: usize, rtt_ns: u64) {
+    #[inline(never)]
+    fn answered_after_silence(&mut self, packet: &Packet, side: usize, answer: &Answer) {
         let Some(pauses) = &mut self.watchers[1 - side].pauses else { return };
-        let Some(heard) = &pauses.watch.heard else { return };
+        pauses.watch.count_answer(packet, &self.halves[1 - side]);
+        let (Some(heard), Some((rtt_ns, _))) = (&pauses.watch.heard, answer.round_trip) else { return };
         let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
         let with_answer = (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
         if with_answer && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {

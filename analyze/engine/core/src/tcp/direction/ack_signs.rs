@@ -1,5 +1,8 @@
 //! What acknowledgements of a direction have shown: SACK blocks, duplicates, when the last of each kind came.
 
+use crate::tcp::events::acked::Acked;
+use crate::tcp::events::context::Context;
+use crate::tcp::events::observer::Observer;
 use crate::tcp::stats::range_set::RangeSet;
 
 /// What the acknowledgements of a direction have shown.
@@ -23,4 +26,18 @@ pub struct AckSigns {
     pub last_loss_sign_ns: Option<i64>,
     /// Last advertised window in bytes was zero.
     pub window_closed: bool,
+}
+
+impl Observer for AckSigns {
+    #[inline(always)]
+    fn on_acked(&mut self, acked: &Acked<'_>, _context: &Context) {
+        if acked.advances.is_some() {
+            self.duplicate_acknowledgements = 0;
+            self.last_advance_ns = Some(acked.packet.time_ns);
+            self.last_acknowledgement_ns = Some(acked.packet.time_ns);
+        }
+        if let Some(window) = acked.window {
+            self.window_closed = window.is_closed;
+        }
+    }
 }

@@ -7,30 +7,24 @@
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::byte_ledger::Together;
 use crate::tcp::direction::direction::{Half, Live};
+use crate::tcp::direction::placed::Peer;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::Segment;
+use crate::tcp::events::sent::{Data, Kind};
 use crate::tcp::loss::ip_id::Around;
-use crate::tcp::sender::pauses::Resumption;
 use crate::tcp::stats::sequence::unwrap;
 
 impl Half {
-    /// The next data in order, which proves nothing but that: the most frequent case, and the same result as
-    /// [`Self::data`] and what goes before it in [`crate::tcp::connection::connection`]. None if it is something else; then nothing has
-    /// changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
+    /// The next data in order, which proves nothing but that: the most frequent case, shown as [`Self::data`] shows it. None if it is
+    /// something else; then nothing has changed. Otherwise by how much the capture clock ran ahead, 0 for not at all.
     #[inline(always)]
-    pub fn next_data(
-        &mut self,
-        packet: &Packet,
-        bytes: &[u8],
-        peer: &Half,
-        by_server: bool,
-        beside_sender: bool,
-    ) -> Option<i64> {
+    pub fn next_data(&mut self, packet: &Packet, bytes: &[u8], context: &Context, peer: Peer<'_>) -> Option<i64> {
         let start = self.max;
         let end = start + u64::from(packet.payload_length);
         let live = self.live.as_deref()?;
         if packet.sequence != start as u32
             || live.acks.window_closed
-            || !(beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
+            || !(context.beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
             || !(self.together.goes_on(packet) || self.begin_together(packet))
         {
             return None;
@@ -43,7 +37,6 @@ impl Half {
             self.superpackets += 1;
             self.data_segments += u64::from(segments - 1);
         }
-        self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         self.max = end;
         live.capture.recent.remember(packet, bytes);
         live.segments.push(Segment {
@@ -55,30 +48,11 @@ impl Half {
             segment_size,
             state: 0,
         });
-        live.size.segment_size = segment_size;
-        live.size.short_packets += u32::from(is_short);
-        if packet.ip_version == 4 {
-            // What goes on leaves nothing out.
-            let around = || Around { payload_bytes: packet.payload_length, ..Around::default() };
-            live.loss.identifications.add(packet.ip_id, segments, true, around);
-            live.loss.highest_identification = live.loss.identifications.next_position();
-        }
-        let is_asked = peer.max > live.peer_max_then;
-        live.peer_max_then = peer.max;
-        live.rates.spacing.add(packet.time_ns, packet.frame);
-        self.last_sent.0 = packet.time_ns;
-        let mut ahead_ns = None;
-        if packet.options & option_bits::TIMESTAMPS != 0 {
-            ahead_ns = live.capture.clock.add(packet.time_ns, packet.tsval);
-            live.hear(packet);
-        }
-        if let Some(spoke_ns) = is_asked.then(|| peer.spoke_ns()).flatten() {
-            live.view.takes_its_turn(packet.time_ns, spoke_ns, by_server);
-        }
-        let largest_send = u64::from(self.largest_payload);
-        let resumption = || Resumption::of(packet, live.last_data.has_push(), peer.newest_tsval());
-        live.view.sent(packet.time_ns, [start, end], u64::from(segment_size), largest_send, resumption);
-        live.last_data.set(packet, end, is_short.then_some(end));
+        let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
+        let ahead_ns = timestamps.then(|| live.capture.clock.add(packet.time_ns, packet.tsval)).flatten();
+        let (is_contiguous, kind) = (true, Kind::Data);
+        let data = Data { packet, start, end, highest: end, segments, segment_size, is_short, is_contiguous, kind };
+        self.show_sent(data, context, peer);
         Some(ahead_ns.unwrap_or(0))
     }
 

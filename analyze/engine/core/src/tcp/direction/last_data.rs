@@ -1,6 +1,9 @@
 //! The last data packet of a direction, for pauses that may follow it.
 
-use crate::packet::{Packet, tcp_flags};
+use crate::packet::tcp_flags;
+use crate::tcp::events::context::Context;
+use crate::tcp::events::observer::Observer;
+use crate::tcp::events::sent::{Data, Sent};
 
 /// The last data packet of a direction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,13 +17,6 @@ pub struct LastData {
 }
 
 impl LastData {
-    /// Takes a data packet; `short_end` is where it ends if its last segment is short.
-    #[inline(always)]
-    pub fn set(&mut self, packet: &Packet, max: u64, short_end: Option<u64>) {
-        let short_end = short_end.unwrap_or(self.short_end);
-        *self = Self { length: packet.payload_length, flags: packet.flags, max, short_end };
-    }
-
     /// What begins there is what its sender sent next; so is the first data of all.
     pub fn is_followed_by(&self, start: u64) -> bool {
         self.max == start || self.length == 0
@@ -30,5 +26,14 @@ impl LastData {
     /// on each of these.
     pub fn has_push(&self) -> bool {
         self.flags & tcp_flags::PSH != 0
+    }
+}
+
+impl Observer for LastData {
+    #[inline(always)]
+    fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
+        let Data { packet, end, highest, is_short, .. } = sent.data;
+        let short_end = if is_short { end } else { self.short_end };
+        *self = Self { length: packet.payload_length, flags: packet.flags, max: highest, short_end };
     }
 }

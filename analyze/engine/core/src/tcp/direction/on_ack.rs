@@ -7,24 +7,26 @@ use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
-use crate::tcp::events::acked::{Answer, Terms};
-use crate::tcp::events::segment::{Acknowledged, Sampled, Segment, Unmarked};
+use crate::tcp::events::acked::{Answer, Rejected, RoundTrip};
+use crate::tcp::events::context::Context;
+use crate::tcp::events::segment::{Acknowledged, Segment, Unmarked};
 use crate::tcp::kernel::{FARTHEST_JUMP, LEAST_DELAY_NS};
 use crate::tcp::loss::retransmissions::LossCounters;
-use crate::tcp::rates::packet_trains::Passed;
-use crate::tcp::rtt::samples::Rejected;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
 
 /// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
 const DUPLICATE_THRESHOLD: u64 = 3;
 
-/// The sender's pace changes slowly: it is looked at once in so many samples.
-const PACE_EVERY_SAMPLES: u64 = 8;
-
 impl Half {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
     #[inline]
-    pub fn acknowledgement(&mut self, packet: &Packet, bytes: &[u8], window_shift: Option<u8>, terms: Terms) -> Answer {
+    pub fn acknowledgement(
+        &mut self,
+        packet: &Packet,
+        bytes: &[u8],
+        window_shift: Option<u8>,
+        context: &Context,
+    ) -> Answer {
         if !self.begun {
             self.begin(packet.acknowledgement);
         }
@@ -32,7 +34,7 @@ impl Half {
             self.hear_first(packet);
         }
         if self.repeated_while_idle(packet, window_shift) {
-            self.answers_repeat(packet, terms);
+            self.answers_repeat(packet, context);
             let window = u64::from(packet.window) << window_shift.unwrap_or(0);
             return Answer { round_trip: None, window_bytes: window_shift.map(|_| window) };
         }
@@ -47,23 +49,23 @@ impl Half {
             self.acknowledge_unseen(packet, position);
         }
         if position > self.una && packet.options & option_bits::OTHERS != 0 {
-            self.check_echo(packet, position, terms);
+            self.check_echo(packet, position, context);
         }
         let reported_before = self.live.as_ref().and_then(|live| live.acks.scoreboard.highest()).unwrap_or(0);
         if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 {
-            self.selective(packet, bytes, position, terms);
+            self.selective(packet, bytes, position, context);
         }
-        let mut answer = Answer::default();
+        let mut advances = None;
         if position > self.una {
-            answer.round_trip = match self.advance_in_order(packet, position, terms) {
-                Some(sample) => sample,
-                None => self.advance(packet, position, unseen, reported_before, terms),
+            advances = match self.advance_in_order(packet, position, context) {
+                None => self.advance(packet, position, unseen, reported_before, context),
+                in_order => in_order,
             };
         } else if position == self.una {
-            self.repeated(packet, terms);
+            self.repeated(packet, context);
         }
-        self.take_window(packet, position, window_shift, &mut answer);
-        answer
+        let window_bytes = self.show_acked(packet, position, advances, window_shift, context);
+        Answer { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
     }
 
     /// Bytes of this direction that were seen, and that `packet` is the first to acknowledge.
@@ -95,20 +97,15 @@ impl Half {
         packet: &Packet,
         position: u64,
         window_shift: Option<u8>,
-        terms: Terms,
+        context: &Context,
     ) -> Option<Answer> {
         if packet.options & (option_bits::OTHERS | option_bits::CUT) != 0 || position > self.max {
             return None;
         }
         self.keep_rates(packet.time_ns);
-        let round_trip = self.advance_in_order(packet, position, terms)?;
-        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
-        self.window.add(packet.window, window, packet.time_ns);
-        let window_bytes = window_shift.map(|_| window);
-        if let Some(live) = self.live.as_deref_mut() {
-            live.take_window(packet, position, window_bytes);
-        }
-        Some(Answer { round_trip, window_bytes })
+        let trip = self.advance_in_order(packet, position, context)?;
+        let window_bytes = self.show_acked(packet, position, Some(trip), window_shift, context);
+        Some(Answer { round_trip: trip.sample(packet), window_bytes })
     }
 
     /// Rule: docs/methods.md, "What the capture missed".
@@ -124,29 +121,21 @@ impl Half {
     /// Most often nothing is missing and nothing was sent twice: the same as [`Self::advance`], whose rules need not be asked
     /// then. None if it is otherwise, or may be; then nothing has changed.
     #[inline(always)]
-    fn advance_in_order(&mut self, packet: &Packet, position: u64, terms: Terms) -> Option<Option<(u64, u32)>> {
+    fn advance_in_order(&mut self, packet: &Packet, position: u64, context: &Context) -> Option<RoundTrip> {
         if self.una < self.base {
             return None;
         }
-        let live = self.live.as_deref_mut().filter(|live| live.is_in_order(terms)).filter(|_| self.fin.is_none())?;
+        let live = self.live.as_deref_mut().filter(|live| live.is_in_order(context)).filter(|_| self.fin.is_none())?;
         let Unmarked { newest, wire_segments, latest_time_ns } = live.segments.acknowledge_unmarked(position)?;
         self.una = position;
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
-        live.acks.duplicate_acknowledgements = 0;
-        live.loss.probe_outstanding = false;
-        live.acks.last_advance_ns = Some(packet.time_ns);
-        let mut sample = None;
-        if newest.time_ns < latest_time_ns {
-            live.round_trips.refuse(packet, Rejected::LaterCovered, wire_segments);
-            live.rates.answers.interrupt();
+        Some(if newest.time_ns < latest_time_ns {
+            RoundTrip::Rejected(Rejected::LaterCovered, wire_segments)
         } else if packet.time_ns < newest.time_ns {
-            live.round_trips.refuse(packet, Rejected::BeforeData, wire_segments);
-            live.rates.answers.interrupt();
+            RoundTrip::Rejected(Rejected::BeforeData, wire_segments)
         } else {
-            sample = Some(live.clean_sample(packet, newest, wire_segments, terms));
-        }
-        live.acks.last_acknowledgement_ns = Some(packet.time_ns);
-        Some(sample)
+            RoundTrip::Sample(newest, wire_segments)
+        })
     }
 
     #[inline(never)]
@@ -156,8 +145,8 @@ impl Half {
         position: u64,
         unseen: bool,
         reported_before: u64,
-        terms: Terms,
-    ) -> Option<(u64, u32)> {
+        context: &Context,
+    ) -> Option<RoundTrip> {
         let before = self.una;
         self.una = position;
         if let Some(fin) = self.fin
@@ -174,47 +163,43 @@ impl Half {
         self.loss.reordered += if live.acks.reports_are_cut { 0 } else { acknowledged.late_originals };
         let mut original_ns = None;
         if let Some(record) = acknowledged.first_retransmitted {
-            let answers_original = live.check_spurious(packet, &record, terms, &mut self.loss);
+            let answers_original = live.check_spurious(packet, &record, context, &mut self.loss);
             original_ns = answers_original.then_some(record.time_ns);
         }
         if live.loss.unanswered.is_some() {
-            live.answered_by_more(packet, [before, position], original_ns, terms, &mut self.loss);
+            live.answered_by_more(packet, [before, position], original_ns, context, &mut self.loss);
         }
         if live.loss.recovery.is_some() {
             live.check_timeout(packet, position, &mut self.loss);
         }
         let all_seen = live.holes.is_empty() && before >= self.base;
         let not_all_seen = unseen || (!all_seen && live.missing(before, position).0 > 0);
-        let sample = live.sample(packet, &acknowledged, not_all_seen, terms);
+        let trip = live.round_trip(packet, &acknowledged, not_all_seen);
         if !live.acks.scoreboard.is_empty() {
             live.acks.scoreboard.remove_below(position);
         }
-        live.acks.duplicate_acknowledgements = 0;
-        live.loss.probe_outstanding = false;
         if live.loss.recovering.is_running() {
             live.check_recovery(position, self.max, packet.time_ns);
         }
-        live.acks.last_advance_ns = Some(packet.time_ns);
-        live.acks.last_acknowledgement_ns = Some(packet.time_ns);
         if acknowledged.wire_segments > 0 {
             self.last_data_ns = self.last_data_ns.max(packet.time_ns);
         }
-        sample
+        Some(trip)
     }
 
     #[inline]
-    fn repeated(&mut self, packet: &Packet, terms: Terms) {
+    fn repeated(&mut self, packet: &Packet, context: &Context) {
         let outstanding = self.max > self.una;
         // With another window it is an update of that (RFC 5681 section 2).
         let is_duplicate =
             self.window.is_unchanged(packet) && packet.payload_length == 0 && !packet.has(tcp_flags::FIN);
         if is_duplicate {
-            self.answers_repeat(packet, terms);
+            self.answers_repeat(packet, context);
         }
         let Some(live) = self.live.as_deref_mut() else { return };
         live.acks.last_acknowledgement_ns = Some(packet.time_ns);
         // Where the snap length cut what SACK reports, only that it repeats the last one is left.
-        if outstanding && is_duplicate && (!terms.sack || packet.options & option_bits::CUT != 0) {
+        if outstanding && is_duplicate && (!context.sack || packet.options & option_bits::CUT != 0) {
             live.acks.duplicate_acknowledgements += 1;
             live.acks.last_loss_sign_ns = Some(packet.time_ns);
         }
@@ -223,32 +208,32 @@ impl Half {
     /// What a report of duplicates (RFC 2883) is about has to be known before it is taken: the repeat which the echo of the same
     /// packet shows to be needless.
     #[cold]
-    fn check_echo(&mut self, packet: &Packet, position: u64, terms: Terms) {
+    fn check_echo(&mut self, packet: &Packet, position: u64, context: &Context) {
         let Some(live) = self.live.as_deref_mut() else { return };
         if let Some(record) = live.segments.first_repeated_below(position) {
-            live.check_spurious(packet, &record, terms, &mut self.loss);
+            live.check_spurious(packet, &record, context, &mut self.loss);
         }
     }
 
     /// An acknowledgement of nothing more may answer a repeat of old data.
-    fn answers_repeat(&mut self, packet: &Packet, terms: Terms) {
+    fn answers_repeat(&mut self, packet: &Packet, context: &Context) {
         if let Some(live) = self.live.as_deref_mut()
             && live.loss.unanswered.is_some()
             && packet.payload_length == 0
             && !packet.has(tcp_flags::FIN)
             && packet.options & (option_bits::OTHERS | option_bits::CUT) == 0
         {
-            live.answered_by_nothing_more(packet.time_ns, self.una, terms, &mut self.loss);
+            live.answered_by_nothing_more(packet.time_ns, self.una, context, &mut self.loss);
         }
     }
 
     /// Rule: docs/methods.md, "Reordered data".
     #[cold]
-    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
+    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, context: &Context) {
         let sack = SackBlocks::of_packet(packet, bytes);
         let blocks = sack.as_slice();
         if blocks.is_empty() {
-            self.cut_report(packet, bytes, position, terms);
+            self.cut_report(packet, bytes, position, context);
             return;
         }
         if let Some(highest) = blocks.iter().map(|&(_, right)| unwrap(position, right)).max()
@@ -257,7 +242,7 @@ impl Half {
             self.acknowledge_unseen(packet, highest);
         }
         // Copies that the network made are refused in the same way, of what the receiver has.
-        let may_tell_refusals = !terms.beside_receiver && self.loss.network_duplicates == 0;
+        let may_tell_refusals = !context.beside_receiver && self.loss.network_duplicates == 0;
         let says_nothing_else = may_tell_refusals && position == self.una && self.window.is_unchanged(packet);
         let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
         let loss = &mut self.loss;
@@ -295,7 +280,7 @@ impl Half {
                 let end = fin.map_or(end, |fin| end.min(fin));
                 // Of data that the capture has not seen it cannot be told who made the second copy.
                 if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
-                    retransmissions.duplicate_reported(start, end, segment_size, terms, loss);
+                    retransmissions.duplicate_reported(start, end, segment_size, context, loss);
                 }
                 duplicates_are_reported = true;
             } else if end > position {
@@ -309,7 +294,7 @@ impl Half {
                     loss.reordered += if comes_first && tells_order { known.late_originals } else { 0 };
                     if let Some(unanswered) = unanswered.as_deref_mut() {
                         unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
-                            retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, loss);
+                            retransmissions.mark_needless(repeat.start, repeat.time_ns, context, loss);
                         });
                     }
                 });
@@ -351,26 +336,15 @@ impl Half {
 
     /// Of the block that reports duplicate data (RFC 2883) a snap length may leave the left edge only (96 bytes of IPv6 over
     /// Ethernet do): then it is about the segment that begins there.
-    fn cut_report(&mut self, packet: &Packet, bytes: &[u8], position: u64, terms: Terms) {
+    fn cut_report(&mut self, packet: &Packet, bytes: &[u8], position: u64, context: &Context) {
         let Some(left) = SackBlocks::left_edge_of_cut(packet, bytes) else { return };
         let start = unwrap(position, left);
         let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
         let segment_size = live.size.segment_size.max(1);
         let end = position.min(start + u64::from(segment_size));
         if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
-            live.loss.retransmissions.duplicate_reported(start, end, segment_size, terms, &mut self.loss);
+            live.loss.retransmissions.duplicate_reported(start, end, segment_size, context, &mut self.loss);
         }
-    }
-
-    #[inline(always)]
-    fn take_window(&mut self, packet: &Packet, position: u64, window_shift: Option<u8>, answer: &mut Answer) {
-        if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
-            return;
-        }
-        let window = u64::from(packet.window) << window_shift.unwrap_or(0);
-        self.window.add(packet.window, window, packet.time_ns);
-        answer.window_bytes = window_shift.map(|_| window);
-        Live::of(&mut self.live).take_window(packet, position, answer.window_bytes);
     }
 }
 
@@ -380,81 +354,33 @@ fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(
 }
 
 impl Live {
-    /// Everything up to `position` is acknowledged, and so many bytes more are allowed.
-    #[inline(always)]
-    fn take_window(&mut self, packet: &Packet, position: u64, window_bytes: Option<u64>) {
-        self.acks.window_closed = packet.window == 0;
-        // After a timeout everything is lost that was not sent again, with or without a report of what arrived.
-        let (lost, resent) = self.segments.lost_and_resent();
-        let relief = (self.acks.scoreboard.total() + lost).saturating_sub(resent);
-        let tsval = packet.timestamp();
-        let edge = window_bytes.map(|bytes| position + bytes);
-        self.view.acknowledged(packet.time_ns, tsval, position, edge, relief);
-    }
-
-    /// The round trip an acknowledgement gives, if it is clean; the others are counted by reason.
+    /// The round trip that an acknowledgement gives, if it is clean, or why it is not.
     #[inline]
-    fn sample(
-        &mut self,
-        packet: &Packet,
-        acknowledged: &Acknowledged,
-        not_all_seen: bool,
-        terms: Terms,
-    ) -> Option<(u64, u32)> {
+    fn round_trip(&mut self, packet: &Packet, acknowledged: &Acknowledged, not_all_seen: bool) -> RoundTrip {
         let segments = acknowledged.wire_segments;
-        let newest = acknowledged.newest?;
+        let Some(newest) = acknowledged.newest else { return RoundTrip::None };
         let held_back = acknowledged.any_sacked || self.acks.duplicate_acknowledgements > 0;
-        let rejected = if not_all_seen || acknowledged.partial {
-            Some(Rejected::NotAllSeen)
+        let reason = if not_all_seen || acknowledged.partial {
+            Rejected::NotAllSeen
         } else if acknowledged.any_retransmitted {
-            Some(Rejected::Retransmitted)
+            self.round_trips.repaired(packet, acknowledged);
+            Rejected::Retransmitted
         } else if held_back {
-            Some(Rejected::HeldBack)
+            Rejected::HeldBack
         } else if newest.time_ns < acknowledged.latest_time_ns {
-            Some(Rejected::LaterCovered)
+            Rejected::LaterCovered
         } else if packet.time_ns < newest.time_ns {
-            Some(Rejected::BeforeData)
+            Rejected::BeforeData
         } else {
-            None
+            return RoundTrip::Sample(newest, segments);
         };
-        if let Some(reason) = rejected {
-            self.round_trips.refuse(packet, reason, segments);
-            self.rates.answers.interrupt();
-            if reason == Rejected::Retransmitted {
-                self.round_trips.repaired(packet, acknowledged);
-            }
-            return None;
-        }
-        Some(self.clean_sample(packet, newest, segments, terms))
-    }
-
-    /// Takes the round trip of the newest of the wire segments that an acknowledgement covers.
-    #[inline(always)]
-    fn clean_sample(&mut self, packet: &Packet, newest: Sampled, segments: u32, terms: Terms) -> (u64, u32) {
-        let rtt_ns = (packet.time_ns - newest.time_ns) as u64;
-        if segments == 1 && self.round_trips.may_be_delayed(rtt_ns) {
-            self.check_delayed(packet);
-        }
-        self.round_trips.add(rtt_ns);
-        self.rates.series.receiver_loop(rtt_ns);
-        self.rates.answers.add(Passed {
-            time_ns: packet.time_ns,
-            bytes: packet.acknowledgement,
-            sent_ns: newest.time_ns,
-        });
-        if terms.beside_sender && self.round_trips.moments.count.is_multiple_of(PACE_EVERY_SAMPLES) {
-            self.view.set_pace(self.round_trips.srtt_ns().unwrap_or(0.0));
-        }
-        if segments > 1 {
-            self.round_trips.reject(Rejected::LaterCovered, segments - 1);
-        }
-        (rtt_ns, newest.frame)
+        RoundTrip::Rejected(reason, segments)
     }
 
     /// An acknowledgement of a single segment took long: it was delayed if its receiver had nothing else to acknowledge, and
     /// has not just acknowledged other data, which would have waited in the same queue.
     #[cold]
-    fn check_delayed(&mut self, packet: &Packet) {
+    pub(crate) fn check_delayed(&mut self, packet: &Packet) {
         let heard_lately = |heard_ns: i64| packet.time_ns.saturating_sub(heard_ns).unsigned_abs() < LEAST_DELAY_NS;
         let is_first = self.round_trips.moments.count == 0;
         if !is_first && self.segments.is_empty() && !self.acks.last_acknowledgement_ns.is_some_and(heard_lately) {
@@ -465,11 +391,11 @@ impl Live {
 
     /// Nothing is missing and no acknowledgement says so, as far as records tell that are kept beside the segments.
     #[inline(always)]
-    fn is_in_order(&self, terms: Terms) -> bool {
+    fn is_in_order(&self, context: &Context) -> bool {
         self.holes.is_empty()
             && self.acks.scoreboard.is_empty()
             && !self.loss.recovering.is_running()
-            && (terms.sack || self.acks.duplicate_acknowledgements == 0)
+            && (context.sack || self.acks.duplicate_acknowledgements == 0)
     }
 
     /// An acknowledgement of retransmitted data that echoes an older timestamp answers the original (Eifel, RFC 3522).
@@ -477,7 +403,13 @@ impl Live {
     /// if it does.
     ///
     /// Rule: docs/methods.md, "Spurious by report, echo or time".
-    fn check_spurious(&mut self, packet: &Packet, repeat: &Segment, terms: Terms, counters: &mut LossCounters) -> bool {
+    fn check_spurious(
+        &mut self,
+        packet: &Packet,
+        repeat: &Segment,
+        context: &Context,
+        counters: &mut LossCounters,
+    ) -> bool {
         let timestamps = packet.options & option_bits::TIMESTAMPS != 0;
         let (start, end) = (repeat.start, repeat.end());
         if timestamps && packet.tsecr != repeat.tsval {
@@ -491,7 +423,7 @@ impl Live {
             return echoes_older;
         }
         let answers_original =
-            terms.beside_sender && packet.time_ns.saturating_sub(repeat.time_ns) < self.soonest_answer_ns();
+            context.beside_sender && packet.time_ns.saturating_sub(repeat.time_ns) < self.soonest_answer_ns();
         if answers_original
             && let Some(known) = self.loss.retransmissions.newest_over(start, end)
             && !known.spurious

@@ -11,7 +11,7 @@
 use crate::packet::{Packet, tcp_flags};
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::holes::Exposure;
-use crate::tcp::direction::on_data::Placed;
+use crate::tcp::direction::placed::Placed;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::{state, wire_segments};
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
@@ -79,10 +79,10 @@ impl Half {
 
     /// Rule: docs/methods.md, "Stored out of order".
     fn count_late_original(&mut self, placed: &Placed<'_>, exposure: Option<Exposure>, segments: u32) {
-        let &Placed { packet, around, .. } = placed;
+        let &Placed { packet, context, .. } = placed;
         let soon = exposure.is_some_and(|known| packet.time_ns.saturating_sub(known.time_ns) <= RECORDING_DISORDER_NS);
         let behind_acknowledgement = exposure.is_some_and(|known| known.by_acknowledgement);
-        if around.beside_sender || (behind_acknowledgement && soon) {
+        if context.beside_sender || (behind_acknowledgement && soon) {
             self.loss.capture_reordered += 1;
         } else {
             self.loss.reordered = self.loss.reordered.saturating_add(segments);
@@ -97,13 +97,13 @@ impl Half {
         exposure: Option<Exposure>,
         repeats_seen: bool,
     ) -> Trigger {
-        let &Placed { packet, start, segment_size, last_data_ns, around, .. } = placed;
+        let &Placed { packet, start, segment_size, last_data_ns, context, .. } = placed;
         let tsval = placed.tsval().unwrap_or(0);
         let segments = wire_segments((end - start) as u32, segment_size);
         let live = Live::of(&mut self.live);
-        let seen_here = around.beside_receiver && repeats_seen && !live.reports_missing(self.una, start, end);
+        let seen_here = context.beside_receiver && repeats_seen && !live.reports_missing(self.una, start, end);
         // Acknowledged just before, though not seen before: recorded behind its acknowledgement.
-        let recorded_late = !around.beside_sender
+        let recorded_late = !context.beside_sender
             && exposure.is_some()
             && end <= self.una
             && live
@@ -133,9 +133,9 @@ impl Half {
             previous_ns: known.previous_time_ns,
             last_data_ns,
             exposed_ns: exposure.map(|exposure| exposure.time_ns),
-            sender_loop_ns: if around.beside_sender { 0 } else { around.sender_loop_ns },
+            sender_loop_ns: if context.beside_sender { 0 } else { context.sender_loop_ns() },
             segment_size,
-            sack: around.sack,
+            sack: context.sack,
         });
         if trigger == Trigger::Rto {
             // The timeout took everything for lost, and this goes out again.
@@ -154,14 +154,14 @@ impl Half {
             reported: false,
             on_loss_signs: matches!(trigger, Trigger::Fast | Trigger::Rack),
         };
-        let answers_tell = (!around.beside_receiver).then_some(exposure.is_some());
+        let answers_tell = (!context.beside_receiver).then_some(exposure.is_some());
         live.remember_retransmission(&whole, segment_size, refused, answers_tell);
         if live.size.uneven.may_hold_more((end - start) as u32) {
             live.size.uneven.remember((end - start) as u32, Some(trigger));
         }
         let needless = if reported_received { segments } else { refused };
         self.loss.count_retransmission(segments, end - start, trigger, needless);
-        if around.beside_sender {
+        if context.beside_sender {
             self.loss.reordered = self.loss.reordered.saturating_add(refused);
         }
         trigger
@@ -249,7 +249,7 @@ impl Live {
 ///
 /// Rule: docs/methods.md, "Late segments".
 fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> bool {
-    let &Placed { packet, around, .. } = placed;
+    let &Placed { packet, context, .. } = placed;
     if let (Some(own), Some(exposing)) = (placed.tsval(), exposure.tsval)
         && own != exposing
     {
@@ -267,7 +267,7 @@ fn is_retransmission(placed: &Placed<'_>, exposure: &Exposure, live: &Live) -> b
         }
     }
     // Without the handshake only the loop to the receiver is known, which may be short.
-    let answer_ns = match around.handshake_rtt_ns {
+    let answer_ns = match context.handshake_rtt_ns {
         Some(rtt_ns) => FASTEST_ANSWER * rtt_ns as f64,
         None => (FASTEST_ANSWER * live.round_trips.srtt_ns().unwrap_or(0.0)).max(RECORDING_DISORDER_NS as f64),
     };

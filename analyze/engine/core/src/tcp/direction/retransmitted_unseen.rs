@@ -7,7 +7,8 @@
 use crate::packet::option_bits;
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
-use crate::tcp::direction::on_data::{Placed, Surroundings};
+use crate::tcp::direction::placed::Placed;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::events::segment::state;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
@@ -27,18 +28,20 @@ impl Half {
     /// only while the side sends nothing else that could have taken the numbers (no open hole, no data to acknowledge).
     #[inline]
     pub(crate) fn was_sent_unseen(&mut self, placed: &Placed<'_>) -> bool {
-        if placed.around.beside_sender || placed.packet.ip_version != 4 || !numbers_connections_apart(placed.packet.ttl)
+        if placed.context.beside_sender
+            || placed.packet.ip_version != 4
+            || !numbers_connections_apart(placed.packet.ttl)
         {
             return false;
         }
-        let &Placed { packet, start, end, segment_size, around, .. } = placed;
+        let &Placed { packet, start, end, segment_size, context, peer, .. } = placed;
         let Some(live) = self.live.as_deref_mut() else { return false };
         // A number that was passed over before is the original's own, overtaken by what was sent after it.
         let Some(missing) = live.loss.identifications.missing_before(packet.ip_id) else { return false };
         if missing == 0 {
             // A sender that has heard that all of this arrived sends the rest of what it takes for lost at once.
             let heard_ns = live.acks.last_advance_ns.filter(|_| self.una >= self.max);
-            let longest_ns = loop_or_longest(around) + SMALLEST_TIMEOUT_NS;
+            let longest_ns = loop_or_longest(context) + SMALLEST_TIMEOUT_NS;
             if heard_ns.is_some_and(|heard_ns| packet.time_ns.saturating_sub(heard_ns) > longest_ns) {
                 live.loss.sent_unseen = 0;
             }
@@ -56,11 +59,11 @@ impl Half {
         }
         // The sender has heard of what the capture has not: it is the capture that missed packets.
         if packet.options & option_bits::TIMESTAMPS != 0
-            && around.peer_tsval.is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0)
+            && peer.tsval().is_some_and(|newest| serial_difference(packet.tsecr, newest) > 0)
         {
             return false;
         }
-        let round_trip_ns = around.handshake_rtt_ns.unwrap_or(around.sender_loop_ns);
+        let round_trip_ns = context.handshake_rtt_ns.unwrap_or(context.sender_loop_ns());
         if placed.silence_ns() < shortest_silence_ns(leaves_hole, round_trip_ns) {
             live.loss.shares_numbers = true;
             return false;
@@ -70,10 +73,10 @@ impl Half {
 
     #[cold]
     pub(crate) fn unseen_again(&mut self, placed: &Placed<'_>, delivered: &mut Delivered) -> Arrived {
-        let &Placed { packet, start, end, segment_size, around, .. } = placed;
+        let &Placed { packet, start, end, segment_size, context, .. } = placed;
         let before = self.max;
         let live = Live::of(&mut self.live);
-        let copies = lost_copies(placed.silence_ns(), around);
+        let copies = lost_copies(placed.silence_ns(), context);
         let missing = live.loss.identifications.missing_before(packet.ip_id).unwrap_or(0).saturating_sub(copies);
         live.loss.sent_unseen = live.loss.sent_unseen.max(end).max(before + missing * u64::from(segment_size));
         if start > before {
@@ -125,8 +128,8 @@ impl Half {
     /// was sent before both. A sender begins with its first byte, so that the packet with that has repeated it.
     #[cold]
     pub(crate) fn note_first_flight_lost(&mut self, placed: &Placed<'_>) {
-        let &Placed { packet, start, segment_size, around, .. } = placed;
-        if around.beside_sender || packet.ip_version != 4 || !numbers_connections_apart(packet.ttl) {
+        let &Placed { packet, start, segment_size, context, peer, .. } = placed;
+        if context.beside_sender || packet.ip_version != 4 || !numbers_connections_apart(packet.ttl) {
             return;
         }
         let Some(live) = self.live.as_deref_mut().filter(|_| self.opening_seen) else { return };
@@ -139,7 +142,7 @@ impl Half {
         }
         // A timeout ran before it, from when the other side had last said something.
         let waited = |sent_ns: i64| {
-            let spoke_ns = around.peer_spoke_ns.unwrap_or(i64::MAX);
+            let spoke_ns = peer.spoke_ns().unwrap_or(i64::MAX);
             sent_ns.saturating_sub(spoke_ns) >= SMALLEST_TIMEOUT_NS - TIMER_SLACK_NS
         };
         if !self.first_data_ns.is_some_and(waited) {
@@ -167,19 +170,19 @@ impl Live {
     /// The newest identification is that of the highest data, and the side had nothing to acknowledge since: neither has the
     /// other side sent more, nor can what it sent before have reached the sender after that data went out.
     fn highest_is_newest(&self, placed: &Placed<'_>) -> bool {
-        let around = placed.around;
-        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_or_longest(around)));
+        let &Placed { context, peer, .. } = placed;
+        let highest_left_ns = placed.last_data_ns.map(|time_ns| time_ns.saturating_sub(loop_or_longest(context)));
         self.loss.highest_identification == self.loss.identifications.next_position()
-            && self.peer_max_then == around.peer_max
-            && around.peer_spoke_ns.is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
+            && self.peer_max_then == peer.max()
+            && peer.spoke_ns().is_none_or(|spoke_ns| highest_left_ns.is_some_and(|left_ns| spoke_ns <= left_ns))
     }
 
     /// The first retransmission of a recovery whose identification leaves a gap right after that of the highest data: what was
     /// sent in between lies above and was lost, but for earlier copies of this one, and for those of what is not acknowledged
     /// below it: the lowest is sent again first (RFC 6675 `NextSeg`).
     pub(crate) fn note_unseen_tail(&mut self, placed: &Placed<'_>, una: u64, max: u64) {
-        let &Placed { packet, segment_size, around, .. } = placed;
-        if !around.beside_sender
+        let &Placed { packet, segment_size, context, .. } = placed;
+        if !context.beside_sender
             && numbers_connections_apart(packet.ttl)
             && self.highest_is_newest(placed)
             && self.loss.identifications.missing().is_some()
@@ -188,7 +191,7 @@ impl Live {
             let from = una.min(placed.start);
             let below = placed.start - from - self.acks.scoreboard.total_within(from, placed.start);
             let below = below.div_ceil(u64::from(segment_size.max(1)));
-            let above = missing.saturating_sub(lost_copies(placed.silence_ns(), around) + below);
+            let above = missing.saturating_sub(lost_copies(placed.silence_ns(), context) + below);
             self.loss.sent_unseen = self.loss.sent_unseen.max(max + above * u64::from(segment_size));
         }
     }
@@ -204,17 +207,17 @@ fn shortest_silence_ns(leaves_hole: bool, round_trip_ns: i64) -> i64 {
 }
 
 /// The round trip between capture point and sender.
-fn loop_or_longest(around: &Surroundings) -> i64 {
-    if around.sender_loop_ns > 0 { around.sender_loop_ns } else { LONGEST_LOOP_NS }
+fn loop_or_longest(context: &Context) -> i64 {
+    if context.sender_loop_ns() > 0 { context.sender_loop_ns() } else { LONGEST_LOOP_NS }
 }
 
 /// How many of the packets lost in a silence repeat others: a tail loss probe, and the timeouts before the one that got
 /// through (each waits twice as long as the one before, RFC 6298 section 5.5).
-fn lost_copies(silence_ns: i64, around: &Surroundings) -> u64 {
-    let timeout = (around.sender_loop_ns + SMALLEST_TIMEOUT_NS).max(1);
+fn lost_copies(silence_ns: i64, context: &Context) -> u64 {
+    let timeout = (context.sender_loop_ns() + SMALLEST_TIMEOUT_NS).max(1);
     if silence_ns < timeout {
         return 0;
     }
     let timeouts = u64::from((silence_ns / timeout + 1).ilog2());
-    timeouts - 1 + u64::from(around.sack)
+    timeouts - 1 + u64::from(context.sack)
 }

@@ -98,13 +98,3 @@ impl Half {
         (peaks.and_then(|peaks| peaks.finish(bytes, last_frame)).map(Box::new), series)
     }
 }
-
-impl Live {
-    /// The sender of this data had heard what it echoes.
-    #[inline(always)]
-    pub(crate) fn hear(&mut self, packet: &Packet) {
-        if let Some(loop_ns) = self.view.heard(packet.time_ns, packet.tsecr) {
-            self.rates.series.sender_loop(loop_ns);
-        }
-    }
-}

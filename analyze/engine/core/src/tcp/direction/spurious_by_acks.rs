@@ -9,7 +9,7 @@
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Live;
-use crate::tcp::events::acked::Terms;
+use crate::tcp::events::context::Context;
 use crate::tcp::kernel::FASTEST_ANSWER;
 use crate::tcp::loss::awaited::Answer;
 use crate::tcp::loss::retransmissions::LossCounters;
@@ -26,7 +26,7 @@ impl Live {
         packet: &Packet,
         [before, position]: [u64; 2],
         original_ns: Option<i64>,
-        terms: Terms,
+        context: &Context,
         counters: &mut LossCounters,
     ) {
         let has_echo = packet.options & option_bits::TIMESTAMPS != 0 && packet.tsecr != 0;
@@ -38,13 +38,14 @@ impl Live {
             original_ns,
             echoed: (has_echo && self.capture.clock.may_have_sent(packet.tsecr)).then_some(packet.tsecr),
             // With reports some answers are of another form.
-            in_turn: !terms.sack,
+            in_turn: !context.sack,
             was_reported: self.acks.scoreboard.contains(before, before + 1),
         };
         let last_sent_once_ns = self.sent_once_before(position);
         let retransmissions = &mut self.loss.retransmissions;
         let Some(unanswered) = self.loss.unanswered.as_deref_mut() else { return };
-        unanswered.more(&answer, |repeat| retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters));
+        unanswered
+            .more(&answer, |repeat| retransmissions.mark_needless(repeat.start, repeat.time_ns, context, counters));
         if let Some(sent_ns) = last_sent_once_ns {
             unanswered.close_before(sent_ns);
         }
@@ -56,7 +57,7 @@ impl Live {
         &mut self,
         time_ns: i64,
         position: u64,
-        terms: Terms,
+        context: &Context,
         counters: &mut LossCounters,
     ) {
         let soonest_ns = self.soonest_answer_ns();
@@ -66,7 +67,7 @@ impl Live {
             unanswered.close_before(sent_ns);
         }
         if let Some(repeat) = unanswered.nothing_more(time_ns, position, soonest_ns) {
-            self.loss.retransmissions.mark_needless(repeat.start, repeat.time_ns, terms, counters);
+            self.loss.retransmissions.mark_needless(repeat.start, repeat.time_ns, context, counters);
         }
     }
 

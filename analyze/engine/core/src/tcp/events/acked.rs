@@ -1,14 +1,77 @@
-//! An acknowledgement as it is passed on: what it brought, and what had to be known to read it.
+//! An acknowledgement as it is passed on: what it acknowledges, the round trip it completes, and the window it advertises.
 
-/// What the two sides agreed on, and where the capture stands.
+use crate::packet::Packet;
+use crate::tcp::events::segment::Sampled;
+
+/// Why an acknowledged wire segment gives no sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Rejected {
+    /// It, or something acknowledged with it, had been sent again.
+    Retransmitted,
+    /// A later segment was acknowledged at the same time (delayed or stretched acknowledgement).
+    LaterCovered,
+    /// It arrived behind a hole: the acknowledgement waited for the hole to be filled.
+    HeldBack,
+    /// The acknowledgement covers data that the capture did not see, or only part of a segment.
+    NotAllSeen,
+    /// Acknowledged before it was recorded: the capture changed the order, or a clock stepped.
+    BeforeData,
+}
+
+impl Rejected {
+    /// Names in tables, by number.
+    pub const NAMES: [&str; 5] =
+        ["retransmitted", "later_segment_covered", "held_back_by_hole", "not_all_seen", "acknowledged_before_data"];
+}
+
+/// The round trip of what an acknowledgement covers.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms {
-    /// Both sides permit SACK.
-    pub sack: bool,
-    /// The capture point is beside the sender of the data.
-    pub beside_sender: bool,
-    /// It is beside the receiver.
-    pub beside_receiver: bool,
+pub enum RoundTrip {
+    /// It covers no segment that was seen.
+    None,
+    /// A clean sample: of the newest of so many wire segments.
+    Sample(Sampled, u32),
+    /// There is none, for a reason; so many wire segments are covered.
+    Rejected(Rejected, u32),
+}
+
+impl RoundTrip {
+    /// The sample in nanoseconds and the frame that was sampled, when `packet` completes it.
+    #[inline(always)]
+    pub fn sample(&self, packet: &Packet) -> Option<(u64, u32)> {
+        match self {
+            Self::Sample(newest, _) => Some((newest.until(packet), newest.frame)),
+            Self::None | Self::Rejected(..) => None,
+        }
+    }
+}
+
+/// What `packet` says of its receiver's window.
+#[derive(Debug, Clone, Copy)]
+pub struct Advertised {
+    /// Bytes, if their scale is known.
+    pub bytes: Option<u64>,
+    /// The window is closed.
+    pub is_closed: bool,
+    /// Bytes neither acknowledged nor in flight (RFC 6675: reported, and lost, less what was sent again).
+    pub relief: u64,
+}
+
+/// An acknowledgement of the data of one direction, with what was found out about it: the same from the general rules and
+/// the fast path.
+#[derive(Debug, Clone, Copy)]
+pub struct Acked<'a> {
+    /// The packet that carries it.
+    pub packet: &'a Packet,
+    /// Everything below is acknowledged.
+    pub position: u64,
+    /// The round trip it completes, if it acknowledges more than those before.
+    pub advances: Option<RoundTrip>,
+    /// The smoothed round trip, where it is time to look at the sender's pace.
+    pub pace_rtt_ns: Option<f64>,
+    /// The window; none of a SYN or RST.
+    pub window: Option<Advertised>,
 }
 
 /// What an acknowledgement brought.

@@ -14,3 +14,11 @@ pub struct Context {
     /// Round trip of the handshake, if it was measured.
     pub handshake_rtt_ns: Option<i64>,
 }
+
+impl Context {
+    /// Shortest round trip between the capture point and the sender; 0 if it is not known.
+    #[inline]
+    pub fn sender_loop_ns(&self) -> i64 {
+        self.loops_ns[0].unwrap_or(0)
+    }
+}

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! sent, acked      a packet with data, an acknowledgement, and what they turned out to be (context: of the connection)
+//! observer         what measures: it is shown both
 //! segment          one outstanding: sampled, acknowledged, retransmitted
 //! retransmission   with its trigger                     copy   a packet that the capture shows twice
 //! offer, openings  SYNs                                 ecn    marks of congestion
@@ -18,6 +19,7 @@ pub mod copy;
 pub mod ecn;
 pub mod ends;
 pub mod factor;
+pub mod observer;
 pub mod offer;
 pub mod openings;
 pub mod place;

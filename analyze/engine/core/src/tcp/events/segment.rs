@@ -1,5 +1,7 @@
 //! A segment outstanding, and what may be learnt of it: sampled, acknowledged, reported, retransmitted.
 
+use crate::packet::Packet;
+
 /// Record states, combined.
 pub mod state {
     /// Sent more than once.
@@ -92,6 +94,12 @@ impl Sampled {
     #[inline]
     pub fn of(segment: &Segment) -> Self {
         Self { time_ns: segment.time_ns, frame: segment.frame }
+    }
+
+    /// Nanoseconds from it to `packet`, which is no earlier.
+    #[inline]
+    pub(crate) fn until(&self, packet: &Packet) -> u64 {
+        (packet.time_ns - self.time_ns) as u64
     }
 }
 

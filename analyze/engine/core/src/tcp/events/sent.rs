@@ -1,6 +1,8 @@
 //! A packet with data as it is passed on: what it turned out to be, which bytes are new, and what had to be known.
 
+use crate::packet::{Packet, option_bits};
 use crate::tcp::events::retransmission::Trigger;
+use crate::tcp::stats::sequence::serial_difference;
 
 /// What a packet turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +42,84 @@ pub struct Arrived {
     pub first_transmission_bytes: u32,
     /// Distance from the data packet before it.
     pub spacing_ns: Option<u64>,
+}
+
+/// A packet with data at its place in the stream, and what it turned out to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Data<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// Position of its first byte.
+    pub start: u64,
+    /// Position after its last byte.
+    pub end: u64,
+    /// Position after the highest byte sent so far.
+    pub highest: u64,
+    /// Wire segments it stands for.
+    pub segments: u32,
+    /// Payload of a full one.
+    pub segment_size: u16,
+    /// It ends with less than a full one.
+    pub is_short: bool,
+    /// It begins where what was sent before it ended.
+    pub is_contiguous: bool,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// [`Data`], and what was known when it passed: the same from the general rules and the fast path.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'a> {
+    /// What was sent.
+    pub data: Data<'a>,
+    /// Distance from the data packet before it; none of the first, or if time ran backwards.
+    pub spacing_ns: Option<u64>,
+    /// What its identification is compared with, if that is not the number after the newest.
+    pub numbering: Option<Numbering>,
+    /// So long the newest acknowledgement that it echoes took to its sender and back.
+    pub loop_ns: Option<i64>,
+    /// It is the first since the other side said something.
+    pub turn: Option<Turn>,
+    /// It ends a pause.
+    pub resumption: Option<Resumption>,
+    /// Payload of the largest frame so far.
+    pub largest_payload: u32,
+}
+
+/// What is known of a packet whose identification does not follow the newest one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Numbering {
+    /// No data up to it is missing.
+    pub whole: bool,
+    /// The most that a segment may hold, bytes.
+    pub most_bytes: u32,
+}
+
+/// The other side's last word before data.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    /// When it passed.
+    pub spoke_ns: i64,
+    /// The data is the server's: it answers what it was asked. A client asks when it has something to ask.
+    pub by_server: bool,
+}
+
+/// What is known of data by what was captured before it; asked for only where it ends a pause.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resumption {
+    /// The data packet before it had PSH.
+    pub pushed: bool,
+    /// It does not echo the newest timestamp of the other side that has passed.
+    pub behind_echo: bool,
+}
+
+impl Resumption {
+    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
+    pub(crate) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
+        let echoes = packet.options & option_bits::TIMESTAMPS != 0;
+        let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
+        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
+    }
 }
 
 /// New stream bytes: from, to, whether they crossed in a retransmission.

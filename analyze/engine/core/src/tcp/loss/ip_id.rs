@@ -63,6 +63,8 @@ pub struct Around {
     pub acknowledges: u64,
     /// Bytes of data in it.
     pub payload_bytes: u32,
+    /// The most that a segment may hold, bytes; asked of data alone.
+    pub most_bytes: u32,
 }
 
 /// The last packet that was not one segment with the next number.
@@ -128,8 +130,6 @@ pub struct IpIdentifications {
     in_run: bool,
     /// `fewer` says something.
     pub are_fewer: bool,
-    /// The most that a segment may hold.
-    pub most_bytes: u32,
     /// A frame of many segments takes one number.
     numbers_frames: bool,
 }
@@ -139,12 +139,18 @@ impl IpIdentifications {
     /// directly follows the data packet before it. What is around it is asked only where numbers are missing.
     #[inline(always)]
     pub fn add(&mut self, ip_id: u16, segments: u32, contiguous: bool, around: impl FnOnce() -> Around) {
-        if segments == 1 && self.in_run && ip_id == self.next as u16 {
+        if self.goes_on(ip_id, segments) {
             self.next += 1;
             self.run_contiguous += u32::from(contiguous);
         } else {
             self.add_any(ip_id, segments, contiguous, around());
         }
+    }
+
+    /// One segment with the number after the newest, behind others like it.
+    #[inline(always)]
+    pub fn goes_on(&self, ip_id: u16, segments: u32) -> bool {
+        segments == 1 && self.in_run && ip_id == self.next as u16
     }
 
     fn settle_run(&mut self) {
@@ -188,7 +194,7 @@ impl IpIdentifications {
             self.acknowledged_behind_gaps += around.acknowledges;
         }
         if contiguous {
-            let takes_fewer = start != self.last_next && self.last_takes_fewer(start);
+            let takes_fewer = start != self.last_next && self.last_takes_fewer(start, around.most_bytes);
             self.compared += 1;
             self.consecutive += u32::from(start == self.last_next || takes_fewer);
             self.rising += u32::from(start.wrapping_sub(self.last_next) < MOST_BETWEEN);
@@ -204,14 +210,14 @@ impl IpIdentifications {
     /// What goes on with the stream at `start` has a number that the frame before it was to have taken: two segments never have the
     /// same. Stacks that number frames, and leave their segments to the card, show it by frames that need more than they take.
     #[cold]
-    fn last_takes_fewer(&mut self, start: u64) -> bool {
+    fn last_takes_fewer(&mut self, start: u64, most_bytes: u32) -> bool {
         let Last { start: last_start, segments, payload_bytes, contiguous } = self.last;
         let numbers = u32::try_from(start.wrapping_sub(last_start)).unwrap_or(0);
         let is_last = contiguous && self.last_next == last_start + u64::from(segments);
         if !is_last || !(1..segments).contains(&numbers) {
             return false;
         }
-        self.numbers_frames |= payload_bytes > numbers.saturating_mul(self.most_bytes);
+        self.numbers_frames |= payload_bytes > numbers.saturating_mul(most_bytes);
         if self.numbers_frames {
             return false;
         }

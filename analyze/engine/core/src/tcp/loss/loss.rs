@@ -1,7 +1,11 @@
 //! Losses and retransmissions of a direction: what was sent again, what may still prove it needless, and what its IP identifications show.
 
+use crate::tcp::events::acked::Acked;
+use crate::tcp::events::context::Context;
+use crate::tcp::events::observer::Observer;
+use crate::tcp::events::sent::{Numbering, Sent};
 use crate::tcp::loss::awaited::Unanswered;
-use crate::tcp::loss::ip_id::IpIdentifications;
+use crate::tcp::loss::ip_id::{Around, IpIdentifications};
 use crate::tcp::loss::recovery::Recovery;
 use crate::tcp::loss::refusals::Refusals;
 use crate::tcp::loss::retransmissions::RecentRetransmissions;
@@ -34,4 +38,29 @@ pub struct Loss {
     pub highest_identification: u64,
     /// Other traffic of the side takes identifications between those of this connection.
     pub shares_numbers: bool,
+}
+
+impl Observer for Loss {
+    #[inline(always)]
+    fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
+        let data = &sent.data;
+        if data.packet.ip_version != 4 {
+            return;
+        }
+        let around = || {
+            let Numbering { whole, most_bytes } = sent.numbering.unwrap_or_default();
+            Around { whole, acknowledges: 0, payload_bytes: data.packet.payload_length, most_bytes }
+        };
+        self.identifications.add(data.packet.ip_id, data.segments, data.is_contiguous, around);
+        if data.end == data.highest {
+            self.highest_identification = self.identifications.next_position();
+        }
+    }
+
+    #[inline(always)]
+    fn on_acked(&mut self, acked: &Acked<'_>, _context: &Context) {
+        if acked.advances.is_some() {
+            self.probe_outstanding = false;
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::tcp::events::acked::Terms;
+use crate::tcp::events::context::Context;
 use crate::tcp::events::retransmission::{Retransmission, Trigger};
 use crate::tcp::kernel::MOST_RETRANSMISSIONS;
 use crate::tcp::loss::bursts::LossBursts;
@@ -144,14 +144,14 @@ impl RecentRetransmissions {
 
     /// The repeat of `start` that passed at `time_ns` was not needed. If signs of loss beside the sender triggered it, an original
     /// has come late.
-    pub fn mark_needless(&mut self, start: u64, time_ns: i64, terms: Terms, counters: &mut LossCounters) {
+    pub fn mark_needless(&mut self, start: u64, time_ns: i64, context: &Context, counters: &mut LossCounters) {
         let mut passed = self.list.iter_mut().rev().take_while(|known| known.time_ns >= time_ns);
         if let Some(known) = passed.find(|known| known.start == start && known.time_ns == time_ns)
             && !known.spurious
         {
             known.spurious = true;
             counters.spurious += 1;
-            counters.reordered += u32::from(terms.beside_sender && known.on_loss_signs);
+            counters.reordered += u32::from(context.beside_sender && known.on_loss_signs);
         }
     }
 
@@ -183,7 +183,7 @@ impl RecentRetransmissions {
         start: u64,
         end: u64,
         segment_size: u16,
-        terms: Terms,
+        context: &Context,
         counters: &mut LossCounters,
     ) {
         let mut position = start;
@@ -191,7 +191,7 @@ impl RecentRetransmissions {
             let unreported =
                 |known: &Retransmission| !known.reported && known.start <= position && position < known.end;
             let found = self.list.iter().position(|known| unreported(known) && known.spurious);
-            if found.is_none() && terms.beside_receiver && self.pending_copy_of(position).is_some() {
+            if found.is_none() && context.beside_receiver && self.pending_copy_of(position).is_some() {
                 position = self.copied_by_network(position, end, segment_size, counters);
                 continue;
             }
@@ -207,7 +207,7 @@ impl RecentRetransmissions {
                     let (is_news, end) = (!known.spurious, known.end);
                     (known.reported, known.spurious) = (true, true);
                     counters.spurious += u32::from(is_news);
-                    let came_late = is_news && terms.beside_sender && self.original_came_late(position);
+                    let came_late = is_news && context.beside_sender && self.original_came_late(position);
                     counters.reordered += u32::from(came_late);
                     position = end;
                 }
@@ -248,7 +248,13 @@ fn is_nearly_all(known: &Retransmission) -> bool {
 mod tests {
     use super::*;
 
-    const AWAY: Terms = Terms { sack: true, beside_sender: false, beside_receiver: false };
+    const AWAY: Context = Context {
+        sack: true,
+        beside_sender: false,
+        beside_receiver: false,
+        loops_ns: [None; 2],
+        handshake_rtt_ns: None,
+    };
 
     fn retransmission(start: u64, end: u64) -> Retransmission {
         Retransmission { start, end, ..Retransmission::default() }
@@ -259,11 +265,11 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         recent.push(retransmission(0, 1000));
         recent.push(retransmission(0, 1000));
-        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, &AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
-        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, &AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 0));
-        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, &AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (2, 1));
     }
 
@@ -271,9 +277,9 @@ mod tests {
     fn a_retransmission_of_which_half_was_a_duplicate_was_needed() {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         recent.push(retransmission(0, 200));
-        recent.duplicate_reported(100, 200, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(100, 200, 1000, &AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (0, 0));
-        recent.duplicate_reported(0, 100, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(0, 100, 1000, &AWAY, &mut counters);
         assert_eq!((counters.spurious, counters.network_duplicates), (1, 0));
     }
 
@@ -282,21 +288,21 @@ mod tests {
         let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
         counters.capture_duplicates = 1;
         recent.push_duplicate(0, 1000, 1);
-        recent.duplicate_reported(0, 1000, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(0, 1000, 1000, &AWAY, &mut counters);
         assert_eq!((counters.network_duplicates, counters.capture_duplicates), (1, 0));
-        recent.duplicate_reported(5000, 7000, 1000, AWAY, &mut counters);
+        recent.duplicate_reported(5000, 7000, 1000, &AWAY, &mut counters);
         assert_eq!(counters.network_duplicates, 3);
     }
 
     #[test]
     fn beside_the_receiver_the_report_of_a_copy_leaves_the_retransmission_needed() {
-        let beside_receiver = Terms { beside_receiver: true, ..AWAY };
-        for (terms, expected) in [(beside_receiver, (0, 1)), (AWAY, (1, 0))] {
+        let beside_receiver = Context { beside_receiver: true, ..AWAY };
+        for (context, expected) in [(&beside_receiver, (0, 1)), (&AWAY, (1, 0))] {
             let (mut recent, mut counters) = (RecentRetransmissions::default(), LossCounters::default());
             counters.capture_duplicates = 1;
             recent.push(retransmission(0, 1000));
             recent.push_duplicate(0, 1000, 1);
-            recent.duplicate_reported(0, 1000, 1000, terms, &mut counters);
+            recent.duplicate_reported(0, 1000, 1000, context, &mut counters);
             assert_eq!((counters.spurious, counters.network_duplicates), expected);
         }
     }

@@ -1,7 +1,10 @@
 //! What passed of a direction in which time: spacing, peaks, the series of bins, and trains of packets.
 
-use crate::tcp::rates::packet_trains::Arrivals;
-use crate::tcp::rates::packet_trains::Trains;
+use crate::tcp::events::acked::{Acked, RoundTrip};
+use crate::tcp::events::context::Context;
+use crate::tcp::events::observer::Observer;
+use crate::tcp::events::sent::Sent;
+use crate::tcp::rates::packet_trains::{Arrivals, Passed, Trains};
 use crate::tcp::rates::peaks::PeakRates;
 use crate::tcp::rates::series::RateSeries;
 use crate::tcp::rates::spacing::Spacing;
@@ -25,5 +28,29 @@ impl Rates {
     /// As new, with the room of its lists.
     pub fn renewed(&mut self) -> Self {
         Self { spacing: self.spacing.renewed(), ..Self::default() }
+    }
+}
+
+impl Observer for Rates {
+    #[inline(always)]
+    fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
+        self.spacing.add(sent.data.packet, sent.spacing_ns);
+        if let Some(loop_ns) = sent.loop_ns {
+            self.series.sender_loop(loop_ns);
+        }
+    }
+
+    #[inline(always)]
+    fn on_acked(&mut self, acked: &Acked<'_>, _context: &Context) {
+        let packet = acked.packet;
+        match acked.advances {
+            Some(RoundTrip::Sample(newest, _)) => {
+                self.series.receiver_loop(newest.until(packet));
+                let (time_ns, bytes) = (packet.time_ns, packet.acknowledgement);
+                self.answers.add(Passed { time_ns, bytes, sent_ns: newest.time_ns });
+            }
+            Some(RoundTrip::Rejected(..)) => self.answers.interrupt(),
+            Some(RoundTrip::None) | None => {}
+        }
     }
 }

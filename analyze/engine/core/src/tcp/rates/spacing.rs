@@ -7,6 +7,7 @@
 //!
 //! Rule: docs/methods.md, "Unusually long pauses".
 
+use crate::packet::Packet;
 use crate::tcp::kernel::SHORTEST_ANOMALY_NS;
 use crate::tcp::stats::buckets::ceiling_of;
 use crate::tcp::stats::moments::Moments;
@@ -34,17 +35,23 @@ impl Spacing {
         Self { sketch: self.sketch.renewed(), ..Self::default() }
     }
 
-    /// Takes the next data packet; returns its distance from the one before (none for the first, or if time ran
-    /// backwards).
+    /// How long before `time_ns` the last data packet passed; none before the first, or if time ran backwards.
     #[inline(always)]
-    pub fn add(&mut self, time_ns: i64, frame: u32) -> Option<u64> {
-        let (previous_ns, _) = self.previous.replace((time_ns, frame))?;
+    pub fn since_last(&self, time_ns: i64) -> Option<u64> {
+        let (previous_ns, _) = self.previous?;
         // Times lie within 2^62 of zero.
-        let gap_ns = u64::try_from(time_ns.wrapping_sub(previous_ns)).ok()?;
-        self.moments.add(gap_ns);
-        self.sketch.add(gap_ns);
-        self.longest_lately_ns = self.longest_lately_ns.max(gap_ns);
-        Some(gap_ns)
+        u64::try_from(time_ns.wrapping_sub(previous_ns)).ok()
+    }
+
+    /// Takes the next data packet, so long [`Self::since_last`].
+    #[inline(always)]
+    pub fn add(&mut self, packet: &Packet, gap_ns: Option<u64>) {
+        self.previous = Some((packet.time_ns, packet.frame));
+        if let Some(gap_ns) = gap_ns {
+            self.moments.add(gap_ns);
+            self.sketch.add(gap_ns);
+            self.longest_lately_ns = self.longest_lately_ns.max(gap_ns);
+        }
     }
 
     /// The longest gap that ended since this was asked last, nanoseconds; 0 without any.
@@ -98,13 +105,18 @@ mod tests {
 
     const MILLISECOND: i64 = 1_000_000;
 
+    fn add(spacing: &mut Spacing, time_ns: i64, frame: u32) {
+        let gap_ns = spacing.since_last(time_ns);
+        spacing.add(&Packet { time_ns, frame, ..Packet::default() }, gap_ns);
+    }
+
     #[test]
     fn one_long_gap_does_not_raise_the_limit() {
         let mut spacing = Spacing::default();
         let mut time = 0;
         for frame in 0..500 {
             time += if frame == 250 { 155 * MILLISECOND } else { MILLISECOND };
-            spacing.add(time, frame);
+            add(&mut spacing, time, frame);
         }
         assert!(spacing.oversize_from_ns(Some(20_000_000)) < 11_000_000);
     }
@@ -115,7 +127,7 @@ mod tests {
         let mut time = 0;
         for frame in 0..1000 {
             time += if frame % 10 == 0 { 40 * MILLISECOND } else { MILLISECOND / 100 };
-            spacing.add(time, frame);
+            add(&mut spacing, time, frame);
         }
         assert!(spacing.oversize_from_ns(Some(40_000_000)) > 40_000_000);
     }
@@ -123,7 +135,7 @@ mod tests {
     #[test]
     fn time_running_backwards_gives_no_spacing() {
         let mut spacing = Spacing::default();
-        spacing.add(100, 1);
-        assert_eq!(spacing.add(50, 2), None);
+        add(&mut spacing, 100, 1);
+        assert_eq!(spacing.since_last(50), None);
     }
 }

@@ -46,7 +46,7 @@ pub enum Field {
     RttFrame,
     /// What lengthened it beside the path, see [`crate::tcp::rtt::covering::Lengthened`].
     RttLengthenedBy,
-    /// Why it completes none though it acknowledges data, see [`crate::tcp::rtt::samples::Rejected`].
+    /// Why it completes none though it acknowledges data, see [`crate::tcp::events::acked::Rejected`].
     RttRejected,
     /// Round trip of loss recovery that it completes, nanoseconds.
     RecoveryRttNs,

@@ -7,32 +7,14 @@
 //! Rule: docs/methods.md, "Clean samples".
 
 use crate::packet::Packet;
+use crate::tcp::events::acked::Rejected;
 use crate::tcp::events::segment::Sampled;
 use crate::tcp::kernel::{LEAST_DELAY_NS, SMALLEST_TIMEOUT_NS};
 use crate::tcp::stats::moments::Moments;
 use crate::tcp::stats::quantile_sketch::DurationSketch;
 
-/// Why an acknowledged wire segment gives no sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Rejected {
-    /// It, or something acknowledged with it, had been sent again.
-    Retransmitted,
-    /// A later segment was acknowledged at the same time (delayed or stretched acknowledgement).
-    LaterCovered,
-    /// It arrived behind a hole: the acknowledgement waited for the hole to be filled.
-    HeldBack,
-    /// The acknowledgement covers data that the capture did not see, or only part of a segment.
-    NotAllSeen,
-    /// Acknowledged before it was recorded: the capture changed the order, or a clock stepped.
-    BeforeData,
-}
-
-impl Rejected {
-    /// Names in tables, by number.
-    pub const NAMES: [&str; 5] =
-        ["retransmitted", "later_segment_covered", "held_back_by_hole", "not_all_seen", "acknowledged_before_data"];
-}
+/// The sender's pace changes slowly: it is looked at once in so many samples.
+pub(crate) const PACE_EVERY_SAMPLES: u64 = 8;
 
 /// What is known of the packet it was set for, until it is set for another.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +92,15 @@ impl RoundTrips {
         self.least_lately_ns = self.least_lately_ns.min(rtt_ns);
         // Far from 2^63: from a signed number the processor converts in one step.
         self.smooth(rtt_ns as i64 as f64);
+    }
+
+    /// Takes a clean sample of the newest of `segments` wire segments; the others give none.
+    #[inline(always)]
+    pub fn sample(&mut self, rtt_ns: u64, segments: u32) {
+        self.add(rtt_ns);
+        if segments > 1 {
+            self.reject(Rejected::LaterCovered, segments - 1);
+        }
     }
 
     /// The shortest clean sample since this was asked last; none without one.

@@ -13,9 +13,8 @@
 //!
 //! Rule: docs/verdict.md, "Pauses".
 
-use crate::packet::{Packet, option_bits};
+use crate::packet::Packet;
 use crate::tcp::kernel::{NO_ANSWER_NS, PACED_SEGMENTS};
-use crate::tcp::stats::sequence::serial_difference;
 
 /// So long after an acknowledgement its answer comes at the latest, and after no larger part of the pause (one in so many): a
 /// kernel's own is immediate, and waking a writer takes less.
@@ -99,24 +98,6 @@ pub(crate) struct Sends {
     pub pushed: bool,
     /// What ends the pause was handed down before its sender heard of what had passed long before: it has waited in a queue.
     pub has_waited: bool,
-}
-
-/// What is known of data by what was captured before it; asked for only where it ends a pause.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Resumption {
-    /// The data packet before it had PSH.
-    pub pushed: bool,
-    /// It does not echo the newest timestamp of the other side that has passed.
-    pub behind_echo: bool,
-}
-
-impl Resumption {
-    /// Of a packet, when the other side's newest timestamp was `newest_tsval`.
-    pub(crate) fn of(packet: &Packet, pushed: bool, newest_tsval: Option<u32>) -> Self {
-        let echoes = packet.options & option_bits::TIMESTAMPS != 0;
-        let behind = |newest: u32| echoes && serial_difference(newest, packet.tsecr) > 0;
-        Self { pushed, behind_echo: newest_tsval.is_some_and(behind) }
-    }
 }
 
 /// A pause that has ended, and where the data begins that ended it. What comes with that is known at the next pause.

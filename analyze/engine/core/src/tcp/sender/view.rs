@@ -15,9 +15,13 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use crate::packet::Packet;
+use crate::tcp::events::acked::Acked;
+use crate::tcp::events::context::Context;
+use crate::tcp::events::observer::Observer;
+use crate::tcp::events::sent::{Resumption, Sent, Turn};
 use crate::tcp::kernel::{NO_ANSWER_NS, SHORTEST_PAUSE_NS, SHORTEST_SILENCE_NS};
 use crate::tcp::sender::loop_delay::SenderLoop;
-use crate::tcp::sender::pauses::{Pauses, Restarts, Resumption, Sends};
+use crate::tcp::sender::pauses::{Pauses, Restarts, Sends};
 use crate::tcp::sender::silences::{Silence, Silences};
 use crate::tcp::sender::turns::Turns;
 use crate::tcp::stats::reuse::room_of_queue;
@@ -174,7 +178,7 @@ impl SenderView {
     }
 
     /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`;
-    /// `resumption` is asked for if it ends a pause.
+    /// `resumption` if it [`Self::ends_pause`].
     #[inline(always)]
     pub fn sent(
         &mut self,
@@ -182,15 +186,15 @@ impl SenderView {
         [start, end]: [u64; 2],
         segment_size: u64,
         largest_send: u64,
-        resumption: impl FnOnce() -> Resumption,
+        resumption: Option<Resumption>,
     ) {
         self.advance(time_ns);
         if !self.begun {
             self.begun = true;
             self.acknowledged = start;
         }
-        if time_ns > self.pause_from_ns {
-            self.restart(time_ns, resumption());
+        if let Some(resumption) = resumption {
+            self.restart(time_ns, resumption);
         }
         self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
@@ -199,6 +203,12 @@ impl SenderView {
             self.set_large_send();
         }
         self.refresh();
+    }
+
+    /// Data that passes now ends a pause.
+    #[inline(always)]
+    pub fn ends_pause(&self, time_ns: i64) -> bool {
+        time_ns > self.pause_from_ns
     }
 
     /// Data is about to pass, the first since the other side said something, at `spoke_ns`: where nothing was in flight, it was the
@@ -492,6 +502,28 @@ impl SenderView {
     }
 }
 
+impl Observer for SenderView {
+    #[inline(always)]
+    fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
+        let data = &sent.data;
+        if let Some(Turn { spoke_ns, by_server }) = sent.turn {
+            self.takes_its_turn(data.packet.time_ns, spoke_ns, by_server);
+        }
+        let (segment_size, largest_send) = (u64::from(data.segment_size), u64::from(sent.largest_payload));
+        self.sent(data.packet.time_ns, [data.start, data.end], segment_size, largest_send, sent.resumption);
+    }
+
+    #[inline(always)]
+    fn on_acked(&mut self, acked: &Acked<'_>, _context: &Context) {
+        if let Some(rtt_ns) = acked.pace_rtt_ns {
+            self.set_pace(rtt_ns);
+        }
+        let Some(window) = acked.window else { return };
+        let edge = window.bytes.map(|bytes| acked.position + bytes);
+        self.acknowledged(acked.packet.time_ns, acked.packet.timestamp(), acked.position, edge, window.relief);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -502,9 +534,9 @@ mod tests {
     fn a_full_window_limits_until_it_is_acknowledged() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(0, [0, 10_000], 1000, 1000, None);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, Resumption::default);
+        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
     }
@@ -519,7 +551,7 @@ mod tests {
             view.acknowledged(0, None, 0, Some(100_000), 0);
             view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND, true);
             assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
-            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, Resumption::default);
+            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, None);
             view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
             // The next question comes after a while, and its answer again after 1.5 s.
             view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
@@ -533,9 +565,9 @@ mod tests {
         let mut view = SenderView::default();
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
         view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, Resumption::default);
+        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 40_000_000);
         assert_eq!(view.flight_bytes(), 10_000);
     }
@@ -544,13 +576,13 @@ mod tests {
     fn room_for_one_segment_is_too_little_in_a_large_window() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 9000], 1000, 1000, Resumption::default);
-        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, Resumption::default);
+        view.sent(0, [0, 9000], 1000, 1000, None);
+        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 10_000_000);
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 8000], 1000, 1000, Resumption::default);
-        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, Resumption::default);
+        view.sent(0, [0, 8000], 1000, 1000, None);
+        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 0);
     }
 
@@ -558,10 +590,10 @@ mod tests {
     fn a_paced_sender_waits_for_room_for_a_millisecond() {
         let mut view = SenderView::default();
         view.acknowledged(0, None, 0, Some(100_000), 0);
-        view.sent(0, [0, 96_000], 1000, 1000, Resumption::default);
+        view.sent(0, [0, 96_000], 1000, 1000, None);
         view.set_pace(20e6);
-        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, Resumption::default);
-        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, Resumption::default);
+        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, None);
+        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
     }
 
@@ -571,11 +603,11 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(100 * MILLISECOND, 1);
-        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, None);
         view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
         // The queue grows: the answer takes 120 ms, and until then the window was full.
         view.heard(220 * MILLISECOND, 101);
-        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, Resumption::default);
+        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, None);
         assert_eq!(view.limited_ns(), 120_000_000);
         assert_eq!(view.flight_bytes(), 2000);
     }
@@ -586,7 +618,7 @@ mod tests {
         view.set_loop(40 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
         view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
         view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
         assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
@@ -598,7 +630,7 @@ mod tests {
         view.set_loop(300 * MILLISECOND);
         view.acknowledged(0, Some(1), 0, Some(10_000), 0);
         view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
         assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
         // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
         view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
@@ -619,7 +651,7 @@ mod tests {
     fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
         let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
         view.heard(time_ns, (100 + heard) as u32);
-        view.sent(time_ns, [position, position + 1000], 1000, 1000, Resumption::default);
+        view.sent(time_ns, [position, position + 1000], 1000, 1000, None);
         if acknowledges {
             view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
         }
@@ -644,7 +676,7 @@ mod tests {
     fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
         for at in times_ms {
             view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
-            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, Resumption::default);
+            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, None);
             let passed_ns = at * MILLISECOND + 10_000;
             view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
         }
@@ -678,7 +710,7 @@ mod tests {
     #[test]
     fn an_unknown_window_limits_nothing() {
         let mut view = SenderView::default();
-        view.sent(0, [0, 10_000], 1000, 1000, Resumption::default);
+        view.sent(0, [0, 10_000], 1000, 1000, None);
         view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
         assert_eq!(view.limited_ns(), 0);
     }
@@ -686,7 +718,7 @@ mod tests {
     #[test]
     fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
         let mut view = SenderView::default();
-        view.sent(0, [5000, 6000], 1000, 1000, Resumption::default);
+        view.sent(0, [5000, 6000], 1000, 1000, None);
         assert_eq!(view.flight_bytes(), 1000);
     }
 }
