@@ -1,6 +1,7 @@
 //! Packets after the end of a connection: what becomes of them hangs neither on other connections nor on the threads.
 //!
-//! Subjects: `tcp/flow/table.rs`.
+//! Subjects: `tcp/flow/table.rs`,
+//! `tcp/summary/stragglers.rs`, `tcp/flow/slot.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;

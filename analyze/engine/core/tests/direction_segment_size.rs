@@ -1,6 +1,7 @@
 //! How large a full segment is: what both sides offer bounds it, what is sent shows it.
 //!
-//! Subjects: `tcp/capture/frame_sizes.rs`.
+//! Subjects: `tcp/capture/frame_sizes.rs`,
+//! `tcp/direction/sizes.rs`.
 
 mod playbook;
 

@@ -1,5 +1,7 @@
 //! A queue between the sender and a capture that is right beside it (docs/verdict.md, "Rounds"): behind the link that limits, as at
 //! the host of a virtual machine or behind a router's uplink.
+//!
+//! Subjects: `tcp/connection/loops.rs`.
 
 mod playbook;
 

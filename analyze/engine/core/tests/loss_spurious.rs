@@ -1,6 +1,7 @@
 //! Retransmissions that were not needed, and copies that are none (docs/methods.md, section 5; RFC 2883, 3522, 3708).
 //!
-//! Subjects: `tcp/direction/spurious_timeout.rs`, `tcp/events/segment.rs`.
+//! Subjects: `tcp/direction/spurious_timeout.rs`, `tcp/events/segment.rs`,
+//! `tcp/direction/on_sack.rs`, `tcp/direction/ack_signs.rs`.
 
 mod playbook;
 

@@ -2,7 +2,8 @@
 //!
 //! Subjects: `output/describe/connection.rs`, `output/describe/endpoint.rs`, `output/describe/direction.rs`,
 //! `output/describe/loss.rs`, `output/describe/round_trips.rs`, `output/describe/spacing.rs`, `output/describe/tls.rs`,
-//! `output/describe/ledger.rs`, `output/key.rs`, `output/link_names.rs`.
+//! `output/describe/ledger.rs`, `output/key.rs`, `output/link_names.rs`,
+//! `tcp/summary/not_measured.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod playbook;
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use vmtrace_core::analysis::Analysis;
 use vmtrace_core::output::json::{JsonHeader, SCHEMA};
-use vmtrace_core::tcp::summary::summary::REASONS;
+use vmtrace_core::tcp::summary::not_measured::REASONS;
 
 fn written(analysis: &Analysis, header: &JsonHeader) -> String {
     let mut out = Vec::new();

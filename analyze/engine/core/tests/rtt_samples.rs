@@ -1,6 +1,7 @@
 //! Which acknowledgements give a round trip, and why the others give none (docs/methods.md, section 4).
 //!
-//! Subjects: `tcp/rtt/samples.rs`.
+//! Subjects: `tcp/rtt/samples.rs`,
+//! `tcp/events/acked.rs`.
 
 mod playbook;
 

@@ -1,7 +1,8 @@
 //! What the capture did wrong: packets it missed, order it changed, clocks that step; and lengths that lie (docs/methods.md,
 //! section 2).
 //!
-//! Subjects: `tcp/connection/environment.rs`.
+//! Subjects: `tcp/connection/environment.rs`,
+//! `tcp/connection/clock_steps.rs`.
 
 mod playbook;
 

@@ -11,7 +11,8 @@ use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::summary::summary::{ConnectionSummary, REASONS, SpacingSummary};
+use crate::tcp::summary::not_measured::REASONS;
+use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";

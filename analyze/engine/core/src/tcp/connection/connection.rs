@@ -11,7 +11,6 @@ use crate::tcp::connection::environment::{ClockStep, Environment};
 use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::Believed;
-use crate::tcp::connection::vantage::{Clues, Side};
 use crate::tcp::connection::watchers::Watchers;
 use crate::tcp::direction::direction::{Half, Live, half_and_peer};
 use crate::tcp::direction::holes::{Exposure, Hole};
@@ -24,24 +23,11 @@ use crate::tcp::events::ends::Ends;
 use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
-use crate::tcp::kernel::{BESIDE_SHARE, LONGEST_BESIDE_NS, SHORT_TRIP_NS, SHORTEST_TELLING_NS};
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::loss::ip_id::Around;
 use crate::tcp::rtt::echo_loop::EchoLoops;
 use crate::tcp::stats::sequence::unwrap;
 use crate::tls::TlsTracker;
-
-/// Share of the round trip's far part that the near part may be where the far one is short.
-const BESIDE_SHARE_OF_SHORT_PART: f64 = 0.5;
-
-/// The steps that both directions show are one if they differ by no more than this and a fifth: the timestamps by which they
-/// are measured have ticks of milliseconds.
-const STEPS_DIFFER_NS: i64 = 20_000_000;
-
-const STEPS_DIFFER_DIVISOR: i64 = 5;
-
-/// And if they stand no further apart than this and the step itself, by which one of the times was set.
-const STEPS_APART_NS: i64 = 1_000_000_000;
 
 /// A connection in progress.
 #[derive(Debug)]
@@ -97,7 +83,7 @@ pub struct Connection {
     /// Marks of congestion, if both sides agreed to tell of them; follows from the last SYN's flags and those of its answer.
     pub(crate) ecn: Option<Box<Ecn>>,
     pub(crate) syn_flags: Option<u16>,
-    suspected_step: Option<(u8, ClockStep)>,
+    pub(super) suspected_step: Option<(u8, ClockStep)>,
     /// What passed at two capture points, if there are, or may be, as many.
     pub(crate) two_points: Option<Box<TwoPoints>>,
     /// SYN-ACKs with other numbers that came before the last one: of a proxy and a host, or of two hosts.
@@ -240,7 +226,7 @@ impl Connection {
         } else {
             self.take_acknowledgement(packet, bytes, SIDE)
         };
-        self.answered(packet, SIDE, &answer);
+        self.answered(packet, SIDE, answer);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -270,13 +256,13 @@ impl Connection {
             .flatten();
         let answer = match answer {
             Some(answer) => {
-                self.take_round_trip(&answer, SIDE);
+                self.take_round_trip(answer, SIDE);
                 self.pass_tls_holes(packet, 1 - SIDE);
                 answer
             }
             None => self.take_acknowledgement(packet, bytes, SIDE),
         };
-        self.answered(packet, SIDE, &answer);
+        self.answered(packet, SIDE, answer);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -336,7 +322,7 @@ impl Connection {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
-        self.answered(packet, side, &answer);
+        self.answered(packet, side, answer);
         self.check_round(packet, side, environment.round_rules);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
@@ -474,7 +460,7 @@ impl Connection {
         }
         let context = self.context(sender);
         let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
-        self.take_round_trip(&answer, side);
+        self.take_round_trip(answer, side);
         self.pass_tls_holes(packet, sender);
         answer
     }
@@ -502,82 +488,6 @@ impl Connection {
     fn pass_tls_holes(&mut self, packet: &Packet, sender: usize) {
         if !self.tls_settled && self.tls.is_some() {
             self.skip_tls_holes(packet, sender);
-        }
-    }
-
-    /// The shortest round trip between the capture point and the side that answered.
-    #[inline(always)]
-    fn take_round_trip(&mut self, answer: &Answer, side: usize) {
-        if let Some((rtt_ns, _)) = answer.round_trip
-            && self.loops_ns[side].is_none_or(|known| (rtt_ns as i64) < known)
-        {
-            self.set_loop(side, rtt_ns as i64);
-        }
-    }
-
-    /// The shortest round trip between the hosts so far. That of the handshake alone may be a second too long: beside the client
-    /// nobody sees that a SYN-ACK was lost.
-    pub(crate) fn shortest_rtt_ns(&self) -> Option<i64> {
-        let [client_ns, server_ns] = self.loops_ns;
-        let both_ns = client_ns.zip(server_ns).map(|(client_ns, server_ns)| client_ns.saturating_add(server_ns));
-        self.handshake_rtt_ns.map(|rtt_ns| both_ns.map_or(rtt_ns, |both_ns| rtt_ns.min(both_ns)))
-    }
-
-    pub(crate) fn set_loop(&mut self, side: usize, loop_ns: i64) {
-        self.loops_ns[side] = Some(loop_ns);
-        let beside = [self.is_beside(0), self.is_beside(1)];
-        let before = std::mem::replace(&mut self.beside, beside);
-        for (near, was_beside) in before.into_iter().enumerate() {
-            // A handshake that was held up on one side makes the capture seem to be beside the other one.
-            if let (true, false, Some(near_ns)) = (was_beside, self.beside[near], self.loops_ns[near])
-                && let Some(live) = self.halves[near].live.as_deref_mut()
-            {
-                live.view.set_loop(near_ns);
-            }
-        }
-    }
-
-    /// The capture point seems to be beside this side, by the round trips so far; when the connection is over,
-    /// [`crate::tcp::connection::vantage`] says where it was.
-    fn is_beside(&self, side: usize) -> bool {
-        if self.behind_queue[side] {
-            return false;
-        }
-        let [Some(near), Some(far)] = [self.loops_ns[side], self.loops_ns[1 - side]] else { return false };
-        if near.saturating_add(far) >= SHORTEST_TELLING_NS {
-            return self.is_near(near, far);
-        }
-        // A loop that was measured often is shorter than one that was measured once, by no more than what hosts take.
-        let ttl = [self.halves[0].ttl, self.halves[1].ttl];
-        match (Clues { ttl, ..Clues::default() }.vantage().side, self.handshake.loops_ns()) {
-            (Side::Client, _) => side == 0,
-            (Side::Server, _) => side == 1,
-            (_, loops_ns) => {
-                let is_near_in_opening = |loops_ns: [i64; 2]| self.is_near(loops_ns[side], loops_ns[1 - side]);
-                self.is_near(near, far) && loops_ns.is_none_or(is_near_in_opening)
-            }
-        }
-    }
-
-    fn is_near(&self, near: i64, far: i64) -> bool {
-        let share = if far < SHORT_TRIP_NS { BESIDE_SHARE_OF_SHORT_PART } else { BESIDE_SHARE };
-        (near <= LONGEST_BESIDE_NS || self.handshake.complete) && near < far && near as f64 <= share * far as f64
-    }
-
-    /// A step of the capture clock shows in both directions, by the same amount, at the same place; in one direction
-    /// only it is the sender or a queue.
-    #[cold]
-    fn suspect_step(&mut self, packet: &Packet, side: usize, ahead_ns: i64, environment: &mut Environment) {
-        let step = ClockStep { input: packet.input, time_ns: packet.time_ns, ahead_ns };
-        if let Some((other_side, other)) = self.suspected_step
-            && usize::from(other_side) != side
-            && (other.ahead_ns - ahead_ns).abs() <= STEPS_DIFFER_NS + ahead_ns.abs() / STEPS_DIFFER_DIVISOR
-            && packet.time_ns.saturating_sub(other.time_ns).abs() <= STEPS_APART_NS + ahead_ns.abs()
-        {
-            environment.clock_steps.push(step);
-            self.suspected_step = None;
-        } else {
-            self.suspected_step = Some((side as u8, step));
         }
     }
 }

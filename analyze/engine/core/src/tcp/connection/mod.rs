@@ -4,6 +4,7 @@
 //! ```text
 //! connection       a packet goes to its direction       environment      what connections of a shard share
 //! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
+//! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! reset            which RST is believed, and what refutes it
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
@@ -12,12 +13,14 @@
 //! ```
 
 pub mod at_two_taps;
+mod clock_steps;
 pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
 pub mod duplicates;
 pub mod environment;
 pub mod handshake;
+mod loops;
 pub mod open;
 pub mod packet_row;
 pub mod payload_feed;

@@ -102,20 +102,19 @@ impl Connection {
     /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
     /// sent before that took so long.
     #[inline(always)]
-    pub(crate) fn answered(&mut self, packet: &Packet, side: usize, answer: &Answer) {
+    pub(crate) fn answered(&mut self, packet: &Packet, side: usize, answer: Answer) {
         if packet.time_ns <= self.watchers[1 - side].answer_until_ns {
-            self.answered_after_silence(packet, side, answer);
+            self.answered_after_silence(packet, side, answer.round_trip.map(|(rtt_ns, _)| rtt_ns));
         }
     }
 
     #[inline(never)]
-    fn answered_after_silence(&mut self, packet: &Packet, side: usize, answer: &Answer) {
+    fn answered_after_silence(&mut self, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
         let Some(pauses) = &mut self.watchers[1 - side].pauses else { return };
         pauses.watch.count_answer(packet, &self.halves[1 - side]);
-        let (Some(heard), Some((rtt_ns, _))) = (&pauses.watch.heard, answer.round_trip) else { return };
+        let (Some(heard), Some(rtt_ns)) = (&pauses.watch.heard, rtt_ns) else { return };
         let sent_ns = packet.time_ns.saturating_sub_unsigned(rtt_ns);
-        let with_answer = (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
-        if with_answer && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {
+        if heard.is_answered_by(packet) && heard.time_ns.saturating_sub(sent_ns) > SILENCE_NS {
             pauses.watch.covering.keep(Covering { completed_ns: packet.time_ns, rtt_ns, frame: packet.frame });
         }
     }

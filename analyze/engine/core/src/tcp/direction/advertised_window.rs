@@ -26,7 +26,7 @@ impl AdvertisedWindow {
         Self { count: 0, sum: 0, min: 0, max: 0, zero_windows: 0, zero_since_ns: None, zero_time_ns: 0, last: 0 };
 
     /// True if the packet advertises an open window again, as it was, and nothing but that and timestamps.
-    #[inline]
+    #[inline(always)]
     pub fn is_repeated(&self, packet: &Packet) -> bool {
         // Before the first advertisement the last one is zero.
         let others = option_bits::OTHERS | option_bits::CUT;
@@ -40,14 +40,14 @@ impl AdvertisedWindow {
     }
 
     /// Takes an advertisement that [`Self::is_repeated`].
-    #[inline]
+    #[inline(always)]
     pub fn add_repeated(&mut self, window_bytes: u64) {
         self.count += 1;
         self.sum += window_bytes;
     }
 
     /// Takes one advertisement: as it stands in the header, and in bytes.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, header_value: u16, window_bytes: u64, time_ns: i64) {
         self.last = header_value;
         // The first is one of these, too: if it is 0, everything stands as it should already.

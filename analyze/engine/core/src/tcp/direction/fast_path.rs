@@ -22,9 +22,10 @@ impl Half {
         let start = self.max;
         let end = start + u64::from(packet.payload_length);
         let live = self.live.as_deref()?;
+        let follows = live.loss.identifications.follows(packet.ip_id);
         if packet.sequence != start as u32
             || live.acks.window_closed
-            || !(context.beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end))
+            || !(context.beside_sender || packet.ip_version != 4 || live.numbers_go_on(packet, end, follows))
             || !(self.together.goes_on(packet) || self.begin_together(packet))
         {
             return None;
@@ -52,7 +53,7 @@ impl Half {
         let ahead_ns = timestamps.then(|| live.capture.clock.add(packet.time_ns, packet.tsval)).flatten();
         let (is_contiguous, kind) = (true, Kind::Data);
         let data = Data { packet, start, end, highest: end, segments, segment_size, is_short, is_contiguous, kind };
-        self.show_sent(data, context, peer);
+        self.show_sent(data, follows, context, peer);
         Some(ahead_ns.unwrap_or(0))
     }
 
@@ -88,8 +89,9 @@ impl Half {
 
 impl Live {
     /// The packet's identification leaves none out, and no packet up to `end` is known to be missing.
-    #[inline]
-    fn numbers_go_on(&self, packet: &Packet, end: u64) -> bool {
-        end > self.loss.sent_unseen && !matches!(self.loss.identifications.missing_before(packet.ip_id), Some(1..))
+    #[inline(always)]
+    fn numbers_go_on(&self, packet: &Packet, end: u64, follows: bool) -> bool {
+        let leaves_out = || matches!(self.loss.identifications.missing_before(packet.ip_id), Some(1..));
+        end > self.loss.sent_unseen && (follows || !leaves_out())
     }
 }

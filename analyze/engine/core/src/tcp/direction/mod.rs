@@ -10,6 +10,8 @@
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
+//! placed           a data packet in the stream, for those     observers        events, and all that measures them
+//! on_sack          selective acknowledgements and reports of duplicates
 //! segment_size, byte_ledger, tsval_history, advertised_window, nagle   one measurement each
 //! ```
 
@@ -28,6 +30,7 @@ pub mod observers;
 pub mod on_ack;
 pub mod on_data;
 pub mod on_old_data;
+pub mod on_sack;
 pub mod paws_refused;
 pub mod placed;
 pub mod retransmitted_unseen;

@@ -8,8 +8,24 @@ use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::acked::{Acked, Advertised, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
-use crate::tcp::events::sent::{Data, Kind, Numbering, Resumption, Sent, Turn};
+use crate::tcp::events::sent::{Data, Kind, Numbering, Resumption, Sent};
 use crate::tcp::rtt::samples::PACE_EVERY_SAMPLES;
+
+/// The window of an acknowledgement.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    /// By how much it is scaled, if that is known.
+    pub shift: Option<u8>,
+    /// The packet has one.
+    pub is_told: bool,
+}
+
+impl Window {
+    /// That of `packet`: SYN and RST have none.
+    pub fn of(packet: &Packet, shift: Option<u8>) -> Self {
+        Self { shift, is_told: packet.flags & (tcp_flags::SYN | tcp_flags::RST) == 0 }
+    }
+}
 
 impl Live {
     /// All that measures, in the order in which each is shown an event.
@@ -21,53 +37,55 @@ impl Live {
 }
 
 impl Half {
-    /// `data` has been taken: it is shown to all that measures. Returns its distance from the data packet before it.
+    /// `data` has been taken: it is shown to all that measures. Returns its distance from the data packet before it. `follows`: its
+    /// identification is the number after the newest, in a row of such.
     #[inline(always)]
-    pub(crate) fn show_sent(&mut self, data: Data<'_>, context: &Context, peer: Peer<'_>) -> Option<u64> {
+    pub(crate) fn show_sent(
+        &mut self,
+        data: Data<'_>,
+        follows: bool,
+        context: &Context,
+        peer: Peer<'_>,
+    ) -> Option<u64> {
         let packet = data.packet;
-        let most_bytes = || u32::from(most_payload(self.accepted_segment_size, packet)).min(ETHERNET_PAYLOAD);
+        let (una, accepted_segment_size) = (self.una, self.accepted_segment_size);
         let live = Live::of(&mut self.live);
-        let goes_on = live.loss.identifications.goes_on(packet.ip_id, data.segments);
-        let sent = Sent {
-            data,
-            spacing_ns: live.rates.spacing.since_last(packet.time_ns),
-            numbering: (!goes_on)
-                .then(|| Numbering { whole: live.is_whole(&data, self.una), most_bytes: most_bytes() }),
-            loop_ns: if packet.options & option_bits::TIMESTAMPS != 0 {
-                live.view.heard(packet.time_ns, packet.tsecr)
-            } else {
-                None
-            },
-            turn: if peer.max() > live.peer_max_then {
-                peer.spoke_ns().map(|spoke_ns| Turn { spoke_ns, by_server: peer.is_client })
-            } else {
-                None
-            },
-            resumption: (live.view.ends_pause(packet.time_ns))
-                .then(|| Resumption::of(packet, live.last_data.has_push(), peer.tsval())),
-            largest_payload: self.largest_payload,
-        };
+        let goes_on = packet.ip_version != 4 || (follows && data.segments == 1);
+        let in_order = data.is_contiguous && data.kind == Kind::Data;
+        let in_order = in_order.then_some(data.start);
+        let spacing_ns = live.rates.spacing.since_last(packet.time_ns);
+        let numbering = (!goes_on).then(|| live.numbering(in_order, packet, una, accepted_segment_size));
+        if packet.options & option_bits::TIMESTAMPS != 0 {
+            live.hear(packet);
+        }
+        if peer.max() > live.peer_max_then {
+            live.take_turn(packet, peer);
+        }
+        if live.view.ends_pause(packet.time_ns) {
+            live.resume(packet, peer);
+        }
         if data.end == data.highest {
             live.peer_max_then = peer.max();
         }
-        live.observers().on_sent(&sent, context);
+        let largest_payload = self.largest_payload;
+        live.observers().on_sent(&Sent { data, spacing_ns, numbering, largest_payload }, context);
         self.last_sent.0 = packet.time_ns;
         self.last_data_ns = self.last_data_ns.max(packet.time_ns);
-        sent.spacing_ns
+        spacing_ns
     }
 
     /// `packet` acknowledges everything up to `position`: it is shown to all that measures. Returns the window in bytes, if its scale
-    /// is known.
+    /// is known and the packet has one, as all have but SYN and RST.
     #[inline(always)]
     pub(crate) fn show_acked(
         &mut self,
         packet: &Packet,
         position: u64,
         advances: Option<RoundTrip>,
-        window_shift: Option<u8>,
+        window: Window,
         context: &Context,
     ) -> Option<u64> {
-        let has_window = packet.flags & (tcp_flags::SYN | tcp_flags::RST) == 0;
+        let Window { shift: window_shift, is_told: has_window } = window;
         if !has_window && self.live.is_none() {
             return None;
         }
@@ -94,13 +112,37 @@ impl Half {
 }
 
 impl Live {
-    /// No data up to the packet is missing. What was acknowledged before it came took its numbers, too: the capture has missed that.
-    #[inline]
-    fn is_whole(&self, data: &Data<'_>, una: u64) -> bool {
-        data.is_contiguous
-            && data.kind == Kind::Data
-            && self.last_data.is_followed_by(data.start)
-            && (!self.holes.reach_beyond(una) || self.size.uneven.may_hold_more(self.last_data.length))
+    /// The sender of this data had heard what it echoes.
+    #[inline(always)]
+    fn hear(&mut self, packet: &Packet) {
+        if let Some(loop_ns) = self.view.heard(packet.time_ns, packet.tsecr) {
+            self.rates.series.sender_loop(loop_ns);
+        }
+    }
+
+    /// The data is the first since the other side said something.
+    #[inline(never)]
+    fn take_turn(&mut self, packet: &Packet, peer: Peer<'_>) {
+        if let Some(spoke_ns) = peer.spoke_ns() {
+            self.view.takes_its_turn(packet.time_ns, spoke_ns, peer.is_client);
+        }
+    }
+
+    /// The data ends a pause.
+    #[cold]
+    #[inline(never)]
+    fn resume(&mut self, packet: &Packet, peer: Peer<'_>) {
+        let resumption = Resumption::of(packet, self.last_data.has_push(), peer.tsval());
+        self.view.resumes(packet.time_ns, resumption);
+    }
+
+    /// What the identification of data is compared with that begins at `start` and is in order; none if it is not. What was
+    /// acknowledged before it came took its numbers, too: the capture has missed that.
+    #[inline(never)]
+    fn numbering(&self, start: Option<u64>, packet: &Packet, una: u64, accepted_segment_size: u16) -> Numbering {
+        let whole = start.is_some_and(|start| self.last_data.is_followed_by(start))
+            && (!self.holes.reach_beyond(una) || self.size.uneven.may_hold_more(self.last_data.length));
+        Numbering { whole, most_bytes: u32::from(most_payload(accepted_segment_size, packet)).min(ETHERNET_PAYLOAD) }
     }
 
     /// After a timeout everything is lost that was not sent again, with or without a report of what arrived.

@@ -3,19 +3,16 @@
 //! Order matters: SACK first (it tells what was delivered out of order), then what is acknowledged cumulatively (it may
 //! give a round trip), then the window. Sources: RFC 9293 section 3.4, RFC 2018, RFC 2883, RFC 6675, RFC 3522.
 
-use crate::decode::options::SackBlocks;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::direction::direction::{Half, Live};
 use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::observers::Window;
 use crate::tcp::events::acked::{Answer, Rejected, RoundTrip};
 use crate::tcp::events::context::Context;
 use crate::tcp::events::segment::{Acknowledged, Segment, Unmarked};
 use crate::tcp::kernel::{FARTHEST_JUMP, LEAST_DELAY_NS};
 use crate::tcp::loss::retransmissions::LossCounters;
 use crate::tcp::stats::sequence::{serial_difference, unwrap};
-
-/// Segments that must have been reported above a hole before it counts as lost (RFC 6675 `DupThresh`).
-const DUPLICATE_THRESHOLD: u64 = 3;
 
 impl Half {
     /// Takes an acknowledgement of this direction's data. `window_shift` is none if the scale is not known.
@@ -64,7 +61,7 @@ impl Half {
         } else if position == self.una {
             self.repeated(packet, context);
         }
-        let window_bytes = self.show_acked(packet, position, advances, window_shift, context);
+        let window_bytes = self.show_acked(packet, position, advances, Window::of(packet, window_shift), context);
         Answer { round_trip: advances.and_then(|trip| trip.sample(packet)), window_bytes }
     }
 
@@ -104,13 +101,14 @@ impl Half {
         }
         self.keep_rates(packet.time_ns);
         let trip = self.advance_in_order(packet, position, context)?;
-        let window_bytes = self.show_acked(packet, position, Some(trip), window_shift, context);
+        let window_bytes =
+            self.show_acked(packet, position, Some(trip), Window { shift: window_shift, is_told: true }, context);
         Some(Answer { round_trip: trip.sample(packet), window_bytes })
     }
 
     /// Rule: docs/methods.md, "What the capture missed".
     #[cold]
-    fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
+    pub(crate) fn acknowledge_unseen(&mut self, packet: &Packet, position: u64) {
         let exposure = Exposure { time_ns: packet.time_ns, tsval: None, ip_id: 0, by_acknowledgement: true };
         let start = self.max;
         // The byte after the last may be a FIN that passed before its acknowledgement.
@@ -226,131 +224,6 @@ impl Half {
             live.answered_by_nothing_more(packet.time_ns, self.una, context, &mut self.loss);
         }
     }
-
-    /// Rule: docs/methods.md, "Reordered data".
-    #[cold]
-    fn selective(&mut self, packet: &Packet, bytes: &[u8], position: u64, context: &Context) {
-        let sack = SackBlocks::of_packet(packet, bytes);
-        let blocks = sack.as_slice();
-        if blocks.is_empty() {
-            self.cut_report(packet, bytes, position, context);
-            return;
-        }
-        if let Some(highest) = blocks.iter().map(|&(_, right)| unwrap(position, right)).max()
-            && self.is_reported_before(highest)
-        {
-            self.acknowledge_unseen(packet, highest);
-        }
-        // Copies that the network made are refused in the same way, of what the receiver has.
-        let may_tell_refusals = !context.beside_receiver && self.loss.network_duplicates == 0;
-        let says_nothing_else = may_tell_refusals && position == self.una && self.window.is_unchanged(packet);
-        let (max, base, una, seen_data, fin) = (self.max, self.base, self.una, self.data_packets > 0, self.fin);
-        let loss = &mut self.loss;
-        let live = Live::of(&mut self.live);
-        let segment_size = live.size.segment_size.max(1);
-        let highest_before = live.acks.scoreboard.highest().unwrap_or(0);
-        // Of what was sent before the capture began nothing is on record.
-        let lowest = if una < base { base } else { 0 };
-        let ranges = |&(left, right): &(u32, u32)| (unwrap(position, left).max(lowest), unwrap(position, right));
-        let (mut news, mut newest, mut latest_time_ns) = (false, 0, i64::MIN);
-        let soonest_ns = live.soonest_answer_ns();
-        let mut unanswered = live.loss.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
-        let retransmissions = &mut live.loss.retransmissions;
-        // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of
-        // reports that were lost, and not of what came late.
-        let mut comes_first = true;
-        let in_order_before = live.acks.scoreboard.is_empty();
-        live.acks.reports_are_cut =
-            (live.acks.reports_are_cut && !in_order_before) || packet.options & option_bits::CUT != 0;
-        // What seems to come late may have been told of where the snap length cut the blocks off.
-        let tells_order = !live.acks.reports_are_cut;
-        let mut duplicates_are_reported = false;
-        for (index, (start, end)) in blocks.iter().map(ranges).enumerate() {
-            if start >= end || end > max || start < base.saturating_sub(1) {
-                continue;
-            }
-            // What was held behind the last hole, reported once more: a kernel that has sent its own FIN answers the other one
-            // before it forgets what it held (Linux, `tcp_fin`). Nothing came twice.
-            let was_held = || {
-                let with_fin = una < start && end == position && fin.is_some_and(|fin| fin < end);
-                with_fin && live.acks.scoreboard.contains(start, start + 1)
-            };
-            if index == 0 && is_duplicate_report(start, end, position, blocks.get(1).map(ranges)) && !was_held() {
-                // A FIN takes a position and is no data.
-                let end = fin.map_or(end, |fin| end.min(fin));
-                // Of data that the capture has not seen it cannot be told who made the second copy.
-                if seen_data && start < end && live.holes.missing(start, end).0 == 0 {
-                    retransmissions.duplicate_reported(start, end, segment_size, context, loss);
-                }
-                duplicates_are_reported = true;
-            } else if end > position {
-                let segments = &mut live.segments;
-                let mut brings_news = false;
-                live.acks.scoreboard.insert(start.max(position), end, |from, to| {
-                    brings_news = true;
-                    newest = to.max(newest);
-                    let known = segments.sack(from, to, highest_before);
-                    latest_time_ns = latest_time_ns.max(known.latest_time_ns);
-                    loss.reordered += if comes_first && tells_order { known.late_originals } else { 0 };
-                    if let Some(unanswered) = unanswered.as_deref_mut() {
-                        unanswered.reported(packet.time_ns, [from, to], soonest_ns, |repeat| {
-                            retransmissions.mark_needless(repeat.start, repeat.time_ns, context, loss);
-                        });
-                    }
-                });
-                news |= brings_news;
-                comes_first &= brings_news;
-            }
-        }
-        if let Some(unanswered) = live.loss.unanswered.as_deref_mut().filter(|_| duplicates_are_reported) {
-            unanswered.duplicates_are_reported();
-        }
-        if in_order_before {
-            live.end_refusals();
-        }
-        live.note_blocks(packet, blocks, says_nothing_else && !news && !duplicates_are_reported);
-        let has_timestamps = packet.options & option_bits::TIMESTAMPS != 0;
-        live.acks.disorder_tsecr = has_timestamps.then_some(packet.tsecr);
-        if news {
-            if in_order_before {
-                live.acks.disorder_tsval = has_timestamps.then_some(packet.tsval);
-            }
-            // What comes behind a hole is reported at once: the only round trips there are while data is lost.
-            if let Some(sampled) = newest.checked_sub(1).and_then(|last| live.segments.sent_once(last)) {
-                if live.rates.series.wants_receiver_loop() {
-                    live.rates
-                        .series
-                        .receiver_loop(u64::try_from(packet.time_ns.saturating_sub(sampled.time_ns)).unwrap_or(0));
-                }
-                if position == una {
-                    live.round_trips.reported(packet, sampled, latest_time_ns);
-                }
-            }
-            live.rates.answers.interrupt();
-            live.acks.last_loss_sign_ns = Some(packet.time_ns);
-            live.acks.last_acknowledgement_ns = Some(packet.time_ns);
-            let highest = live.acks.scoreboard.highest().unwrap_or(0);
-            live.segments.mark_lost_below(highest.saturating_sub(DUPLICATE_THRESHOLD * u64::from(segment_size)));
-        }
-    }
-
-    /// Of the block that reports duplicate data (RFC 2883) a snap length may leave the left edge only (96 bytes of IPv6 over
-    /// Ethernet do): then it is about the segment that begins there.
-    fn cut_report(&mut self, packet: &Packet, bytes: &[u8], position: u64, context: &Context) {
-        let Some(left) = SackBlocks::left_edge_of_cut(packet, bytes) else { return };
-        let start = unwrap(position, left);
-        let Some(live) = self.live.as_deref_mut().filter(|_| self.data_packets > 0) else { return };
-        let segment_size = live.size.segment_size.max(1);
-        let end = position.min(start + u64::from(segment_size));
-        if start >= self.base && start < end && live.holes.missing(start, end).0 == 0 {
-            live.loss.retransmissions.duplicate_reported(start, end, segment_size, context, &mut self.loss);
-        }
-    }
-}
-
-/// The first block reports duplicate data if it lies below the acknowledgement or within the second (RFC 2883 section 4).
-fn is_duplicate_report(start: u64, end: u64, acknowledged: u64, second: Option<(u64, u64)>) -> bool {
-    end <= acknowledged || second.is_some_and(|(outer_start, outer_end)| outer_start <= start && end <= outer_end)
 }
 
 impl Live {

@@ -59,7 +59,8 @@ impl Half {
         let (highest, kind) = (self.max, arrived.kind);
         let data =
             Data { packet, start, end, highest, segments, segment_size, is_short, is_contiguous: contiguous, kind };
-        arrived.spacing_ns = self.show_sent(data, context, peer);
+        let follows = Live::of(&mut self.live).loss.identifications.follows(packet.ip_id);
+        arrived.spacing_ns = self.show_sent(data, follows, context, peer);
         arrived
     }
 

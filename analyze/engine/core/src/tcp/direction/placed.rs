@@ -25,13 +25,13 @@ impl Peer<'_> {
     }
 
     /// When it last sent something that wants an acknowledgement.
-    #[inline]
+    #[inline(always)]
     pub fn spoke_ns(&self) -> Option<i64> {
         self.half.spoke_ns().max((self.openings.count > 0).then_some(self.openings.last_ns))
     }
 
     /// Its newest TSval.
-    #[inline]
+    #[inline(always)]
     pub fn tsval(&self) -> Option<u32> {
         self.half.newest_tsval()
     }

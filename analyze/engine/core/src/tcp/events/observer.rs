@@ -44,3 +44,50 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.on_acked(acked, context);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use crate::tcp::events::sent::{Data, Kind};
+
+    #[derive(Default)]
+    struct Bytes(u64);
+
+    impl Observer for Bytes {
+        fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
+            self.0 += sent.data.end - sent.data.start;
+        }
+    }
+
+    #[derive(Default)]
+    struct Acknowledgements(u32);
+
+    impl Observer for Acknowledgements {
+        fn on_acked(&mut self, _acked: &Acked<'_>, context: &Context) {
+            self.0 += u32::from(context.sack);
+        }
+    }
+
+    #[test]
+    fn each_in_the_list_is_shown_what_it_asks_for() {
+        let (mut bytes, mut acknowledgements) = (Bytes::default(), Acknowledgements::default());
+        let (packet, context) = (Packet::default(), Context { sack: true, ..Context::default() });
+        let data = Data {
+            packet: &packet,
+            start: 100,
+            end: 300,
+            highest: 300,
+            segments: 1,
+            segment_size: 200,
+            is_short: false,
+            is_contiguous: true,
+            kind: Kind::Data,
+        };
+        let acked = Acked { packet: &packet, position: 300, advances: None, pace_rtt_ns: None, window: None };
+        let mut list = (&mut bytes, (&mut acknowledgements, Bytes::default()));
+        list.on_sent(&Sent { data, spacing_ns: None, numbering: None, largest_payload: 200 }, &context);
+        list.on_acked(&acked, &context);
+        assert_eq!((list.1.1.0, bytes.0, acknowledgements.0), (200, 200, 1));
+    }
+}

@@ -74,14 +74,8 @@ pub struct Sent<'a> {
     pub data: Data<'a>,
     /// Distance from the data packet before it; none of the first, or if time ran backwards.
     pub spacing_ns: Option<u64>,
-    /// What its identification is compared with, if that is not the number after the newest.
+    /// What its identification is compared with, if that is not the number after the newest (IPv4).
     pub numbering: Option<Numbering>,
-    /// So long the newest acknowledgement that it echoes took to its sender and back.
-    pub loop_ns: Option<i64>,
-    /// It is the first since the other side said something.
-    pub turn: Option<Turn>,
-    /// It ends a pause.
-    pub resumption: Option<Resumption>,
     /// Payload of the largest frame so far.
     pub largest_payload: u32,
 }
@@ -93,15 +87,6 @@ pub struct Numbering {
     pub whole: bool,
     /// The most that a segment may hold, bytes.
     pub most_bytes: u32,
-}
-
-/// The other side's last word before data.
-#[derive(Debug, Clone, Copy)]
-pub struct Turn {
-    /// When it passed.
-    pub spoke_ns: i64,
-    /// The data is the server's: it answers what it was asked. A client asks when it has something to ask.
-    pub by_server: bool,
 }
 
 /// What is known of data by what was captured before it; asked for only where it ends a pause.

@@ -4,6 +4,7 @@
 //! ```text
 //! by_flow          packets of a chunk, flow by flow     table            finds and ends connections
 //! resumed          which packets make one connection    selection        whose packets are wanted
+//! slot             a place of the table
 //! memory_budget    what all of them take in memory
 //! ```
 
@@ -11,4 +12,5 @@ pub mod by_flow;
 pub mod memory_budget;
 pub mod resumed;
 pub mod selection;
+mod slot;
 pub mod table;

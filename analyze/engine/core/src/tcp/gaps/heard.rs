@@ -2,9 +2,10 @@
 //!
 //! Rule: docs/methods.md, "Old packets that are left out".
 
+use crate::packet::Packet;
 use crate::tcp::gaps::evidence::Return;
 use crate::tcp::gaps::path_rate::Path;
-use crate::tcp::kernel::{BURST_PAUSE_NS, SHORTEST_DELAY_NS, TOGETHER_NS};
+use crate::tcp::kernel::{ANSWER_NS, BURST_PAUSE_NS, SHORTEST_DELAY_NS, TOGETHER_NS};
 
 /// The receiver's first packet after a silence, and what came with it.
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +60,17 @@ impl Heard {
         single && self.answer.silence_ns >= SHORTEST_DELAY_NS && self.answer.outstanding_bytes > 2 * segment_bytes
     }
 
+    /// The packet comes with it, or soon after.
+    #[inline]
+    pub(crate) fn is_answered_by(&self, packet: &Packet) -> bool {
+        // Times lie within 2^62 of zero.
+        (0..=ANSWER_NS).contains(&packet.time_ns.wrapping_sub(self.time_ns))
+    }
+
     /// So much is acknowledged in any way once a packet of `time_ns` has been taken.
     pub(crate) fn count(&mut self, time_ns: i64, acknowledged: u64) {
         let answer = &mut self.answer;
-        if time_ns.saturating_sub(self.last_ns) >= BURST_PAUSE_NS {
+        if time_ns.wrapping_sub(self.last_ns) >= BURST_PAUSE_NS {
             self.burst_start_ns = time_ns;
             self.acknowledged_before_burst = self.acknowledged_before + answer.acknowledged_bytes;
         }

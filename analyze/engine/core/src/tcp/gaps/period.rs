@@ -16,7 +16,7 @@ pub enum NoPeriod {
 }
 
 impl NoPeriod {
-    /// The reason, as a key of [`crate::tcp::summary::summary::REASONS`].
+    /// The reason, as a key of [`crate::tcp::summary::not_measured::REASONS`].
     pub fn reason(self) -> &'static str {
         match self {
             Self::FewStalls => "few_stalls",

@@ -128,15 +128,11 @@ impl GapWatch {
     /// The packet's acknowledgement has been taken: if it belongs to an answer, that covers so much more.
     #[inline]
     pub(crate) fn count_answer(&mut self, packet: &Packet, half: &Half) {
-        let is_answer = |heard: &Heard| (0..=ANSWER_NS).contains(&packet.time_ns.saturating_sub(heard.time_ns));
-        if !self.heard.as_ref().is_some_and(is_answer) {
-            return;
+        let Some(heard) = self.heard.as_mut().filter(|heard| heard.is_answered_by(packet)) else { return };
+        heard.count(packet.time_ns, half.acknowledged_bytes());
+        if !self.pending.is_empty() {
+            self.share_answer();
         }
-        let acknowledged = half.acknowledged_bytes();
-        if let Some(heard) = &mut self.heard {
-            heard.count(packet.time_ns, acknowledged);
-        }
-        self.share_answer();
     }
 
     /// A timer of the sender fired since the receiver was last heard.

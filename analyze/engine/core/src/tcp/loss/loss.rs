@@ -47,11 +47,13 @@ impl Observer for Loss {
         if data.packet.ip_version != 4 {
             return;
         }
-        let around = || {
-            let Numbering { whole, most_bytes } = sent.numbering.unwrap_or_default();
-            Around { whole, acknowledges: 0, payload_bytes: data.packet.payload_length, most_bytes }
-        };
-        self.identifications.add(data.packet.ip_id, data.segments, data.is_contiguous, around);
+        match sent.numbering {
+            None => self.identifications.go_on(data.is_contiguous),
+            Some(Numbering { whole, most_bytes }) => {
+                let around = Around { whole, acknowledges: 0, payload_bytes: data.packet.payload_length, most_bytes };
+                self.identifications.add_any(data.packet.ip_id, data.segments, data.is_contiguous, around);
+            }
+        }
         if data.end == data.highest {
             self.highest_identification = self.identifications.next_position();
         }

@@ -35,9 +35,6 @@ impl Observer for Rates {
     #[inline(always)]
     fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
         self.spacing.add(sent.data.packet, sent.spacing_ns);
-        if let Some(loop_ns) = sent.loop_ns {
-            self.series.sender_loop(loop_ns);
-        }
     }
 
     #[inline(always)]

@@ -50,6 +50,10 @@ pub(crate) struct CoveringTrips {
 impl CoveringTrips {
     pub(crate) fn keep(&mut self, trip: Covering) {
         if self.kept.len() < MOST_KEPT {
+            let is_last = self.kept.last().is_none_or(|last| last.completed_ns <= trip.completed_ns);
+            if is_last {
+                return self.kept.push(trip);
+            }
             let place = self.kept.partition_point(|kept| kept.completed_ns <= trip.completed_ns);
             self.kept.insert(place, trip);
         } else {

@@ -12,16 +12,15 @@
 //! Rule: docs/methods.md, "Flight".
 
 use std::collections::VecDeque;
-use std::num::NonZeroU64;
 
 use crate::packet::Packet;
 use crate::tcp::events::acked::Acked;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::observer::Observer;
-use crate::tcp::events::sent::{Resumption, Sent, Turn};
+use crate::tcp::events::sent::{Resumption, Sent};
 use crate::tcp::kernel::{NO_ANSWER_NS, SHORTEST_PAUSE_NS, SHORTEST_SILENCE_NS};
 use crate::tcp::sender::loop_delay::SenderLoop;
-use crate::tcp::sender::pauses::{Pauses, Restarts, Sends};
+use crate::tcp::sender::pauses::{Restarts, Sends};
 use crate::tcp::sender::silences::{Silence, Silences};
 use crate::tcp::sender::turns::Turns;
 use crate::tcp::stats::reuse::room_of_queue;
@@ -35,51 +34,51 @@ const MOST_WAITING: usize = 1 << 16;
 
 /// An acknowledgement on its way to the sender.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
-    passed_ns: i64,
-    tsval: Option<u32>,
-    acknowledged: u64,
-    edge: Option<u64>,
+pub(super) struct Waiting {
+    pub(super) passed_ns: i64,
+    pub(super) tsval: Option<u32>,
+    pub(super) acknowledged: u64,
+    pub(super) edge: Option<u64>,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub struct SenderView {
-    sender_loop: SenderLoop,
-    begun: bool,
-    waiting: VecDeque<Waiting>,
+    pub(super) sender_loop: SenderLoop,
+    pub(super) begun: bool,
+    pub(super) waiting: VecDeque<Waiting>,
     /// So long after the last data that more of it would end a pause.
-    pause_from_ns: i64,
+    pub(super) pause_from_ns: i64,
     /// Highest position sent, acknowledged, and allowed by the window.
-    sent: u64,
-    acknowledged: u64,
+    pub(super) sent: u64,
+    pub(super) acknowledged: u64,
     /// [`SenderView::UNKNOWN_EDGE`] as long as it is not known.
-    edge: u64,
+    pub(super) edge: u64,
     /// Bytes of `sent - acknowledged` that are not in flight (RFC 6675: sacked and lost, less what was sent again).
-    relief: u64,
+    pub(super) relief: u64,
     /// A full segment, and the largest frame the sender hands down at once (more than a segment with offload).
-    segment_size: u64,
-    largest_send: u64,
+    pub(super) segment_size: u64,
+    pub(super) largest_send: u64,
     /// Bytes that a millisecond's pacing hands down at once.
-    paced_send: u64,
+    pub(super) paced_send: u64,
     /// What a sender may hand down at once in a window of any size.
-    large_send: u64,
+    pub(super) large_send: u64,
     /// [`SenderView::NEVER`] before the first event.
-    updated_ns: i64,
-    limited: bool,
-    limited_ns: u64,
-    flight: u64,
-    max_flight: u64,
-    flight_area: f64,
-    busy_ns: u64,
+    pub(super) updated_ns: i64,
+    pub(super) limited: bool,
+    pub(super) limited_ns: u64,
+    pub(super) flight: u64,
+    pub(super) max_flight: u64,
+    pub(super) flight_area: f64,
+    pub(super) busy_ns: u64,
     /// Time nothing was in flight because the window was closed.
-    blocked_ns: u64,
-    turns: Turns,
+    pub(super) blocked_ns: u64,
+    pub(super) turns: Turns,
     /// The round in progress is over when this is acknowledged; largest flight in it.
-    round_target: u64,
-    round_max_flight: u64,
-    silences: Silences,
-    restarts: Restarts,
+    pub(super) round_target: u64,
+    pub(super) round_max_flight: u64,
+    pub(super) silences: Silences,
+    pub(super) restarts: Restarts,
 }
 
 impl Default for SenderView {
@@ -177,24 +176,13 @@ impl SenderView {
         self.sender_loop.is_behind_queue()
     }
 
-    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`;
-    /// `resumption` if it [`Self::ends_pause`].
+    /// Data `start..end` was sent by a sender that uses segments of `segment_size` and frames of up to `largest_send`.
     #[inline(always)]
-    pub fn sent(
-        &mut self,
-        time_ns: i64,
-        [start, end]: [u64; 2],
-        segment_size: u64,
-        largest_send: u64,
-        resumption: Option<Resumption>,
-    ) {
+    pub fn sent(&mut self, time_ns: i64, [start, end]: [u64; 2], segment_size: u64, largest_send: u64) {
         self.advance(time_ns);
         if !self.begun {
             self.begun = true;
             self.acknowledged = start;
-        }
-        if let Some(resumption) = resumption {
-            self.restart(time_ns, resumption);
         }
         self.pause_from_ns = time_ns.wrapping_add(SHORTEST_PAUSE_NS);
         self.sent = self.sent.max(end);
@@ -209,6 +197,12 @@ impl SenderView {
     #[inline(always)]
     pub fn ends_pause(&self, time_ns: i64) -> bool {
         time_ns > self.pause_from_ns
+    }
+
+    /// Data is about to pass that ends a pause.
+    pub fn resumes(&mut self, time_ns: i64, resumption: Resumption) {
+        self.advance(time_ns);
+        self.restart(time_ns, resumption);
     }
 
     /// Data is about to pass, the first since the other side said something, at `spoke_ns`: where nothing was in flight, it was the
@@ -299,7 +293,7 @@ impl SenderView {
         unheard_ns.is_some_and(|passed_ns| time_ns.saturating_sub(passed_ns) > shortest_ns)
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply(&mut self, acknowledged: u64, edge: Option<u64>, relief: u64) {
         if acknowledged >= self.acknowledged || !self.begun {
             self.begun = true;
@@ -387,16 +381,6 @@ impl SenderView {
         }
     }
 
-    /// The longest of the latest silences that lie within a gap, if any.
-    pub fn silence_within(&self, start_ns: i64, end_ns: i64) -> Option<Silence> {
-        self.silences.within(start_ns, end_ns)
-    }
-
-    /// Since when the sender has had nothing in flight, having heard of what passed here before: none if it has.
-    pub fn idle_since_ns(&self) -> Option<i64> {
-        self.turns.idle_since_ns(self.busy_ns).filter(|_| self.flight == 0)
-    }
-
     /// What was in flight when the round began is acknowledged.
     #[inline]
     pub fn round_is_over(&self) -> bool {
@@ -414,103 +398,14 @@ impl SenderView {
             self.round_max_flight = self.flight;
         }
     }
-
-    /// The pauses of the data so far, and what ended them.
-    pub fn pauses(&self) -> Pauses {
-        self.restarts.pauses()
-    }
-
-    /// Largest flight in the round in progress.
-    pub fn round_max_flight(&self) -> u64 {
-        self.round_max_flight
-    }
-
-    /// The shortest loop between the capture point and the sender that echoes showed in the round in progress, nanoseconds.
-    pub fn round_loop_ns(&self) -> Option<u64> {
-        self.sender_loop.round_least_ns()
-    }
-
-    /// Payload of the largest frame that passed, bytes.
-    pub fn largest_send(&self) -> u64 {
-        self.largest_send
-    }
-
-    /// Bytes in flight summed over time, and that time.
-    pub fn flight_area(&self) -> (f64, u64) {
-        (self.flight_area, self.busy_ns)
-    }
-
-    /// Time nothing was in flight because the window was closed, nanoseconds.
-    pub fn blocked_ns(&self) -> u64 {
-        self.blocked_ns
-    }
-
-    /// Whose turn it was, as far as [`Self::takes_its_turn`] was told.
-    pub fn turns(&self) -> &Turns {
-        &self.turns
-    }
-
-    /// Bytes sent and not acknowledged, as a sender knows it that has heard everything up to the timestamp `tsecr`.
-    pub fn outstanding_having_heard(&self, tsecr: u32) -> u64 {
-        let heard = |waiting: &&Waiting| waiting.tsval.is_some_and(|tsval| serial_difference(tsecr, tsval) >= 0);
-        let acknowledged = self.waiting.iter().filter(heard).map(|waiting| waiting.acknowledged).max();
-        self.sent.saturating_sub(acknowledged.unwrap_or(0).max(self.acknowledged))
-    }
-
-    /// Bytes in flight now.
-    #[inline]
-    pub fn flight_bytes(&self) -> u64 {
-        self.flight
-    }
-
-    /// Mean over the time in which data was in flight, and largest; none if nothing ever was.
-    pub fn flight_statistics(&self) -> Option<(f64, NonZeroU64)> {
-        let max_flight = NonZeroU64::new(self.max_flight.max(self.round_max_flight))?;
-        let mean = if self.busy_ns > 0 { self.flight_area / self.busy_ns as f64 } else { max_flight.get() as f64 };
-        Some((mean, max_flight))
-    }
-
-    /// Time in which the advertised window left no room for a segment, nanoseconds.
-    pub fn limited_ns(&self) -> u64 {
-        self.limited_ns
-    }
-
-    /// The same up to `time_ns`, if nothing changes before.
-    pub fn limited_until_ns(&self, time_ns: i64) -> i64 {
-        let open = if self.limited { time_ns.saturating_sub(self.updated_ns).max(0) } else { 0 };
-        self.limited_ns as i64 + open
-    }
-
-    /// The advertised window leaves no room now.
-    pub fn is_limited_now(&self) -> bool {
-        self.limited
-    }
-
-    /// The round trip between capture point and sender as data showed it last, queues included.
-    pub fn recent_loop_ns(&self) -> i64 {
-        self.sender_loop.recent_ns()
-    }
-
-    /// By how much longer it was in this round or the one before: the sender's own measurements may be as old.
-    pub fn queue_before_ns(&self) -> i64 {
-        self.sender_loop.queue_before_ns()
-    }
-
-    /// Time in which data was in flight, nanoseconds.
-    pub fn busy_ns(&self) -> u64 {
-        self.busy_ns
-    }
 }
 
 impl Observer for SenderView {
     #[inline(always)]
     fn on_sent(&mut self, sent: &Sent<'_>, _context: &Context) {
         let data = &sent.data;
-        if let Some(Turn { spoke_ns, by_server }) = sent.turn {
-            self.takes_its_turn(data.packet.time_ns, spoke_ns, by_server);
-        }
         let (segment_size, largest_send) = (u64::from(data.segment_size), u64::from(sent.largest_payload));
-        self.sent(data.packet.time_ns, [data.start, data.end], segment_size, largest_send, sent.resumption);
+        self.sent(data.packet.time_ns, [data.start, data.end], segment_size, largest_send);
     }
 
     #[inline(always)]
@@ -525,200 +420,5 @@ impl Observer for SenderView {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MILLISECOND: i64 = 1_000_000;
-
-    #[test]
-    fn a_full_window_limits_until_it_is_acknowledged() {
-        let mut view = SenderView::default();
-        view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 10_000], 1000, 1000, None);
-        view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(50 * MILLISECOND, [10_000, 10_500], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 40_000_000);
-        assert_eq!(view.flight_statistics(), Some((10_000.0, NonZeroU64::new(10_000).expect("not zero"))));
-    }
-
-    #[test]
-    fn it_is_the_senders_turn_once_it_has_heard_the_other_side() {
-        for (loop_ms, answer_ms) in [(0, 1500), (40, 1460)] {
-            let mut view = SenderView::default();
-            if loop_ms > 0 {
-                view.set_loop(loop_ms * MILLISECOND);
-            }
-            view.acknowledged(0, None, 0, Some(100_000), 0);
-            view.takes_its_turn(1510 * MILLISECOND, 10 * MILLISECOND, true);
-            assert_eq!(view.turns().first_asked_ns(), Some((10 + loop_ms) * MILLISECOND));
-            view.sent(1510 * MILLISECOND, [0, 1000], 1000, 1000, None);
-            view.acknowledged(1600 * MILLISECOND, None, 1000, Some(100_000), 0);
-            // The next question comes after a while, and its answer again after 1.5 s.
-            view.acknowledged(2000 * MILLISECOND, None, 1000, Some(100_000), 0);
-            view.takes_its_turn(3500 * MILLISECOND, 2000 * MILLISECOND, true);
-            assert_eq!(view.turns().thought_ns(), answer_ms as u64 * 1_000_000);
-        }
-    }
-
-    #[test]
-    fn away_from_the_sender_acknowledgements_count_one_loop_later() {
-        let mut view = SenderView::default();
-        view.set_loop(40 * MILLISECOND);
-        view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
-        view.acknowledged(40 * MILLISECOND, None, 10_000, Some(20_000), 0);
-        view.sent(80 * MILLISECOND, [10_000, 20_000], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 40_000_000);
-        assert_eq!(view.flight_bytes(), 10_000);
-    }
-
-    #[test]
-    fn room_for_one_segment_is_too_little_in_a_large_window() {
-        let mut view = SenderView::default();
-        view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 9000], 1000, 1000, None);
-        view.sent(10 * MILLISECOND, [9000, 10_000], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 10_000_000);
-        let mut view = SenderView::default();
-        view.acknowledged(0, None, 0, Some(10_000), 0);
-        view.sent(0, [0, 8000], 1000, 1000, None);
-        view.sent(10 * MILLISECOND, [8000, 10_000], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 0);
-    }
-
-    #[test]
-    fn a_paced_sender_waits_for_room_for_a_millisecond() {
-        let mut view = SenderView::default();
-        view.acknowledged(0, None, 0, Some(100_000), 0);
-        view.sent(0, [0, 96_000], 1000, 1000, None);
-        view.set_pace(20e6);
-        view.sent(10 * MILLISECOND, [96_000, 97_000], 1000, 1000, None);
-        view.sent(20 * MILLISECOND, [97_000, 97_000], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 10_000_000, "5760 bytes are wanted, 4000 then 3000 are free");
-    }
-
-    #[test]
-    fn the_echo_tells_what_the_sender_had_heard_behind_a_queue() {
-        let mut view = SenderView::default();
-        view.set_loop(40 * MILLISECOND);
-        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
-        view.heard(100 * MILLISECOND, 1);
-        view.sent(100 * MILLISECOND, [0, 10_000], 1000, 1000, None);
-        view.acknowledged(100 * MILLISECOND, Some(101), 10_000, Some(20_000), 0);
-        // The queue grows: the answer takes 120 ms, and until then the window was full.
-        view.heard(220 * MILLISECOND, 101);
-        view.sent(220 * MILLISECOND, [10_000, 12_000], 1000, 1000, None);
-        assert_eq!(view.limited_ns(), 120_000_000);
-        assert_eq!(view.flight_bytes(), 2000);
-    }
-
-    #[test]
-    fn what_a_sender_has_not_heard_of_is_outstanding_to_it() {
-        let mut view = SenderView::default();
-        view.set_loop(40 * MILLISECOND);
-        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
-        view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
-        view.acknowledged(40 * MILLISECOND, Some(41), 4000, Some(20_000), 0);
-        view.acknowledged(42 * MILLISECOND, Some(43), 9000, Some(20_000), 0);
-        assert_eq!([1, 41, 42, 43].map(|tsecr| view.outstanding_having_heard(tsecr)), [10_000, 6000, 6000, 1000]);
-    }
-
-    #[test]
-    fn a_handshake_that_was_held_up_does_not_lengthen_the_loop_for_good() {
-        let mut view = SenderView::default();
-        view.set_loop(300 * MILLISECOND);
-        view.acknowledged(0, Some(1), 0, Some(10_000), 0);
-        view.heard(40 * MILLISECOND, 1);
-        view.sent(40 * MILLISECOND, [0, 10_000], 1000, 1000, None);
-        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
-        // A second acknowledgement of the same tick may pass right before the echo of the first: it tells nothing.
-        view.acknowledged(50 * MILLISECOND, Some(51), 5000, Some(20_000), 0);
-        view.acknowledged(89 * MILLISECOND, Some(51), 6000, Some(20_000), 0);
-        view.heard(90 * MILLISECOND, 51);
-        assert_eq!(view.recent_loop_ns(), 40 * MILLISECOND);
-    }
-
-    /// Data and acknowledgements every 10 ms over a loop of 20 ms, for 100 ms.
-    fn with_a_loop_of_20_ms() -> SenderView {
-        let mut view = SenderView::default();
-        view.set_loop(20 * MILLISECOND);
-        (0..10).for_each(|at| exchange(&mut view, at, at - 2, true));
-        view
-    }
-
-    /// At 10 ms times `at`: data that echoes the acknowledgement of the time `heard`, and perhaps an acknowledgement.
-    fn exchange(view: &mut SenderView, at: i64, heard: i64, acknowledges: bool) {
-        let (time_ns, position) = (10 * at * MILLISECOND, 1000 * at as u64);
-        view.heard(time_ns, (100 + heard) as u32);
-        view.sent(time_ns, [position, position + 1000], 1000, 1000, None);
-        if acknowledges {
-            view.acknowledged(time_ns, Some((100 + at) as u32), position + 1000, None, 0);
-        }
-    }
-
-    #[test]
-    fn a_queue_that_grows_faster_than_acknowledgements_are_waited_for_is_found_again() {
-        let mut view = with_a_loop_of_20_ms();
-        (10..45).for_each(|at| exchange(&mut view, at, 7.max(at - 30), true));
-        assert_eq!(view.recent_loop_ns(), 300 * MILLISECOND);
-    }
-
-    #[test]
-    fn a_sender_that_paused_before_its_echo_shows_no_queue() {
-        let mut view = with_a_loop_of_20_ms();
-        (40..45).for_each(|at| exchange(&mut view, at, 9.max(at - 2), true));
-        assert_eq!(view.recent_loop_ns(), 20 * MILLISECOND);
-    }
-
-    /// Over a loop of 20 microseconds: data every millisecond, acknowledged at once, whose sender had heard of what passed
-    /// `behind` milliseconds before.
-    fn exchange_on_a_short_path(view: &mut SenderView, times_ms: std::ops::Range<i64>, behind: i64) {
-        for at in times_ms {
-            view.heard(at * MILLISECOND, (1000 + at - behind) as u32);
-            view.sent(at * MILLISECOND, [1000 * at as u64, 1000 * (at + 1) as u64], 1000, 1000, None);
-            let passed_ns = at * MILLISECOND + 10_000;
-            view.acknowledged(passed_ns, Some((1000 + at) as u32), 1000 * (at + 1) as u64, None, 0);
-        }
-    }
-
-    #[test]
-    fn a_queue_on_a_short_path_shows_by_data_whose_sender_had_not_heard_yet() {
-        let mut view = SenderView::default();
-        view.set_loop(20_000);
-        exchange_on_a_short_path(&mut view, 1..10, 1);
-        assert!(view.recent_loop_ns() < MILLISECOND, "{}", view.recent_loop_ns());
-        (10..40).for_each(|at| exchange_on_a_short_path(&mut view, at..at + 1, (at - 9).min(20)));
-        exchange_on_a_short_path(&mut view, 40..100, 20);
-        assert!((19 * MILLISECOND..=20 * MILLISECOND).contains(&view.recent_loop_ns()), "{}", view.recent_loop_ns());
-        assert!((19_000..=20_000).contains(&view.flight_bytes()), "{}", view.flight_bytes());
-        exchange_on_a_short_path(&mut view, 100..140, 1);
-        assert!(view.recent_loop_ns() < MILLISECOND, "{}", view.recent_loop_ns());
-    }
-
-    #[test]
-    fn a_pause_on_a_short_path_is_no_queue() {
-        let mut view = SenderView::default();
-        view.set_loop(20_000);
-        for burst in 0..10 {
-            exchange_on_a_short_path(&mut view, 100 * burst..100 * burst + 10, 1);
-        }
-        assert_eq!(view.flight_bytes(), 0);
-        assert!(view.busy_ns() < 20_000_000, "{}", view.busy_ns());
-    }
-
-    #[test]
-    fn an_unknown_window_limits_nothing() {
-        let mut view = SenderView::default();
-        view.sent(0, [0, 10_000], 1000, 1000, None);
-        view.acknowledged(40 * MILLISECOND, None, 10_000, None, 0);
-        assert_eq!(view.limited_ns(), 0);
-    }
-
-    #[test]
-    fn what_was_sent_before_the_first_acknowledgement_is_in_flight() {
-        let mut view = SenderView::default();
-        view.sent(0, [5000, 6000], 1000, 1000, None);
-        assert_eq!(view.flight_bytes(), 1000);
-    }
-}
+#[path = "view_tests.rs"]
+mod tests;

@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! summary          the fields, and what follows from them alone
+//! not_measured     why a number is none, and what makes loss numbers less than sure
+//! stragglers       packets that come after the end
 //! summarize        the state of a connection becomes its summary
 //! decision         what made it slow, as `verdict` decides
 //! capture_faults   what connections show to be wrong with their captures, by input
@@ -10,6 +12,8 @@
 
 pub mod capture_faults;
 pub mod decision;
+pub mod not_measured;
+mod stragglers;
 pub(crate) mod summarize;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod summary;

@@ -1,20 +1,16 @@
 //! What stays of a connection when it is over: plain numbers, nothing that grows.
 //!
-//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`REASONS`]).
+//! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`crate::tcp::summary::not_measured::REASONS`]).
 
 use std::num::NonZeroU64;
 
 use crate::dns::Lookups;
-use crate::packet::{Packet, tcp_flags};
-use crate::tcp::capture::recent_packets::{RecentPackets, signature};
+use crate::tcp::capture::recent_packets::RecentPackets;
 use crate::tcp::connection::vantage::Vantage;
 use crate::tcp::direction::byte_ledger::ByteLedger;
 use crate::tcp::events::close::{Close, Refused};
 use crate::tcp::events::ecn::{Echoes, Feedback};
-use crate::tcp::events::retransmission::Trigger;
-use crate::tcp::gaps::period::NoPeriod;
 use crate::tcp::gaps::totals::{ByCause, CauseTotal, Gap, StallSummary};
-use crate::tcp::kernel::LONGEST_DISTANCE_NS;
 use crate::tcp::limits::summary::LimitsSummary;
 use crate::tcp::loss::bursts::LossBursts;
 use crate::tcp::loss::retransmissions::LossCounters;
@@ -28,31 +24,6 @@ use crate::tcp::stats::quantile_sketch::DurationSketch;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::token_bucket::bucket::TokenBucket;
 use crate::tls::{StreamBytes, TlsFacts};
-
-/// What the reasons of [`DirectionSummary::not_measured`] and [`DirectionSummary::caveat`] mean.
-pub const REASONS: [(&str, &str); 15] = [
-    ("no_data", "no data was seen in this direction"),
-    ("no_acknowledgement", "no acknowledgement of the data was seen"),
-    ("no_clean_sample", "no acknowledgement gives a clean sample, see rtt.rejected"),
-    ("beside_sender", "the capture is beside the sender: what is lost on the way still shows here"),
-    (
-        "identification_unproven",
-        "the sender does not number the packets of this connection one by one and by themselves, or too few were seen, or the vantage point is unknown",
-    ),
-    ("scale_unknown", "the options of the handshake were not captured, so the window scale is unknown"),
-    ("no_advertisement", "the receiver advertised no window within the capture"),
-    ("no_time", "the file gives its packets no time"),
-    ("one_moment", "all data passed at one moment"),
-    ("one_data_packet", "fewer than two data packets"),
-    ("acknowledged_first", "all data was recorded behind its acknowledgement"),
-    ("few_stalls", "fewer than six stalls show no period"),
-    ("no_period", "the stalls come at irregular intervals"),
-    ("capture_loss", "the capture itself missed packets: loss numbers are upper bounds"),
-    (
-        "no_duplicate_reports",
-        "without SACK the receiver does not report what came twice: fewer segments may have been lost, and more repeats unnecessary",
-    ),
-];
 
 /// Mean, extremes, deviation and quantiles of durations.
 #[derive(Debug, Clone, Copy)]
@@ -230,33 +201,6 @@ impl Default for DirectionSummary {
     }
 }
 
-/// What a direction may be without.
-#[derive(Clone, Copy)]
-enum Missing {
-    AnyData,
-    RoundTrip,
-    Goodput,
-    LostByIdentification,
-    Spacing,
-    StallPeriod,
-    Window,
-    Flight,
-}
-
-impl Missing {
-    /// In the order in which they are told, by number.
-    const ALL: [Self; 8] = [
-        Self::AnyData,
-        Self::RoundTrip,
-        Self::Goodput,
-        Self::LostByIdentification,
-        Self::Spacing,
-        Self::StallPeriod,
-        Self::Window,
-        Self::Flight,
-    ];
-}
-
 impl DirectionSummary {
     /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be
     /// read again before all is written.
@@ -359,52 +303,6 @@ impl DirectionSummary {
         self.details.as_ref()?.nagle_waits.as_ref()
     }
 
-    /// Reasons for what is none, field by field, as keys of [`REASONS`]. Without data `*` stands for all but the window.
-    pub fn not_measured(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        let data = self.data_packets > 0;
-        let missing = [
-            (Missing::AnyData, !data),
-            (Missing::RoundTrip, data && self.round_trips.is_none()),
-            (Missing::Goodput, data && self.goodput_bps().is_none()),
-            (Missing::LostByIdentification, data && self.lost_by_identification.get().is_none()),
-            (Missing::Spacing, data && self.spacing.durations.is_none()),
-            (Missing::StallPeriod, self.stalls().is_some_and(|stalls| stalls.period_ns.is_err())),
-            (Missing::Window, self.window.extremes.is_none()),
-            (Missing::Flight, data && self.flight.is_none()),
-        ];
-        // Most directions miss little: only that is asked for its reason.
-        let mut left = missing.iter().fold(0u32, |bits, &(what, missing)| bits | u32::from(missing) << what as u32);
-        std::iter::from_fn(move || {
-            let what = *Missing::ALL.get(left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(self.reason(what))
-        })
-    }
-
-    /// The field that is none, and why.
-    fn reason(&self, what: Missing) -> (&'static str, &'static str) {
-        match what {
-            Missing::AnyData => ("*", "no_data"),
-            Missing::RoundTrip if self.timeless => ("rtt", "no_time"),
-            Missing::Goodput if self.timeless => ("goodput_bps", "no_time"),
-            Missing::Spacing if self.timeless => ("spacing", "no_time"),
-            Missing::Flight if self.timeless => ("flight", "no_time"),
-            Missing::RoundTrip if self.rejected.iter().any(|count| *count > 0) => ("rtt", "no_clean_sample"),
-            Missing::RoundTrip => ("rtt", "no_acknowledgement"),
-            Missing::Goodput => ("goodput_bps", "one_moment"),
-            Missing::LostByIdentification if self.beside_sender => ("loss.lost_segments_ipid", "beside_sender"),
-            Missing::LostByIdentification => ("loss.lost_segments_ipid", "identification_unproven"),
-            Missing::Spacing => ("spacing", "one_data_packet"),
-            Missing::StallPeriod => {
-                let no_period = self.stalls().and_then(|stalls| stalls.period_ns.err());
-                ("spacing.stall_period_s", no_period.map_or("", NoPeriod::reason))
-            }
-            Missing::Window if self.window.scale.is_none() => ("window", "scale_unknown"),
-            Missing::Window => ("window", "no_advertisement"),
-            Missing::Flight => ("flight", "acknowledged_first"),
-        }
-    }
-
     /// The stalls of the hosts; none if there were none.
     pub fn stalls(&self) -> Option<&StallSummary> {
         self.spacing.causes.as_ref()?.stalls.as_ref()
@@ -426,22 +324,6 @@ impl DirectionSummary {
         let stalls = self.stalls()?;
         let running_ns = self.data_time_ns.get()?.checked_sub(stalls.time_ns).filter(|time| *time > 0)?;
         Some((self.unique_payload_bytes as f64 * stalls.time_ns as f64 / running_ns as f64) as u64)
-    }
-
-    /// What makes the loss numbers less than sure, a key of [`REASONS`]: the capture's own losses, or needless repeats of which only
-    /// acknowledgements that say nothing new tell (docs/methods.md, section 5).
-    pub fn caveat(&self) -> Option<&'static str> {
-        let untold = !self.sack && !self.beside_receiver && self.loss.spurious > 0;
-        self.loss_caveat().or(untold.then_some("no_duplicate_reports"))
-    }
-
-    /// A warning that belongs to the loss numbers: the capture missed more than a thousandth of the bytes, or more than a tenth
-    /// of what was lost.
-    pub fn loss_caveat(&self) -> Option<&'static str> {
-        let unseen = self.unseen_acknowledged_bytes;
-        let lost_bytes = self.lost_inferred() * u64::from(self.segment_size);
-        let is_much = unseen * 1000 > self.unique_payload_bytes || lost_bytes > 0 && unseen * 10 > lost_bytes;
-        (unseen > 0 && is_much).then_some("capture_loss")
     }
 }
 
@@ -540,51 +422,6 @@ impl ConnectionSummary {
     pub fn handshake_rtt_ns(&self) -> Option<i64> {
         let [client, server] = self.handshake_loops_ns;
         Some(client? + server?)
-    }
-
-    /// A packet that came after the connection had been put away. True if it was captured twice.
-    pub fn add_straggler(&mut self, packet: &Packet, bytes: &[u8], side: usize) -> bool {
-        let direction = &mut self.directions[side];
-        let signature = signature(packet, bytes);
-        let repeats_the_last = self.ended_by == signature
-            && packet.time_ns.saturating_sub(self.ended_by_ns).saturating_abs() <= LONGEST_DISTANCE_NS;
-        let repeats_another = self
-            .kept
-            .as_ref()
-            .and_then(|kept| kept.recent.as_ref())
-            .is_some_and(|recent| recent[side].age_ns(packet, bytes, LONGEST_DISTANCE_NS).is_some());
-        if repeats_the_last || repeats_another {
-            direction.loss.capture_duplicates += 1;
-            return true;
-        }
-        (self.ended_by, self.ended_by_ns) = (signature, packet.time_ns);
-        if let Some(recent) = self.kept.as_mut().and_then(|kept| kept.recent.as_mut()) {
-            recent[side].remember(packet, bytes);
-        }
-        direction.packets += 1;
-        direction.wire_bytes += u64::from(packet.wire_length);
-        if packet.has(tcp_flags::RST) {
-            self.reset_by.get_or_insert(side as u8);
-            direction.ledger.add_first_transmission(packet);
-        } else if packet.payload_length == 0 && packet.has(tcp_flags::FIN) {
-            direction.loss.fin += 1;
-            direction.ledger.add_retransmission(packet, 0);
-        } else if packet.payload_length == 0 {
-            direction.ledger.add_acknowledgement(packet);
-        } else {
-            let segments = crate::tcp::events::segment::wire_segments(packet.payload_length, direction.segment_size);
-            direction.data_segments += u64::from(segments);
-            direction.loss.retransmitted = direction.loss.retransmitted.saturating_add(segments);
-            direction.loss.retransmitted_bytes += u64::from(packet.payload_length);
-            direction.loss.by_trigger[Trigger::Unknown as usize] =
-                direction.loss.by_trigger[Trigger::Unknown as usize].saturating_add(segments);
-            direction.loss.spurious = direction.loss.spurious.saturating_add(segments);
-            direction.data_packets += 1;
-            direction.payload_bytes += u64::from(packet.payload_length);
-            direction.ledger.add_retransmission(packet, 0);
-        }
-        self.end_ns = self.end_ns.max(packet.time_ns);
-        false
     }
 
     /// Reads a little of everywhere in it, so that it is on its way out of main memory when it is read soon.
