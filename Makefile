@@ -106,15 +106,15 @@ test-python: $(STAMPS)/install-dev ## the tests of everything else (PYTEST="-k n
 
 # Tests without namespaces need no exact times: two at once, a file on one worker, since its tests share servers.
 test-python-side-by-side: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -n 2 --dist loadfile -m "not root and not long"
+	@$(RUN_TESTS) -n 2 --dist loadfile -m "not root and not alone and not long"
 
 # The others make hosts, record packets and compare times: one after the other on an idle machine.
 test-python-alone: $(STAMPS)/install-dev
-	@$(RUN_TESTS) -m "root and not long"
+	@$(RUN_TESTS) -m "(root or alone) and not long"
 
 quick: $(STAMPS)/install-dev ## lint, types, Rust tests, and Python tests without namespaces
 	@$(MAKE) --keep-going lint types test-rust
-	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not slow and not long" $(PYTEST)
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "not root and not alone and not slow and not long" $(PYTEST)
 
 test-long: $(STAMPS)/system-test all-installed ## tests of minutes each, which `make test` leaves out (root)
 	@$(BIN)/pytest -m long $(PYTEST)

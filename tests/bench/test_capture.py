@@ -14,6 +14,8 @@ from capture.rights import missing_rights
 from lab import namespaces
 from tests.busy_machine import where_it_ran
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 
 

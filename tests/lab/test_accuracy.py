@@ -15,6 +15,8 @@ from lab.ready_scenarios import SCENARIOS
 from lab.scenario import Run, run
 from tests.busy_machine import too_busy
 
+pytestmark = pytest.mark.alone
+
 # Beyond the quick cut: neither timestamps nor SACK, IPv6, timeouts, many short connections, TLS cut short.
 # VMTRACE_ACCURACY=all: all.
 CUT = (

@@ -24,6 +24,8 @@ from lab.impairments import BurstLoss, Hold, Impairments, TokenBucket
 from tests.busy_machine import where_it_ran
 from tests.lab.packets import tcp_packet
 
+pytestmark = pytest.mark.alone
+
 
 def carry(
     folder: Path, settings: EmulatorSettings, send: Callable[[socket.socket, socket.socket], None]

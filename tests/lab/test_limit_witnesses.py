@@ -11,6 +11,8 @@ from lab.accuracy import gap_runs, verdict_runs, verdicts
 from lab.accuracy.verdicts import Judged, Tally
 from tests.busy_machine import too_busy
 
+pytestmark = pytest.mark.alone
+
 # A limit of the receiver, of the application, of the path; their parameters are those of this seed.
 SEED, KINDS = 21, ("receiver_window-0", "pieces-0", "bottleneck-0")
 LEAST_TIME_RIGHT = 0.8
