@@ -83,7 +83,7 @@ def test_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/bin/vmtrace", "send", "far"])
     here = provenance("vmtrace.host/1", 1.0)
     assert (here.kernel, here.host, here.vmtrace) == (platform.release(), platform.node(), vmtrace_version())
-    assert here.command == "vmtrace send far"
+    assert here.command == "/usr/bin/vmtrace send far"
     assert provenance("s", None, "by hand").command == "by hand"
 
 
