@@ -31,6 +31,13 @@ def test_promises_need_their_measurements() -> None:
     assert not any(what.startswith(("short", "many", "full")) for what in found)
 
 
+def test_the_minimal_pass_of_the_same_run_bounds_the_cpu_time() -> None:
+    rows = [row("few", "vmtrace", 1000, 1.0), row("few", "minimal pass", 1000, 0.25)]
+    found = {promise.what: promise for promise in promises(Figures(rows, {}))}
+    assert found["few: CPU of vmtrace / minimal pass"].measured == 4
+    assert not any("tshark" in what or "per CPU-second" in what for what in found)
+
+
 def test_speed_up_is_wall_time_on_one_processor_over_all() -> None:
     figures = Figures([row("many", "vmtrace", 1000, 1.0)], {"many": Cost(1.7, 1.7, MIB)})
     assert [promise.kept for promise in promises(figures) if promise.what.startswith("many")] == [True]

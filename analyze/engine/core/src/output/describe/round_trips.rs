@@ -7,7 +7,7 @@ use crate::tcp::rtt::samples::{Answered, RecoveryTrips};
 use crate::tcp::stats::moments::Statistics;
 use crate::tcp::summary::summary::{DirectionSummary, Durations};
 
-/// Names of [`crate::tcp::rtt::samples::Rejected`], by number.
+/// Names of [`crate::tcp::events::acked::Rejected`], by number.
 const REJECTED_KEYS: [Key; 5] = [
     key!("retransmitted", IfSet),
     key!("later_segment_covered", IfSet),

@@ -53,7 +53,7 @@ impl Default for TimestampClock {
 impl TimestampClock {
     /// Takes a packet; returns by how much the capture clock ran ahead of the timestamp clock since the packet before, if
     /// that is more than a queue or a tick can explain.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, time_ns: i64, tsval: u32) -> Option<i64> {
         let previous = std::mem::replace(&mut self.last, (time_ns, tsval));
         let elapsed = time_ns.wrapping_sub(previous.0);

@@ -21,7 +21,7 @@ impl Connection {
         }
     }
 
-    /// Takes a packet without SYN that has one of the [`BITS`], of `side`. What completes the opening has another meaning.
+    /// Takes a packet without SYN that has one of the [`crate::tcp::events::ecn::BITS`], of `side`. What completes the opening has another meaning.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_congestion_bits(&mut self, packet: &Packet, side: usize) {

@@ -12,8 +12,7 @@ use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::packet_row::packet_row;
 use crate::tcp::connection::reset::Believed;
 use crate::tcp::connection::watchers::Watchers;
-use crate::tcp::direction::direction::{Half, Live, half_and_peer};
-use crate::tcp::direction::holes::{Exposure, Hole};
+use crate::tcp::direction::direction::{Half, half_and_peer};
 use crate::tcp::direction::placed::Peer;
 use crate::tcp::events::acked::Answer;
 use crate::tcp::events::copy::Copied;
@@ -24,9 +23,7 @@ use crate::tcp::events::openings::OtherSynAck;
 use crate::tcp::events::row::Seen;
 use crate::tcp::events::sent::{Arrived, Delivered, Kind};
 use crate::tcp::limits::rules::RoundRule;
-use crate::tcp::loss::ip_id::Around;
 use crate::tcp::rtt::echo_loop::EchoLoops;
-use crate::tcp::stats::sequence::unwrap;
 use crate::tls::TlsTracker;
 
 /// A connection in progress.
@@ -122,7 +119,7 @@ impl Connection {
             ports,
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
-            halves: [Half::NEW; 2],
+            halves: Default::default(),
             watchers: [Watchers::NONE; 2],
             handshake: Handshake::default(),
             first_fin_ns: None,
@@ -220,13 +217,13 @@ impl Connection {
         }
         let window_shift = self.shifts[SIDE];
         let is_repeated = packet.has(tcp_flags::ACK) && self.halves[1 - SIDE].repeated_while_idle(packet, window_shift);
-        let answer = if is_repeated {
+        let rtt_ns = if is_repeated {
             self.pass_tls_holes(packet, 1 - SIDE);
-            Answer::default()
+            None
         } else {
-            self.take_acknowledgement(packet, bytes, SIDE)
+            self.take_acknowledgement(packet, bytes, SIDE).rtt_ns()
         };
-        self.answered(packet, SIDE, answer);
+        self.answered(packet, SIDE, rtt_ns);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -254,15 +251,15 @@ impl Connection {
         let answer = (is_more && packet.has(tcp_flags::ACK))
             .then(|| self.halves[1 - SIDE].more_acknowledged(packet, position, window_shift, &context))
             .flatten();
-        let answer = match answer {
+        let rtt_ns = match answer {
             Some(answer) => {
                 self.take_round_trip(answer, SIDE);
                 self.pass_tls_holes(packet, 1 - SIDE);
-                answer
+                answer.rtt_ns()
             }
-            None => self.take_acknowledgement(packet, bytes, SIDE),
+            None => self.take_acknowledgement(packet, bytes, SIDE).rtt_ns(),
         };
-        self.answered(packet, SIDE, answer);
+        self.answered(packet, SIDE, rtt_ns);
         self.check_round(packet, SIDE, environment.round_rules);
         true
     }
@@ -322,7 +319,7 @@ impl Connection {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
         let answer = self.take_acknowledgement(packet, bytes, side);
-        self.answered(packet, side, answer);
+        self.answered(packet, side, answer.rtt_ns());
         self.check_round(packet, side, environment.round_rules);
         if self.detailed {
             let seen = Seen { arrived, window_bytes: answer.window_bytes, round_trip: answer.round_trip };
@@ -382,70 +379,6 @@ impl Connection {
             self.feed_tls(packet, bytes, side, &delivered);
         }
         arrived
-    }
-
-    fn take_empty(&mut self, packet: &Packet, side: usize) -> Arrived {
-        // What answers for a closed connection (TIME-WAIT) numbers its packets on its own.
-        let closed = self.both_have_closed();
-        let [half, peer] = half_and_peer(&mut self.halves, side);
-        let live = Live::of(&mut half.live);
-        if packet.ip_version == 4 && (!closed || packet.has(tcp_flags::FIN)) {
-            let whole = packet.sequence == half.max as u32 && !live.holes.reach_beyond(half.una);
-            let around = || Around { whole, acknowledges: peer.newly_acknowledged_by(packet), ..Around::default() };
-            live.loss.identifications.add(packet.ip_id, 1, false, around);
-        }
-        if packet.has(tcp_flags::FIN) {
-            match half.fin {
-                None => half.ledger.add_first_transmission(packet),
-                Some(_) => half.ledger.add_retransmission(packet, 0),
-            }
-            self.take_fin(packet, side);
-            return Arrived { kind: Kind::Fin, ..Arrived::default() };
-        }
-        half.ledger.add_acknowledgement(packet);
-        if packet.sequence != half.max as u32 {
-            let beside_sender = self.beside[side];
-            let [half, peer] = half_and_peer(&mut self.halves, side);
-            half.shows_sent(packet, peer, beside_sender);
-        }
-        let half = &mut self.halves[side];
-        let live = Live::of(&mut half.live);
-        let behind = unwrap(half.max, packet.sequence) + 1 == half.una;
-        let kind = match (behind && half.una > half.base, live.acks.window_closed) {
-            (true, true) => Kind::WindowProbe,
-            (true, false) if half.all_acknowledged() => Kind::KeepAlive,
-            _ => Kind::PureAck,
-        };
-        half.loss.probes += u32::from(kind != Kind::PureAck);
-        Arrived { kind, ..Arrived::default() }
-    }
-
-    fn take_fin(&mut self, packet: &Packet, side: usize) {
-        self.first_fin_ns.get_or_insert(packet.time_ns);
-        let half = &mut self.halves[side];
-        let position = unwrap(half.max, packet.sequence) + u64::from(packet.payload_length);
-        if half.fin.is_some() {
-            half.loss.fin += u32::from(packet.payload_length == 0);
-            return;
-        }
-        half.fin = Some(position);
-        half.fin_ns = Some(packet.time_ns);
-        if position > half.max && position - half.max <= crate::tcp::kernel::FARTHEST_JUMP {
-            let exposure =
-                Exposure { time_ns: packet.time_ns, tsval: None, ip_id: packet.ip_id, by_acknowledgement: false };
-            let start = half.max;
-            half.live().holes.push(Hole { start, end: position, exposure });
-            half.max = position;
-        }
-        if position == half.max {
-            half.max += 1;
-        } else if position + 1 == half.max {
-            // What showed before that it was sent made a hole, of which this is the FIN itself.
-            half.live().holes.fill(position, position + 1, |_, _| ());
-            if half.una == half.max {
-                half.fin_acknowledged_ns.get_or_insert(packet.time_ns);
-            }
-        }
     }
 
     /// The other direction: what the packet says of data received.

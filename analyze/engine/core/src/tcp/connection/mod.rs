@@ -4,6 +4,7 @@
 //! ```text
 //! connection       a packet goes to its direction       environment      what connections of a shard share
 //! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
+//! without_data     acknowledgements alone, probes and FIN
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! reset            which RST is believed, and what refutes it
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
@@ -30,3 +31,4 @@ pub mod rtt_lengthened;
 pub mod vantage;
 pub mod watchers;
 pub mod watching;
+mod without_data;

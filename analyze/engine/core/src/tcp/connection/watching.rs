@@ -1,12 +1,11 @@
 //! When the watchers of a direction ([`crate::tcp::connection::watchers`]) are asked: pauses before and after a packet changes
 //! anything, rounds when what was in flight is acknowledged.
 //!
-//! Costs next to nothing while data flows: [`Connection::is_watched`] is a few compares.
+//! Costs next to nothing while data flows: `Connection::is_watched` is a few compares.
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::connection::connection::Connection;
 use crate::tcp::direction::direction::half_and_peer;
-use crate::tcp::events::acked::Answer;
 use crate::tcp::events::context::Context;
 use crate::tcp::events::sent::Arrived;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
@@ -102,9 +101,9 @@ impl Connection {
     /// The packet's acknowledgement has been taken: if it belongs to an answer after a silence, that covers so much more, and what was
     /// sent before that took so long.
     #[inline(always)]
-    pub(crate) fn answered(&mut self, packet: &Packet, side: usize, answer: Answer) {
+    pub(crate) fn answered(&mut self, packet: &Packet, side: usize, rtt_ns: Option<u64>) {
         if packet.time_ns <= self.watchers[1 - side].answer_until_ns {
-            self.answered_after_silence(packet, side, answer.round_trip.map(|(rtt_ns, _)| rtt_ns));
+            self.answered_after_silence(packet, side, rtt_ns);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::packet::{Packet, option_bits};
 #[derive(Debug, Default, Clone, Copy)]
 pub struct AdvertisedWindow {
     /// Advertisements seen (segments with ACK, neither SYN nor RST).
-    pub count: u64,
+    count: u64,
     sum: u64,
     min: u64,
     max: u64,
@@ -16,15 +16,13 @@ pub struct AdvertisedWindow {
     pub zero_windows: u32,
     zero_since_ns: Option<i64>,
     zero_time_ns: u64,
-    /// The last one as it stood in the header.
+    /// The last one as it stood in the header, and in bytes; it came so often again, which is not in `count` and `sum` yet.
     last: u16,
+    last_bytes: u64,
+    repeats: u64,
 }
 
 impl AdvertisedWindow {
-    /// No advertisements.
-    pub const NONE: Self =
-        Self { count: 0, sum: 0, min: 0, max: 0, zero_windows: 0, zero_since_ns: None, zero_time_ns: 0, last: 0 };
-
     /// True if the packet advertises an open window again, as it was, and nothing but that and timestamps.
     #[inline(always)]
     pub fn is_repeated(&self, packet: &Packet) -> bool {
@@ -42,14 +40,29 @@ impl AdvertisedWindow {
     /// Takes an advertisement that [`Self::is_repeated`].
     #[inline(always)]
     pub fn add_repeated(&mut self, window_bytes: u64) {
-        self.count += 1;
-        self.sum += window_bytes;
+        if window_bytes == self.last_bytes {
+            self.repeats += 1;
+        } else {
+            // Only the scale has become known.
+            self.count += 1;
+            self.sum += window_bytes;
+        }
     }
 
     /// Takes one advertisement: as it stands in the header, and in bytes.
     #[inline(always)]
     pub fn add(&mut self, header_value: u16, window_bytes: u64, time_ns: i64) {
-        self.last = header_value;
+        if header_value == self.last && window_bytes == self.last_bytes && window_bytes != 0 {
+            self.repeats += 1;
+        } else {
+            self.add_another(header_value, window_bytes, time_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn add_another(&mut self, header_value: u16, window_bytes: u64, time_ns: i64) {
+        (self.count, self.sum) = self.totals();
+        (self.last, self.last_bytes, self.repeats) = (header_value, window_bytes, 0);
         // The first is one of these, too: if it is 0, everything stands as it should already.
         if window_bytes < self.min || window_bytes > self.max {
             self.widen(window_bytes);
@@ -61,8 +74,12 @@ impl AdvertisedWindow {
         }
     }
 
+    /// How many there were, and their sum.
+    fn totals(&self) -> (u64, u64) {
+        (self.count + self.repeats, self.sum + self.repeats * self.last_bytes)
+    }
+
     /// A window beyond those before it.
-    #[inline(never)]
     fn widen(&mut self, window_bytes: u64) {
         if self.count == 0 {
             self.min = window_bytes;
@@ -89,7 +106,8 @@ impl AdvertisedWindow {
 
     /// Smallest, mean and largest window; none without advertisements.
     pub fn extremes(&self) -> Option<(u64, f64, u64)> {
-        (self.count > 0).then(|| (self.min, self.sum as f64 / self.count as f64, self.max))
+        let (count, sum) = self.totals();
+        (count > 0).then(|| (self.min, sum as f64 / count as f64, self.max))
     }
 }
 
@@ -105,6 +123,17 @@ mod tests {
         }
         assert_eq!((window.zero_windows, window.zero_time_ns(100)), (2, 40));
         assert_eq!(window.extremes(), Some((0, 375.0, 1000)));
+    }
+
+    #[test]
+    fn one_that_comes_again_counts_each_time() {
+        let mut window = AdvertisedWindow::default();
+        for bytes in [1000, 1000, 1000, 400, 400, 1000] {
+            window.add(bytes, u64::from(bytes), 0);
+        }
+        window.add_repeated(1000);
+        window.add_repeated(4000);
+        assert_eq!(window.extremes(), Some((400, 9800.0 / 8.0, 1000)));
     }
 
     #[test]

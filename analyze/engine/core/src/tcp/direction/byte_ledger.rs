@@ -24,10 +24,6 @@ pub struct ByteLedger {
 }
 
 impl ByteLedger {
-    /// No bytes.
-    pub const EMPTY: Self =
-        Self { link: 0, ip: 0, tcp_header: 0, tcp_options: 0, pure_acknowledgements: 0, retransmitted: 0, payload: 0 };
-
     /// A packet that only acknowledges.
     #[inline]
     pub fn add_acknowledgement(&mut self, packet: &Packet) {
@@ -149,19 +145,6 @@ pub struct Together {
 }
 
 impl Together {
-    /// No packets.
-    pub const NONE: Self = Self {
-        shape: Shape { payload_length: 0, wire_length: 0, ip_header_length: 0, tcp_header_length: 0 },
-        segment_size: 0,
-        is_short: false,
-        segments: 0,
-        wanted_flags: 0,
-        row: 0,
-        packets: 0,
-        payload_bytes: 0,
-        wire_bytes: 0,
-    };
-
     /// Another one like the last.
     #[inline(always)]
     pub fn goes_on(&self, packet: &Packet) -> bool {

@@ -24,7 +24,6 @@ use crate::tcp::rates::rates::Rates;
 use crate::tcp::rtt::samples::RoundTrips;
 use crate::tcp::sender::nagle::NagleWatch;
 use crate::tcp::sender::view::SenderView;
-use crate::tcp::stats::compact::Usual;
 use crate::tcp::stats::sequence::first_position;
 
 /// One direction of a connection.
@@ -197,42 +196,6 @@ impl Live {
 }
 
 impl Half {
-    /// As it is before the first packet. A constant, which is copied in one piece: made field by field, it would be read
-    /// again before all is written.
-    pub const NEW: Self = Self {
-        begun: false,
-        opening_seen: false,
-        unheard: false,
-        base: 0,
-        max: 0,
-        una: 0,
-        offer: Offer::NONE,
-        offered_segment_size: 0,
-        accepted_segment_size: 0,
-        sent_segment_size: 0,
-        fin: None,
-        fin_ns: None,
-        fin_acknowledged_ns: None,
-        ttl: 0,
-        packets: 0,
-        wire_bytes: 0,
-        data_packets: 0,
-        data_segments: 0,
-        payload_bytes: 0,
-        unique_payload_bytes: 0,
-        largest_payload: 0,
-        superpackets: 0,
-        first_data_ns: None,
-        last_data_ns: 0,
-        first_data_frame: 0,
-        last_sent: LastSent::NEVER,
-        together: Together::NONE,
-        loss: *LossCounters::USUAL,
-        window: AdvertisedWindow::NONE,
-        ledger: ByteLedger::EMPTY,
-        live: None,
-    };
-
     /// Sets where positions begin: at a SYN, `position` is behind it. What was known of other positions is forgotten.
     pub fn begin(&mut self, first_sequence: u32) {
         let position = first_position(first_sequence);

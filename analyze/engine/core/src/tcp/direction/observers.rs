@@ -50,11 +50,13 @@ impl Half {
         let packet = data.packet;
         let (una, accepted_segment_size) = (self.una, self.accepted_segment_size);
         let live = Live::of(&mut self.live);
-        let goes_on = packet.ip_version != 4 || (follows && data.segments == 1);
-        let in_order = data.is_contiguous && data.kind == Kind::Data;
-        let in_order = in_order.then_some(data.start);
+        let in_order = (data.is_contiguous && data.kind == Kind::Data).then_some(data.start);
         let spacing_ns = live.rates.spacing.since_last(packet.time_ns);
-        let numbering = (!goes_on).then(|| live.numbering(in_order, packet, una, accepted_segment_size));
+        let numbering = if follows && data.segments == 1 {
+            None
+        } else {
+            Some(live.numbering(in_order, packet, una, accepted_segment_size))
+        };
         if packet.options & option_bits::TIMESTAMPS != 0 {
             live.hear(packet);
         }

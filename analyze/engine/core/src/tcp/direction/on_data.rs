@@ -14,7 +14,7 @@ use crate::tcp::stats::sequence::unwrap;
 /// A capture that has the opening of a connection does not miss so many bytes before its first data.
 const MOST_MISSED_AT_FIRST: u64 = 1 << 24;
 
-/// Names of [`Kind`] in results, by number.
+/// Names of [`crate::tcp::events::sent::Kind`] in results, by number.
 pub const KIND_NAMES: [&str; 10] =
     ["data", "retransmission", "reordered", "duplicate", "window_probe", "keep_alive", "pure_ack", "syn", "fin", "rst"];
 

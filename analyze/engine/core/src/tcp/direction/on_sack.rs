@@ -69,7 +69,7 @@ impl Half {
         let was_in_order = live.acks.scoreboard.is_empty();
         let mut told =
             Told { was_in_order, brings_news: false, newest: 0, latest_time_ns: i64::MIN, duplicates: false };
-        let soonest_ns = live.soonest_answer_ns();
+        let soonest_ns = if live.loss.unanswered.is_some() { live.soonest_answer_ns() } else { 0 };
         let mut unanswered = live.loss.unanswered.as_deref_mut().filter(|unanswered| unanswered.is_waited_for());
         let retransmissions = &mut live.loss.retransmissions;
         // What has just come stands first, then what was reported before (RFC 2018 section 4): news behind what is none tells of

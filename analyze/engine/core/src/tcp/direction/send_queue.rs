@@ -190,7 +190,16 @@ impl SegmentQueue {
 
     /// Index of the first record that ends above `position`.
     fn index_above(&self, position: u64) -> usize {
-        self.front + self.open().partition_point(|segment| segment.end() <= position)
+        let open = self.open();
+        // Most often all segments are as long as the first, and none is missing: then no search is needed.
+        let guess = open.first().map_or(0, |first| {
+            position.saturating_sub(first.start).checked_div(u64::from(first.length)).unwrap_or(0) as usize
+        });
+        let begins_by = |index: usize| index == 0 || open.get(index - 1).is_some_and(|before| before.end() <= position);
+        if open.get(guess).is_some_and(|segment| segment.end() > position) && begins_by(guess) {
+            return self.front + guess;
+        }
+        self.front + open.partition_point(|segment| segment.end() <= position)
     }
 
     /// Cuts the record at `index` in two at `position`, which lies within it.

@@ -82,3 +82,11 @@ pub struct Answer {
     /// The advertised window in bytes, if its scale is known.
     pub window_bytes: Option<u64>,
 }
+
+impl Answer {
+    /// The sample alone.
+    #[inline(always)]
+    pub fn rtt_ns(&self) -> Option<u64> {
+        self.round_trip.map(|(rtt_ns, _)| rtt_ns)
+    }
+}

@@ -6,9 +6,9 @@ use crate::packet::{Packet, tcp_flags};
 pub struct Ends {
     /// The client sent that packet: the sender of a SYN, the receiver of a SYN-ACK, or the side with the higher port.
     pub from_client: bool,
-    /// As [`Connection::addresses`].
+    /// 4 bytes each at the front for IPv4, 16 each for IPv6.
     pub addresses: [u8; 32],
-    /// As [`Connection::ports`].
+    /// Client's port and server's port.
     pub ports: [u16; 2],
 }
 

@@ -1,5 +1,5 @@
-//! What is known of a gap in a direction's data. Pure; what follows from it is in [`crate::tcp::gaps::measures`] and
-//! [`crate::tcp::gaps::sender_timers`].
+//! What is known of a gap in a direction's data. Pure; what follows from it is in `gaps/measures.rs` and
+//! `gaps/sender_timers.rs`.
 
 use crate::packet::{Packet, option_bits};
 use crate::tcp::direction::direction::Half;

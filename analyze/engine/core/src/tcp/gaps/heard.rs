@@ -1,4 +1,4 @@
-//! What the receiver said after a pause: the record that [`crate::tcp::gaps::totals::receiver_return`] fills.
+//! What the receiver said after a pause: the record that [`crate::tcp::gaps::receiver_return`] fills.
 //!
 //! Rule: docs/methods.md, "Old packets that are left out".
 

@@ -119,9 +119,12 @@ impl Path {
 /// What a path must carry at least, in bytes a second, so that [`PathRate::cannot_carry`] is not true of so many bytes within
 /// this time; 0 if they are no backlog.
 pub(crate) fn needed_bytes_per_s(bytes: u64, time_ns: i64) -> u64 {
+    if bytes < LEAST_BYTES {
+        return 0;
+    }
     let time_ns = time_ns.max(0);
     let longest_ns = (MORE_THAN_USUAL * time_ns.max(SHORT_NS) as f64).max(time_ns.saturating_add(HEAD_START_NS) as f64);
-    if bytes < LEAST_BYTES { 0 } else { (bytes as f64 * 1e9 / longest_ns) as u64 }
+    (bytes as f64 * 1e9 / longest_ns) as u64
 }
 
 /// Bins in a row: the first of them, and the bytes in all.

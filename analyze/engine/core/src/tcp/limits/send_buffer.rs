@@ -31,7 +31,7 @@ const MOST_QUEUED: f64 = 0.25;
 
 /// The highest flight stays the same for many rounds, below the window and without a queue. A congestion window that
 /// is in the way grows in each round (RFC 5681 section 3.1); one that is not shows in a flight that falls well below its peak and
-/// is not filled up though nothing was lost in between. After a loss that takes longer to tell ([`crate::tcp::limits::plateau`]).
+/// is not filled up though nothing was lost in between. After a loss that takes longer to tell (`limits/plateau.rs`).
 pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
     let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
     let free = |round: &KnownRound| is_free(round);

@@ -7,7 +7,7 @@ use crate::tcp::limits::setup::{Opening, move_to_setup};
 use crate::tcp::limits::share::{Share, Shares};
 use crate::tcp::limits::tally::{BufferRounds, WindowRounds};
 
-/// What [`Limits`] comes to.
+/// What [`crate::tcp::limits::judge::Limits`] comes to.
 #[derive(Debug, Clone, Default)]
 pub struct LimitsSummary {
     /// Time and bytes by factor.

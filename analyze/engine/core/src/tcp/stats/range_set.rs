@@ -46,7 +46,7 @@ impl RangeSet {
 
     /// Adds `start..end`; calls `added` for each part that was not in the set before, ascending.
     pub fn insert(&mut self, start: u64, end: u64, mut added: impl FnMut(u64, u64)) {
-        if start >= end {
+        if start >= end || self.extends_last(start, end, &mut added) {
             return;
         }
         let first = self.ranges.partition_point(|&(_, range_end)| range_end < start);
@@ -77,6 +77,21 @@ impl RangeSet {
             let (start, end) = self.ranges.remove(0);
             self.total -= end - start;
         }
+    }
+
+    /// Adds what begins within the last range, or right behind it; false if it begins elsewhere. Most reports do.
+    #[inline]
+    fn extends_last(&mut self, start: u64, end: u64, added: &mut impl FnMut(u64, u64)) -> bool {
+        let Some((last_start, last_end)) = self.ranges.last_mut() else { return false };
+        if !(*last_start..=*last_end).contains(&start) {
+            return false;
+        }
+        if *last_end < end {
+            added(*last_end, end);
+            self.total += end - *last_end;
+            *last_end = end;
+        }
+        true
     }
 
     /// Forgets everything below `position`.

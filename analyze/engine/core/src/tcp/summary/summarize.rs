@@ -66,7 +66,7 @@ impl ConnectionSummary {
                 reset_by: connection.last_word().map(|(side, _)| side),
                 teardown_ns: teardown_ns(connection),
                 vantage,
-                directions: [DirectionSummary::EMPTY; 2],
+                directions: Default::default(),
                 judgement,
                 tls: facts.map(Box::new),
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),

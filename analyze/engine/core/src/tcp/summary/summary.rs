@@ -133,7 +133,7 @@ impl AcknowledgementLoss {
 }
 
 /// Measurements of one direction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DirectionSummary {
     /// Packets but for captured copies.
     pub packets: u64,
@@ -195,53 +195,7 @@ pub struct DirectionSummary {
     pub timeless: bool,
 }
 
-impl Default for DirectionSummary {
-    fn default() -> Self {
-        Self::EMPTY
-    }
-}
-
 impl DirectionSummary {
-    /// What is known of a direction that carried nothing. A constant is copied in one piece; made field by field it would be
-    /// read again before all is written.
-    pub const EMPTY: Self = Self {
-        packets: 0,
-        wire_bytes: 0,
-        data_packets: 0,
-        data_segments: 0,
-        payload_bytes: 0,
-        unique_payload_bytes: 0,
-        superpackets: 0,
-        largest_payload: 0,
-        segment_size: 0,
-        data_time_ns: Measured::NONE,
-        lost_by_identification: Measured::NONE,
-        round_trips: None,
-        rejected: [0; 5],
-        delayed_trips: 0,
-        spacing: SpacingSummary { durations: None, oversize_threshold_ns: 0, causes: None },
-        loss: Seldom::USUAL,
-        details: None,
-        peaks: None,
-        token_bucket: None,
-        stream: None,
-        oversize_limit_is_fixed: false,
-        window: WindowSummary {
-            scale: None,
-            extremes: None,
-            zero_windows: 0,
-            zero_time_ns: 0,
-            limited_ns: Measured::NONE,
-        },
-        flight: None,
-        ledger: ByteLedger::EMPTY,
-        unseen_acknowledged_bytes: 0,
-        beside_sender: false,
-        beside_receiver: false,
-        sack: false,
-        timeless: false,
-    };
-
     /// Takes back what was concluded from times that the file does not give.
     fn forget_times(&mut self) {
         let SpacingSummary { oversize_threshold_ns, .. } = self.spacing;
