@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::system_error;
+use crate::feed::Feed;
 use crate::files::Files;
 use crate::stream::Stream;
 
@@ -28,10 +29,17 @@ pub enum Source {
     Bytes(#[pyo3(from_py_with = shared)] Arc<PyBackedBytes>),
     /// Where the capture lies; `-` is standard input.
     Path(PathBuf),
+    /// What Python reads itself: each `open()` of it gives an object whose `read()` gives the next bytes, none at the end.
+    Feed(#[pyo3(from_py_with = feed)] Arc<Py<PyAny>>),
 }
 
 fn shared(object: &Bound<'_, PyAny>) -> PyResult<Arc<PyBackedBytes>> {
     Ok(Arc::new(object.extract()?))
+}
+
+fn feed(object: &Bound<'_, PyAny>) -> PyResult<Arc<Py<PyAny>>> {
+    object.getattr("open")?;
+    Ok(Arc::new(object.clone().unbind()))
 }
 
 /// Bytes that several readers read.
@@ -56,13 +64,14 @@ impl Input {
             Self::Named(_, name) => name.clone(),
             Self::Plain(Source::Bytes(_)) => "<bytes>".to_owned(),
             Self::Plain(Source::Path(path)) => path.display().to_string(),
+            Self::Plain(Source::Feed(_)) => "<stream>".to_owned(),
         }
     }
 
     /// It gives the same whenever it is opened.
     pub fn can_be_read_again(&self) -> bool {
         match self.source() {
-            Source::Bytes(_) => true,
+            Source::Bytes(_) | Source::Feed(_) => true,
             Source::Path(path) => path.as_os_str() != "-" && path.is_file(),
         }
     }
@@ -75,6 +84,7 @@ impl Input {
     pub fn open(&self, stop: &Arc<AtomicBool>, files: &Arc<Files>) -> PyResult<Box<dyn Read + Send>> {
         let path = match self.source() {
             Source::Bytes(bytes) => return Ok(Box::new(Cursor::new(Shared(Arc::clone(bytes))))),
+            Source::Feed(object) => return Python::attach(|py| Ok(Box::new(Feed::open(object.bind(py))?) as _)),
             Source::Path(path) => path,
         };
         // A file, and what is not there, are opened as they are; a folder cannot be read, which is said then.

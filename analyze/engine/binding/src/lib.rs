@@ -4,10 +4,12 @@
 
 mod columns;
 mod errors;
+mod feed;
 mod files;
 mod input;
 mod result;
 mod run;
+mod slices;
 mod stream;
 mod words;
 mod writer;
@@ -30,6 +32,8 @@ mod _engine {
     use super::run::{analyze, shared_frames};
     #[pymodule_export]
     use super::words::{factors, pause_causes};
+    #[pymodule_export]
+    use super::slices::{analyze_slices, split};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

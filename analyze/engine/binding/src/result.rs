@@ -1,9 +1,11 @@
 //! A finished analysis as Python sees it: JSON through a callable, tables as [`Columns`].
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use vmtrace_core::analysis;
 use vmtrace_core::output::json::JsonHeader;
 use vmtrace_core::output::packets::PacketChoice;
+use vmtrace_core::tcp::capture::lag::Lag;
 
 use crate::columns::Columns;
 use crate::writer::PythonWriter;
@@ -47,7 +49,8 @@ impl Analysis {
     /// Writes the JSON document `vmtrace.analysis/1` by calling `write` with consecutive pieces of it.
     ///
     /// With `only_connection` the document holds no connection but the one of that number.
-    #[pyo3(signature = (write, *, vmtrace_version, input_paths, only_connection = None))]
+    /// Limits are written interval by interval where there are few connections, unless `with_intervals` says it.
+    #[pyo3(signature = (write, *, vmtrace_version, input_paths, only_connection = None, with_intervals = None))]
     fn write_json(
         &self,
         py: Python<'_>,
@@ -55,8 +58,9 @@ impl Analysis {
         vmtrace_version: String,
         input_paths: Vec<String>,
         only_connection: Option<u32>,
+        with_intervals: Option<bool>,
     ) -> PyResult<()> {
-        let header = JsonHeader { vmtrace_version, input_paths, only_connection };
+        let header = JsonHeader { vmtrace_version, input_paths, only_connection, with_intervals };
         Ok(py.detach(|| self.inner.write_json(&mut PythonWriter::new(write), &header))?)
     }
 
@@ -104,6 +108,25 @@ impl Analysis {
     /// One row for each address answered to a name lookup (DNS) in the capture.
     fn lookups(&self, py: Python<'_>) -> PyResult<Columns> {
         py.detach(|| Columns::new(self.inner.lookup_columns()))
+    }
+
+    /// For each connection the number of its first packet among all packets: little-endian numbers of 64 bits.
+    fn orders<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let orders: Vec<u8> = self.inner.connections.iter().flat_map(|summary| summary.order.to_le_bytes()).collect();
+        PyBytes::new(py, &orders)
+    }
+
+    /// Steps of the captures' clocks as connections see them: number of the input, and when.
+    #[getter]
+    fn clock_steps(&self) -> Vec<(u16, i64)> {
+        self.inner.clock_steps.iter().map(|step| (step.input, step.time_ns)).collect()
+    }
+
+    /// Hosts that were recorded late: number of the input, address, by how many nanoseconds.
+    #[getter]
+    fn lags<'py>(&self, py: Python<'py>) -> Vec<(u16, Bound<'py, PyBytes>, i64)> {
+        let as_python = |lag: &Lag| (lag.input, PyBytes::new(py, lag.host.bytes()), lag.lag_ns);
+        self.inner.lags.iter().map(as_python).collect()
     }
 
     /// Answers to name lookups beyond those kept.

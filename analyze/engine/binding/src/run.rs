@@ -25,7 +25,7 @@ use crate::result::Analysis;
 /// How often signals and progress are looked at: below what a person notices, far above what it costs.
 const POLL: Duration = Duration::from_millis(50);
 
-type Outcome = Result<analysis::Analysis, Failure>;
+pub(crate) type Outcome<T = analysis::Analysis> = Result<T, Failure>;
 
 /// Measures captures and returns all connections found in them.
 ///
@@ -65,16 +65,12 @@ pub fn analyze(
         ..Options::default()
     };
     let known = measured_before.map(|before| known_in(&groups, &before.get().inner, &detail_connections));
-    let (sender, receiver) = channel::<Outcome>();
     let observed = Arc::clone(&watch);
-    std::thread::Builder::new().name("vmtrace-engine".to_owned()).spawn(move || {
-        // The receiver is gone only if the caller gave up waiting: then nobody wants the outcome.
-        let _ = sender.send(match known {
-            Some(known) => packets_of_groups(groups, &mut options, known, &observed),
-            None => analyze_groups(groups, &mut options, &detail_connections, &observed),
-        });
-    })?;
-    match wait(py, receiver, &watch, progress.as_ref())? {
+    let work = move || match known {
+        Some(known) => packets_of_groups(groups, &mut options, known, &observed),
+        None => analyze_groups(groups, &mut options, &detail_connections, &observed),
+    };
+    match on_own_thread(py, &watch, progress.as_ref(), work)? {
         Ok(mut result) => {
             result.interrupted |= interrupted;
             let errors = result.errors.iter().map(|error| to_python(py, error, &names)).collect();
@@ -206,8 +202,27 @@ fn packets_of_groups(groups: Vec<Group>, options: &mut Options, known: Vec<Known
     Ok(all)
 }
 
-/// Waits for the engine, passing progress to Python and interruption to the engine.
-fn wait(py: Python<'_>, receiver: Receiver<Outcome>, watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<Outcome> {
+/// Runs `work` on a thread of its own and waits for it, passing progress to Python and interruption to the engine.
+pub(crate) fn on_own_thread<T: Send + 'static>(
+    py: Python<'_>,
+    watch: &Watch,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> Outcome<T> + Send + 'static,
+) -> PyResult<Outcome<T>> {
+    let (sender, receiver) = channel();
+    std::thread::Builder::new().name("vmtrace-engine".to_owned()).spawn(move || {
+        // The receiver is gone only if the caller gave up waiting: then nobody wants the outcome.
+        let _ = sender.send(work());
+    })?;
+    wait(py, receiver, watch, progress)
+}
+
+fn wait<T: Send>(
+    py: Python<'_>,
+    receiver: Receiver<Outcome<T>>,
+    watch: &Watch,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<Outcome<T>> {
     // `detach` takes only what threads may share; a `Receiver` is that behind a mutex, which nobody else ever locks.
     let receiver = Mutex::new(receiver);
     let mut failure = None;
@@ -240,18 +255,18 @@ fn wait(py: Python<'_>, receiver: Receiver<Outcome>, watch: &Watch, progress: Op
 
 /// What the engine's thread and the calling thread tell each other.
 #[derive(Default)]
-struct Watch {
+pub(crate) struct Watch {
     /// Of the groups that are done.
     before_bytes: AtomicU64,
     /// Of all groups.
     consumed_bytes: AtomicU64,
-    stop: Arc<AtomicBool>,
-    files: Arc<Files>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) files: Arc<Files>,
 }
 
 impl Watch {
     /// Ctrl-C was pressed, or whoever is told of the progress does not want more.
-    fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 

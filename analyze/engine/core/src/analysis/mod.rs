@@ -11,6 +11,7 @@
 //!     serial   one reading in one loop
 //!     parallel the same on several threads
 //!       stage  what both share: chunks taken in, filtered, counted by input
+//! slices       in two runs, on as many processes as there are: packets to slices, slices to connections
 //! options, results, failure   what the caller gives and gets
 //! ```
 
@@ -23,6 +24,7 @@ pub(crate) mod parts;
 pub(crate) mod reading;
 pub mod results;
 pub(crate) mod serial;
+pub mod slices;
 pub(crate) mod stage;
 pub mod whole;
 

@@ -16,6 +16,7 @@ use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
 
 /// See the module.
+#[derive(Default)]
 pub struct Reading {
     /// Connections in any order.
     pub connections: Summaries,
@@ -25,6 +26,8 @@ pub struct Reading {
     pub consumed_bytes: u64,
     /// About what open connections took in memory at last.
     pub open_bytes: usize,
+    /// No frame of any input has a time.
+    is_timeless: bool,
     shared: Shared,
     lookups: Lookups,
     facts: Vec<InputFacts>,
@@ -44,10 +47,25 @@ impl Reading {
         part: &Part,
         observer: &dyn Observer,
     ) -> Result<(Self, bool), Failure> {
-        let source = if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) };
-        let mut intake = Intake::new(source, options.filter.as_deref(), observer);
+        let mut intake = Intake::new(Self::corrected(source, options), options.filter.as_deref(), observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
         let Collected { shards, tallies, lookups, is_overfull } = run(&mut intake, options, part);
+        let mut reading = Self::of_frames(intake, tallies, lookups)?;
+        reading.open_bytes = shards.iter().map(Shard::open_bytes).sum();
+        (reading.connections, reading.shared) = gather(if is_overfull { Vec::new() } else { shards });
+        Ok((reading, is_overfull))
+    }
+
+    /// `source`, with the hosts that were recorded late put right.
+    pub fn corrected(source: Box<dyn ChunkSource>, options: &Options) -> Box<dyn ChunkSource> {
+        if options.lags.is_empty() { source } else { Box::new(LaggedSource::new(source, &options.lags)) }
+    }
+
+    /// What was read, without connections.
+    ///
+    /// # Errors
+    /// As [`crate::analysis::whole::analyze`].
+    pub fn of_frames(mut intake: Intake<'_>, tallies: Vec<InputTally>, lookups: Lookups) -> Result<Self, Failure> {
         if let Some(what) = intake.filter_error.take() {
             return Err(Failure::Filter(what));
         }
@@ -55,14 +73,18 @@ impl Reading {
         if facts.iter().all(|facts| facts.packets == 0) && !intake.errors.is_empty() {
             return Err(Failure::Read(std::mem::take(&mut intake.errors)));
         }
-        let open_bytes = shards.iter().map(Shard::open_bytes).sum();
-        let shards = if is_overfull { Vec::new() } else { shards };
-        let (connections, shared) = gather(shards);
         let consumed_bytes = intake.source.consumed_bytes();
+        let is_timeless = facts.iter().all(InputFacts::is_timeless);
         let Intake { interrupted, errors, .. } = intake;
-        let reading =
-            Self { connections, interrupted, consumed_bytes, open_bytes, shared, lookups, facts, tallies, errors };
-        Ok((reading, is_overfull))
+        Ok(Self { interrupted, consumed_bytes, is_timeless, lookups, facts, tallies, errors, ..Self::default() })
+    }
+
+    /// The connections of packets that were read before, in another run ([`crate::analysis::slices`]).
+    pub fn of_slices(shard: Shard, inputs: usize, is_timeless: bool, interrupted: bool) -> Self {
+        let open_bytes = shard.open_bytes();
+        let (connections, shared) = gather(vec![shard]);
+        let facts = vec![InputFacts::default(); inputs];
+        Self { connections, shared, interrupted, is_timeless, open_bytes, facts, ..Self::default() }
     }
 
     /// Adds the connections of another part of the same inputs. What is said of frames is the same in both.
@@ -85,7 +107,7 @@ impl Reading {
 
     /// The result: connections in order of their first packets, and numbered.
     pub fn conclude(self, options: &Options) -> Analysis {
-        let Self { mut connections, interrupted, shared, mut lookups, facts, tallies, errors, .. } = self;
+        let Self { mut connections, interrupted, is_timeless, shared, mut lookups, facts, tallies, errors, .. } = self;
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
         let mut over_tcp = Vec::new();
@@ -94,7 +116,7 @@ impl Reading {
             over_tcp.extend(summary.lookups.take());
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
-        if facts.iter().all(InputFacts::is_timeless) {
+        if is_timeless {
             connections.iter_mut().for_each(|connection| connection.forget_times());
         }
         if let Some(allowed_bps) = options.allowed_bps {
@@ -109,6 +131,7 @@ impl Reading {
             interrupted,
             inputs: inputs.collect(),
             connections,
+            clock_steps: shared.environment.clock_steps,
             openings: shared.environment.openings,
             lookups,
             lags: if options.lags.is_empty() { shared.faults.lags().to_vec() } else { Vec::new() },

@@ -7,6 +7,7 @@ use crate::dns::lookups::Lookups;
 use crate::read::input_facts::InputFacts;
 use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
+use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::selection::KnownConnection;
 use crate::tcp::rates::syn_series::OpeningSeries;
 use crate::tcp::rows::rows::Rows;
@@ -44,6 +45,8 @@ pub struct Analysis {
     pub inputs: Vec<InputSummary>,
     /// Connections in order of their first packet.
     pub connections: Summaries,
+    /// Steps of the captures' clocks, as each connection sees them.
+    pub clock_steps: Vec<ClockStep>,
     /// SYNs over time.
     pub openings: OpeningSeries,
     /// Names looked up, with the addresses answered.
@@ -73,6 +76,8 @@ impl Analysis {
         self.connections.append(&mut next.connections);
         self.inputs.append(&mut next.inputs);
         self.openings.merge(next.openings);
+        let steps = next.clock_steps.into_iter();
+        self.clock_steps.extend(steps.map(|step| ClockStep { input: step.input.saturating_add(inputs), ..step }));
         self.lookups.merge([next.lookups.moved(inputs)]);
         self.rows.append(next.rows, connections, inputs);
         self.errors.extend(next.errors.into_iter().map(|error| error.moved(inputs)));

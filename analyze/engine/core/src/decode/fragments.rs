@@ -186,6 +186,12 @@ impl Reassembler {
         self.joined
     }
 
+    /// Datagrams that wait for more fragments.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.partials.len() as u64
+    }
+
     /// Takes the frame of a record that decoding called a fragment. The packet, once its datagram is complete, has the
     /// time and frame number of this record and the wire length of all fragment frames together; `bytes` then have the
     /// datagram at their end. All other frames go into `counts`, where it is known what became of them.

@@ -26,6 +26,8 @@ pub struct JsonHeader {
     pub input_paths: Vec<String>,
     /// Only the connection of this number, if given.
     pub only_connection: Option<u32>,
+    /// Limits are written interval by interval, too, or not; if not given, as the number of connections has it.
+    pub with_intervals: Option<bool>,
 }
 
 /// Bytes gathered before they are written: few enough that a writer which copies them finds them in a near cache.
@@ -40,7 +42,8 @@ impl Analysis {
     /// # Errors
     /// What `out` returns.
     pub fn write_json(&self, out: &mut dyn Write, header: &JsonHeader) -> io::Result<()> {
-        let with_runs = header.only_connection.is_some() || self.connections.len() <= MOST_CONNECTIONS_WITH_RUNS;
+        let are_few = || header.only_connection.is_some() || self.connections.len() <= MOST_CONNECTIONS_WITH_RUNS;
+        let with_runs = header.with_intervals.unwrap_or_else(are_few);
         let out_bytes = Vec::with_capacity(BUFFER_BYTES + 16_384);
         let mut json = Json { out: out_bytes, common: Default::default(), with_runs };
         json.out.push(b'{');

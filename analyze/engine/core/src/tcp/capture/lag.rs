@@ -62,6 +62,23 @@ impl Host {
         Self { address, ip_version }
     }
 
+    /// The host of these 4 or 16 bytes; none if they are no address.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let ip_version = match bytes.len() {
+            4 => 4,
+            16 => 6,
+            _ => return None,
+        };
+        let mut address = [0; 16];
+        address.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Self { address, ip_version })
+    }
+
+    /// Its address, 4 or 16 bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.address.get(..if self.ip_version == 4 { 4 } else { 16 }).unwrap_or_default()
+    }
+
     /// The host that sent a packet, if its address was captured.
     pub fn sender_of(packet: &Packet, bytes: &[u8]) -> Option<Self> {
         let length = if packet.ip_version == 4 { 4 } else { 16 };

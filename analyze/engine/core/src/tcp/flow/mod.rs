@@ -4,12 +4,13 @@
 //! ```text
 //! by_flow          packets of a chunk, flow by flow     table            finds and ends connections
 //! resumed          which packets make one connection    selection        whose packets are wanted
-//! slot             a place of the table
+//! slot             a place of the table               orders           numbers of packets among all
 //! memory_budget    what all of them take in memory
 //! ```
 
 pub mod by_flow;
 pub mod memory_budget;
+pub mod orders;
 pub mod resumed;
 pub mod selection;
 mod slot;

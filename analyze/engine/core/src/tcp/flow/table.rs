@@ -15,6 +15,7 @@ use crate::tcp::connection::environment::Environment;
 use crate::tcp::connection::rtt_lengthened::stalled_trips;
 use crate::tcp::flow::by_flow::{Lines, Link};
 use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::orders::Orders;
 use crate::tcp::flow::selection::Detail;
 use crate::tcp::flow::slot::{Found, NONE, Nearby, Slot, State};
 use crate::tcp::gaps::state::shortest_gap_ns;
@@ -130,24 +131,29 @@ impl Shard {
     /// Connections are taken one after the other, each with all its packets of the chunk: its records then stay in the
     /// processor's first cache (a quarter faster where few connections alternate, a third where many do).
     pub fn batch(&mut self, packets: &[Packet], lines: &Lines, shard: usize, bytes: &[u8], first_order: u64) {
+        self.batch_at(packets, lines, shard, bytes, Orders::from(first_order));
+    }
+
+    /// The same of packets between which others passed that are analysed elsewhere.
+    pub fn batch_at(&mut self, packets: &[Packet], lines: &Lines, shard: usize, bytes: &[u8], orders: Orders<'_>) {
         if self.detail.is_empty() {
             // All are found before any is taken: connections are numbered in order of their first packet.
             let mut found = std::mem::take(&mut self.found);
             let firsts = lines.of_shard(shard).iter();
             found.extend(firsts.filter_map(|&first| self.find_line(packets, first, bytes)));
-            found.drain(..).for_each(|line| self.take_line(line, lines, packets, bytes, first_order));
+            found.drain(..).for_each(|line| self.take_line(line, lines, packets, bytes, orders));
             self.found = found;
         } else {
             // Rows of single packets are wanted in capture order.
-            for (packet, number) in packets.iter().zip(first_order..) {
+            for (index, packet) in packets.iter().enumerate() {
                 if !self.detail.takes(packet.flow_hash) {
                     continue;
                 }
                 let (slot, from_client) = self.find_or_begin(packet, bytes);
-                self.take(slot, packet, bytes, from_client, number);
+                self.take(slot, packet, bytes, from_client, orders.at(index));
             }
         }
-        self.put_away(first_order + packets.len() as u64);
+        self.put_away(orders.end(packets.len()));
         self.weighed.packets_since += packets.len();
     }
 
@@ -165,7 +171,7 @@ impl Shard {
     }
 
     /// Takes the packets of a line. What a steady connection carries needs no look at its slot.
-    fn take_line(&mut self, line: Found, lines: &Lines, packets: &[Packet], bytes: &[u8], first_order: u64) {
+    fn take_line(&mut self, line: Found, lines: &Lines, packets: &[Packet], bytes: &[u8], orders: Orders<'_>) {
         let mut slot = line.slot;
         while let Some(Slot { successor, .. }) = self.slots.get(slot as usize)
             && *successor != NONE
@@ -197,7 +203,7 @@ impl Shard {
             let own = self.slots.get(slot as usize).filter(|_| slot != line.slot);
             let by_line = link.is_reverse() != line.from_client;
             let from_client = own.and_then(|own| own.sent_by_client(packet, bytes)).unwrap_or(by_line);
-            slot = self.take(slot, packet, bytes, from_client, first_order + link.index() as u64);
+            slot = self.take(slot, packet, bytes, from_client, orders.at(link.index()));
             link = lines.after(link);
         }
     }

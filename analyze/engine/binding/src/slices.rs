@@ -1,0 +1,104 @@
+//! A capture analysed in pieces: inputs to slices, slices to connections. Where slices lie is Python's business.
+
+use std::io;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vmtrace_core::analysis::slices::bucket::{self, Inputs, Slice};
+use vmtrace_core::analysis::slices::split::{self as core_split, Split};
+use vmtrace_core::analysis::{Failure, Options};
+use vmtrace_core::read;
+use vmtrace_core::tcp::capture::lag::{Host, Lag};
+
+use crate::errors::failure_to_python;
+use crate::input::Input;
+use crate::result::Analysis;
+use crate::run::{Outcome, Watch, on_own_thread};
+
+/// Reads `inputs` as one capture and gives each packet to the slice of its bucket, by `write(bucket, piece)`: pieces are
+/// written one behind the other. About `room_bytes` are held at a time.
+///
+/// Returns what is known of the inputs (without connections), the number of TCP packets, of fragments of IP datagrams, and of
+/// datagrams that are not complete at the end. `lags` are hosts that were recorded late: input, address, nanoseconds.
+#[pyfunction]
+#[pyo3(signature = (inputs, write, *, buckets, room_bytes, lags = Vec::new(), progress = None))]
+pub fn split(
+    py: Python<'_>,
+    inputs: Vec<Input>,
+    write: Py<PyAny>,
+    buckets: u32,
+    room_bytes: usize,
+    lags: Vec<(u16, Vec<u8>, i64)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Analysis, u64, u64, u64)> {
+    let watch = Arc::new(Watch::default());
+    let names: Vec<String> = inputs.iter().map(Input::name).collect();
+    let opened = inputs.iter().map(|input| input.open(&watch.stop, &watch.files)).collect::<PyResult<Vec<_>>>()?;
+    let known = lags
+        .into_iter()
+        .filter_map(|(input, address, lag_ns)| Some(Lag { input, host: Host::of_bytes(&address)?, lag_ns }));
+    let options = Options { lags: known.collect(), ..Options::default() };
+    let observed = Arc::clone(&watch);
+    let work = move || {
+        let mut failure = None;
+        let mut sink = |bucket: u32, piece: Vec<u8>| {
+            let written = Python::attach(|py| write.call1(py, (bucket, PyBytes::new(py, &piece))).map(|_| ()));
+            failure = written.err();
+            failure.is_none()
+        };
+        let split = core_split::split(read::open(opened), buckets, room_bytes, &options, &*observed, &mut sink)?;
+        Ok((split, failure))
+    };
+    let outcome: Outcome<(Split, Option<PyErr>)> = on_own_thread(py, &watch, progress.as_ref(), work)?;
+    match outcome {
+        Ok((_, Some(failure))) => Err(failure),
+        Ok((Split { analysis, .. }, None)) if analysis.interrupted => Err(PyKeyboardInterrupt::new_err(())),
+        Ok((Split { analysis, packets, fragments, open_datagrams }, None)) => {
+            let errors = analysis.errors.iter().map(|error| crate::errors::to_python(py, error, &names)).collect();
+            Ok((Analysis::new(analysis, errors), packets, fragments, open_datagrams))
+        }
+        Err(Failure::Read(_)) if watch.stopped() => Err(PyKeyboardInterrupt::new_err(())),
+        Err(failure) => Err(failure_to_python(py, &failure, &names)),
+    }
+}
+
+/// Finds the connections of a bucket in its `slices`, in order: each is an input, the number of packets before its run, and
+/// the numbers that the inputs of its run have among all `inputs`.
+///
+/// Connections that take more than `room_bytes` are taken in parts. `timeless` says that no frame of any input has a time.
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
+#[pyfunction]
+#[pyo3(signature = (slices, *, inputs, timeless = false, room_bytes = None, oversize_abs_ns = None, allowed_bps = None, progress = None))]
+pub fn analyze_slices(
+    py: Python<'_>,
+    slices: Vec<(Input, u64, Vec<u16>)>,
+    inputs: usize,
+    timeless: bool,
+    room_bytes: Option<usize>,
+    oversize_abs_ns: Option<u64>,
+    allowed_bps: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Analysis> {
+    let watch = Arc::new(Watch::default());
+    let names: Vec<String> = slices.iter().map(|(slice, ..)| slice.name()).collect();
+    let options = Options { oversize_abs_ns, allowed_bps, room_bytes, ..Options::default() };
+    let observed = Arc::clone(&watch);
+    let work = move || {
+        let open = || {
+            let open_slice = |(slice, first_place, inputs): &(Input, u64, Vec<u16>)| {
+                let opened = slice.open(&observed.stop, &observed.files);
+                let reader = opened.map_err(|error| io::Error::other(error.to_string()))?;
+                Ok(Slice { reader, first_place: *first_place, inputs: inputs.clone() })
+            };
+            slices.iter().map(open_slice).collect::<io::Result<Vec<_>>>()
+        };
+        bucket::analyze_slices(&open, Inputs { count: inputs, timeless }, &options, &*observed)
+    };
+    match on_own_thread(py, &watch, progress.as_ref(), work)? {
+        Ok(result) if result.interrupted => Err(PyKeyboardInterrupt::new_err(())),
+        Ok(result) => Ok(Analysis::new(result, Vec::new())),
+        Err(failure) => Err(failure_to_python(py, &failure, &names)),
+    }
+}

@@ -1,0 +1,143 @@
+//! The second of two runs: the slices of one bucket, in the order of their runs of inputs, to connections.
+//!
+//! Connections that do not fit into memory together are taken in parts by their hashes, as in [`crate::analysis::parts`]; slices
+//! are read once for each part then.
+
+use std::io::Read;
+use std::ops::RangeInclusive;
+
+use crate::analysis::failure::Failure;
+use crate::analysis::options::{Observer, Options};
+use crate::analysis::part::{ALL, NARROWEST, Part};
+use crate::analysis::reading::Reading;
+use crate::analysis::results::Analysis;
+use crate::analysis::slices::piece::Piece;
+use crate::read::chunk_source::Input;
+use crate::read::read_error::ReadError;
+use crate::tcp::flow::by_flow::Lines;
+use crate::tcp::flow::memory_budget::Room;
+use crate::tcp::flow::orders::Orders;
+use crate::tcp::flow::table::Shard;
+
+/// A slice of one run of inputs.
+pub struct Slice {
+    /// Its bytes.
+    pub reader: Input,
+    /// Packets of all runs before its own.
+    pub first_place: u64,
+    /// The numbers that the inputs of its run have among all.
+    pub inputs: Vec<u16>,
+}
+
+/// Opens the slices of a bucket, in order; asked again where they are read more than once.
+pub type Open<'a> = &'a dyn Fn() -> std::io::Result<Vec<Slice>>;
+
+/// A part that proves too large is cut into so many.
+const PARTS: u64 = 4;
+
+/// What is known of all inputs.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs {
+    /// How many there are.
+    pub count: usize,
+    /// No frame has a time.
+    pub timeless: bool,
+}
+
+/// Analyses the slices that `open` gives.
+///
+/// # Errors
+/// [`Failure::Read`] if a slice cannot be read: its number is that of the input.
+pub fn analyze_slices(
+    open: Open<'_>,
+    inputs: Inputs,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Analysis, Failure> {
+    let room = options.room_bytes.map_or(Room::ANY, Room::of);
+    let (mut from, mut width) = (0, ALL);
+    let mut together: Option<Reading> = None;
+    while from < ALL {
+        let results = together.as_ref().map_or(0, |reading| reading.connections.len());
+        let part = Part::new(from, width, room.beside(results));
+        let Some(reading) = one_part(open, inputs, &part, options, observer)? else {
+            width = (width / PARTS).max(NARROWEST);
+            continue;
+        };
+        let interrupted = reading.interrupted;
+        match &mut together {
+            Some(together) => together.add(reading)?,
+            nothing => *nothing = Some(reading),
+        }
+        if interrupted {
+            break;
+        }
+        from += width;
+    }
+    Ok(together.map(|reading| reading.conclude(options)).unwrap_or_default())
+}
+
+/// The connections of a part; none if there was no room for them.
+fn one_part(
+    open: Open<'_>,
+    inputs: Inputs,
+    part: &Part,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Option<Reading>, Failure> {
+    let failed = |input: usize, source| {
+        Failure::Read(vec![ReadError::Io { input: u16::try_from(input).unwrap_or(u16::MAX), source }])
+    };
+    let mut run = Run::new(&part.hashes, options);
+    let (mut read_bytes, mut interrupted) = (0, false);
+    let slices = open().map_err(|source| failed(0, source))?;
+    'slices: for (number, mut slice) in slices.into_iter().enumerate() {
+        loop {
+            match run.next(&mut slice.reader, slice.first_place, &slice.inputs) {
+                Ok(0) => break,
+                Ok(bytes) => read_bytes += bytes,
+                Err(source) => return Err(failed(number, source)),
+            }
+            interrupted = observer.progress(read_bytes);
+            if interrupted {
+                break 'slices;
+            }
+            if run.shard.is_overfull(&part.room) {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(Reading::of_slices(run.shard, inputs.count, inputs.timeless, interrupted)))
+}
+
+/// The shard that takes pieces, and what it reuses from piece to piece.
+struct Run {
+    shard: Shard,
+    lines: Lines,
+    piece: Piece,
+}
+
+impl Run {
+    fn new(hashes: &RangeInclusive<u32>, options: &Options) -> Self {
+        Self {
+            shard: Shard::new(options.oversize_abs_ns, options.detail()),
+            lines: Lines::of(hashes.clone()),
+            piece: Piece::default(),
+        }
+    }
+
+    /// Takes the next piece; how many bytes it has, 0 at the end.
+    fn next(&mut self, reader: &mut dyn Read, first_place: u64, inputs: &[u16]) -> std::io::Result<u64> {
+        let Self { shard, lines, piece } = self;
+        if !piece.read(reader)? {
+            return Ok(0);
+        }
+        for packet in &mut piece.packets {
+            packet.input = inputs.get(usize::from(packet.input)).copied().unwrap_or(packet.input);
+        }
+        lines.line_up(&piece.packets, &piece.bytes, 1);
+        let orders = Orders::of_places(first_place, &piece.places);
+        shard.batch_at(&piece.packets, lines, 0, &piece.bytes, orders);
+        Ok(piece.bytes.len() as u64)
+    }
+}

@@ -1,0 +1,15 @@
+//! A capture analysed in pieces, on as many processes as there are: decoded packets are written to slices by the hash of their
+//! address pair, and the connections of a slice are found in another run. Owns the slices' format and both ways; where slices lie
+//! and who merges the results is the caller's.
+//!
+//! ```text
+//! split    a run of inputs: read, decoded, counted; each packet goes into the slice of its bucket
+//! bucket   the slices of one bucket, in order: connections
+//!   piece  the format of slices: a piece is a batch of packets with the bytes that the analysis looks at
+//! ```
+//!
+//! Packets keep their places among all packets of their run, so that both together find what one reading finds (docs/corpus.md).
+
+pub mod bucket;
+pub mod piece;
+pub mod split;
