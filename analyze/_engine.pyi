@@ -2,11 +2,32 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
-__all__ = ["VERSION", "Analysis", "Columns", "TraceError", "analyze", "factors", "pause_causes", "shared_frames"]
+from typing_extensions import Buffer
 
-_Input: TypeAlias = str | PathLike[str] | bytes
+__all__ = [
+    "VERSION",
+    "Analysis",
+    "Columns",
+    "TraceError",
+    "analyze",
+    "analyze_slices",
+    "factors",
+    "pause_causes",
+    "shared_frames",
+    "split",
+]
+
+class _Reader(Protocol):
+    # The next bytes, none at the end.
+    def read(self) -> Buffer: ...
+
+class _Feed(Protocol):
+    # From the beginning, each time.
+    def open(self) -> _Reader: ...
+
+_Input: TypeAlias = str | PathLike[str] | bytes | _Feed
 
 # The engine's version, which is vmtrace's.
 VERSION: str
@@ -54,7 +75,16 @@ class Analysis:
         vmtrace_version: str,
         input_paths: Sequence[str],
         only_connection: int | None = None,
+        with_intervals: bool | None = None,
     ) -> None: ...
+    # For each connection the number of its first packet among all packets: little-endian numbers of 64 bits.
+    def orders(self) -> bytes: ...
+    # Input and time, as connections see them.
+    @property
+    def clock_steps(self) -> list[tuple[int, int]]: ...
+    # Hosts that were recorded late: input, address, nanoseconds.
+    @property
+    def lags(self) -> list[tuple[int, bytes, int]]: ...
     # Only the rows (in the order given) and columns asked for, if any are.
     def connections(self, *, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> Columns: ...
     def __len__(self) -> int: ...
@@ -94,8 +124,34 @@ def analyze(
 # Of the beginnings of two captures, the share of frames that both hold.
 def shared_frames(first: _Input, second: _Input) -> float | None: ...
 
+<<<<<<< HEAD
 # The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
 def factors() -> list[tuple[str, str, bool]]: ...
 
 # The names of the causes of pauses, in the order of the results.
 def pause_causes() -> list[str]: ...
+=======
+# Each packet goes to the slice of its bucket by `write(bucket, piece)`. What is known of the inputs, the TCP packets, the
+# fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis.lags`.
+def split(
+    inputs: Sequence[_Input | tuple[_Input, str]],
+    write: Callable[[int, bytes], object],
+    *,
+    buckets: int,
+    room_bytes: int,
+    lags: Sequence[tuple[int, bytes, int]] = ...,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Analysis, int, int, int]: ...
+
+# The connections of a bucket: slices in order, each with the packets before its run and its inputs' numbers among all.
+def analyze_slices(
+    slices: Sequence[tuple[_Input | tuple[_Input, str], int, Sequence[int]]],
+    *,
+    inputs: int,
+    timeless: bool = False,
+    room_bytes: int | None = None,
+    oversize_abs_ns: int | None = None,
+    allowed_bps: float | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Analysis: ...
+>>>>>>> 28dccfde (corpus: read object stores, analyse corpora in slices)

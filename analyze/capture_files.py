@@ -2,9 +2,11 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from analyze.stores.place import is_url
 
 STANDARD_INPUT = "-"
 
@@ -34,15 +36,16 @@ class Found(NamedTuple):
     problems: tuple[str, ...]
 
 
-def find(names: Iterable[str]) -> Found:
+def find(names: Iterable[str], endpoint_url: str | None = None) -> Found:
     """Resolve what was named on the command line. A file named outright is taken whatever it holds.
 
-    One that several names lead to (`./x.pcap`, a link `latest.pcap`) is taken once, by the first of them.
+    One that several names lead to (`./x.pcap`, a link `latest.pcap`) is taken once, by the first of them. Objects of a
+    store (at `endpoint_url`, if that is given) come with their sizes and versions.
     """
     paths: dict[str, None] = {}
     problems: list[str] = []
     for name in names:
-        matched, wrong = _resolve(name)
+        matched, wrong = _objects(name, endpoint_url) if is_url(name) else _resolve(name)
         paths.update(dict.fromkeys(matched))
         problems += wrong
     once: dict[object, str] = {}
@@ -51,8 +54,23 @@ def find(names: Iterable[str]) -> Found:
     return Found(tuple(once.values()), tuple(problems))
 
 
+def _objects(url: str, endpoint_url: str | None) -> tuple[Sequence[str], list[str]]:
+    from analyze.stores import listing
+    from analyze.stores.place import PlaceError
+
+    try:
+        found = listing.find(url, endpoint_url)
+    except OSError as error:
+        return [], [f"{error.filename}: {error.strerror}" if error.strerror else str(error)]
+    except PlaceError as error:
+        return [], [str(error)]
+    return found, [] if found else [f"{url}: no object matches; a prefix ends with a slash, a pattern has a *"]
+
+
 def _identity(path: str) -> object:
     """What is equal for all names of a file."""
+    if is_url(path):
+        return str(path)
     try:
         state = Path(path).stat()
     except (OSError, ValueError):

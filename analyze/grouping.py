@@ -11,6 +11,7 @@ from pathlib import Path
 
 from analyze import _engine
 from analyze.sources import Data, can_be_read_again
+from analyze.stores.remote import RemoteObject
 
 _SAME_TRAFFIC = 0.3
 """Of the frames of the shorter sample. Two ends of one transfer share nearly all, two interfaces of a host none (but
@@ -38,7 +39,7 @@ def group(inputs: Sequence[Data], how: Grouping) -> list[list[int]]:
     if how is Grouping.SEPARATE:
         return [[position] for position in positions]
     one = how is Grouping.MERGE or len(inputs) < 2
-    if one or not all(isinstance(data, bytes) or can_be_read_again(data) for data in inputs):
+    if one or not all(map(can_be_read_again, inputs)):
         return [positions]
     groups: list[list[int]] = []
     group_of: dict[int, int] = {}
@@ -61,7 +62,7 @@ def _rivals(inputs: Sequence[Data]) -> dict[int, set[int]]:
     """For each input those before it that may be the same traffic at another point."""
     kin: dict[object, list[int]] = {}
     for position, source in enumerate(inputs):
-        path = None if isinstance(source, bytes) else Path(source)
+        path = _path_of(source)
         for relation in ("all",) if len(inputs) <= _COMPARED_AT_MOST or path is None else (path.parent, path.name):
             kin.setdefault(relation, []).append(position)
     rivals: dict[int, set[int]] = {}
@@ -69,6 +70,12 @@ def _rivals(inputs: Sequence[Data]) -> dict[int, set[int]]:
         for earlier, later in combinations(positions[:_COMPARED_AT_MOST], 2):
             rivals.setdefault(later, set()).add(earlier)
     return rivals
+
+
+def _path_of(source: Data) -> Path | None:
+    if isinstance(source, bytes):
+        return None
+    return Path(source.place.key if isinstance(source, RemoteObject) else source)
 
 
 def _same_traffic(one: Data, other: Data) -> bool:

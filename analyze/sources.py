@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from analyze.capture_files import STANDARD_INPUT
+from analyze.stores.place import is_url
+from analyze.stores.remote import RemoteObject
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
-"""A path (`-`: standard input), the bytes of a capture, or a file opened in binary mode."""
+"""A path (`-`: standard input), the URL of an object, the bytes of a capture, or a file opened in binary mode."""
 
-Data = str | os.PathLike[str] | bytes
+Data = str | os.PathLike[str] | bytes | RemoteObject
 """What the engine reads."""
 
 Progress = Callable[[int], object]
@@ -38,7 +40,7 @@ class Opened(NamedTuple):
     @property
     def once(self) -> bool:
         """True for what cannot be read a second time."""
-        return self.file is None and not isinstance(self.data, bytes) and not can_be_read_again(self.data)
+        return self.file is None and not can_be_read_again(self.data)
 
 
 _OPEN_FILES = Path("/proc/self/fd")
@@ -108,6 +110,11 @@ def opened(source: Source, spool: Spool, *, keep: bool) -> Opened:
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return Opened(bytes(source), "<bytes>", None)
+    if isinstance(source, str) and is_url(source):
+        from analyze.stores.listing import ObjectUrl, head
+
+        url = source if isinstance(source, ObjectUrl) else head(source)
+        return Opened(RemoteObject(url), str(url), None)
     if isinstance(source, str | os.PathLike):
         return _of_path(os.fsdecode(source), spool, keep=keep)
     if not hasattr(source, "read"):
@@ -132,8 +139,10 @@ def _of_path(path: str, spool: Spool, *, keep: bool) -> Opened:
         return Opened(spool.copy(stream), name, None)
 
 
-def can_be_read_again(path: str | os.PathLike[str]) -> bool:
+def can_be_read_again(path: Data) -> bool:
     """False for standard input, a pipe and a device: what was read of them is gone."""
+    if isinstance(path, bytes | RemoteObject) or is_url(path):
+        return True
     if path == STANDARD_INPUT:
         return False
     try:

@@ -109,6 +109,9 @@ def total_bytes(paths: Sequence[str]) -> int | None:
     """The size of all files together; None if one has no size (standard input, a pipe)."""
     total = 0
     for path in paths:
+        if hasattr(path, "size_bytes"):  # an object of a store
+            total += path.size_bytes
+            continue
         if not Path(path).is_file():
             return None
         total += Path(path).stat().st_size

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from analyze import capture_files
 from analyze.sources import can_be_read_again
+from analyze.stores.place import is_url
 from analyze.trace import Trace, TraceError, read
 from analyze.units import plural
 from vmtrace.commands.outputs import STANDARD_OUTPUT, opened, printed, wanted, write_all
@@ -45,7 +46,7 @@ def run(request: Request) -> int:
     condition = parsed_condition(request.fail_if)
     allowance = _allowance(request)
     ranges = _address_ranges(request)
-    found = capture_files.find(request.names)
+    found = capture_files.find(request.names, request.endpoint_url)
     failures = list(found.problems)
     for problem in failures:
         complain(problem)
@@ -128,7 +129,7 @@ def _readable(paths: Sequence[str], failures: list[str]) -> list[str]:
     for path in paths:
         try:
             # Not a pipe: opening one could wait for ever, or take what is in it.
-            if can_be_read_again(path):
+            if can_be_read_again(path) and not is_url(path):
                 os.close(os.open(path, os.O_RDONLY))
             readable.append(path)
         except (OSError, ValueError) as error:
@@ -274,13 +275,13 @@ class Outputs:
 
     def write(self) -> list[str]:
         """Every file asked for; returns one line for each that failed."""
-        request = self._request
+        request, endpoint_url = self._request, self._request.endpoint_url
         tasks = (
-            *wanted(request.json, self._write_json),
-            *wanted(request.csv, self._write_csv),
-            *wanted(request.parquet, self._write_parquet),
-            *wanted(request.figures, self._write_figures),
-            *wanted(request.report, self._write_report),
+            *wanted(request.json, self._write_json, endpoint_url),
+            *wanted(request.csv, self._write_csv, endpoint_url),
+            *wanted(request.parquet, self._write_parquet, endpoint_url),
+            *wanted(request.figures, self._write_figures, endpoint_url),
+            *wanted(request.report, self._write_report, endpoint_url),
         )
         return write_all(tasks, debug=request.debug, making=self._bar.making)
 

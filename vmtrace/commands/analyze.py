@@ -5,7 +5,7 @@ from pathlib import Path
 
 from analyze.connection_order import NOTABLE, SORTS
 from capture.options import whole
-from vmtrace.commands.options import add_display, add_file, add_json, add_oversize_abs, new_parser
+from vmtrace.commands.options import add_display, add_endpoint_url, add_file, add_json, add_oversize_abs, new_parser
 from vmtrace.commands.request import Request
 
 _MOST_THREADS = 1024
@@ -17,6 +17,7 @@ _EXAMPLES = """\
   vmtrace analyze trace.pcap --json - | jq .            everything measured, for programs
   vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
   vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
+  vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures where they lie
   tcpdump -w - -c 10000 tcp | vmtrace analyze -         from another program
 """
 _FAIL_IF_HELP = (
@@ -33,7 +34,10 @@ def build_parser() -> argparse.ArgumentParser:
     what = "Measure captures: goodput, loss, round-trip time, pauses, windows, TLS, and what limited each connection."
     parser = new_parser("analyze", "FILE [FILE ...]", what, _EXAMPLES)
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="captures, folders of captures, patterns; - is standard input"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="captures, folders of captures, patterns, s3:// gs:// az:// http(s):// URLs; - is standard input",
     )
     _add_selection(parser.add_argument_group("which packets"))
     _add_table(parser.add_argument_group("the table"))
@@ -70,6 +74,7 @@ def request_of(arguments: argparse.Namespace) -> Request:
         limit=arguments.limit,
         sort=arguments.sort,
         separate=arguments.separate,
+        endpoint_url=arguments.endpoint_url,
         anonymize=arguments.anonymize,
         quiet=arguments.quiet,
         no_color=arguments.no_color,
@@ -88,6 +93,7 @@ def _add_selection(group: argparse._ArgumentGroup) -> None:
         " points",
     )
     files.add_argument("--merge", dest="separate", action="store_false", help="treat the files as one capture")
+    add_endpoint_url(group)
     group.add_argument(
         "--threads", metavar="N", type=whole(0, _MOST_THREADS), default=0, help="threads to use (default: one per core)"
     )

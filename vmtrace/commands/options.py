@@ -43,6 +43,13 @@ def add_oversize_abs(parser: argparse._ActionsContainer, what: str) -> None:
     parser.add_argument("--oversize-abs", metavar="MS", type=above(0, _LONGEST_MS), help=what)
 
 
+def add_endpoint_url(parser: argparse._ActionsContainer) -> None:
+    """Where an object store is, if it is not the public one."""
+    parser.add_argument(
+        "--endpoint-url", metavar="URL", help="server of s3://, gs:// and az:// URLs, if not the usual one"
+    )
+
+
 def add_display(parser: argparse._ActionsContainer) -> None:
     """What is printed, and how."""
     parser.add_argument("--quiet", "-q", action="store_true", help="print no table and no progress")

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from analyze.stores.place import url_of
 from vmtrace.errors import CommandError, complain, describe, guarded_output
 
 if TYPE_CHECKING:
@@ -59,10 +60,21 @@ def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: i
     return []
 
 
-def wanted(place: Place | None, write: Callable[[Place], None]) -> Iterator[Task]:
-    """The writing of an output, if a place for it was given."""
-    if place is not None:
+def wanted(place: Place | None, write: Callable[[Place], None], endpoint_url: str | None = None) -> Iterator[Task]:
+    """The writing of an output, if a place for it was given: a file, a folder, or a URL, where it is put when it is made."""
+    if place is None:
+        return
+    url = url_of(place)
+    if url is None:
         yield Task(place, partial(write, place))
+    else:
+        yield Task(url, partial(_put, url, type(place), write, endpoint_url))
+
+
+def _put(url: str, kind: Callable[[Path], Place], write: Callable[[Place], None], endpoint_url: str | None) -> None:
+    from analyze.stores import upload
+
+    upload.write_to(url, lambda local: write(kind(local)), endpoint_url)
 
 
 def write_all(

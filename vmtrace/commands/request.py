@@ -28,6 +28,7 @@ class Request(NamedTuple):
     limit: int = 20
     sort: str = "notable"
     separate: bool | None = None
+    endpoint_url: str | None = None
     anonymize: bool = False
     quiet: bool = False
     no_color: bool = False

@@ -1,0 +1,123 @@
+"""A store, opened with its own conventions for credentials, and its errors as one line each.
+
+S3 asks boto3's chain where that is installed (profiles, SSO, roles), else the environment and the machine's role; Google
+and Azure ask the environment and the machine. Requests are repeated by obstore; `reader` repeats cut bodies.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from analyze.stores.place import PlaceError
+
+_MOST_RETRIES = 8
+_RETRIED_FOR_S = 120
+
+
+class StoreError(OSError):
+    """A store did not do what it was asked; the text names the object and says what to do."""
+
+
+@lru_cache(maxsize=64)
+def opened(root: str, endpoint_url: str | None = None) -> Any:
+    """The client of a store. Raises `StoreError` if it cannot be made; nothing is asked of the store yet."""
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    scheme = root.partition("://")[0]
+    if scheme.startswith("http") and endpoint_url:
+        raise PlaceError(f"{root}: --endpoint-url is for s3, gs and az; a web server is named by its URL")
+    plain = root.startswith("http://") or (endpoint_url or _environment_endpoint(scheme) or "").startswith("http://")
+    options: dict[str, Any] = {
+        "client_options": {"allow_http": plain, "timeout": "120s", "connect_timeout": "10s"},
+        "retry_config": {
+            "max_retries": _MOST_RETRIES,
+            "retry_timeout": timedelta(seconds=_RETRIED_FOR_S),
+            "backoff": {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=10), "base": 2},
+        },
+    }
+    if scheme == "s3":
+        options |= _s3_options(endpoint_url)
+    elif endpoint_url and scheme in {"gs", "az"}:
+        options["base_url" if scheme == "gs" else "endpoint"] = endpoint_url
+    try:
+        return from_url(root, **options)
+    except (BaseError, ValueError) as error:
+        raise StoreError(f"{root}: {_first_line(error)}") from None
+
+
+def _environment_endpoint(scheme: str) -> str | None:
+    import os
+
+    names = {"s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"), "az": ("AZURE_STORAGE_ENDPOINT",)}
+    return next((os.environ[name] for name in names.get(scheme, ()) if os.environ.get(name)), None)
+
+
+def _s3_options(endpoint_url: str | None) -> dict[str, Any]:
+    import os
+
+    endpoint = endpoint_url or _environment_endpoint("s3")
+    options: dict[str, Any] = {} if endpoint is None else {"endpoint": endpoint, "virtual_hosted_style_request": False}
+    if "AWS_ACCESS_KEY_ID" in os.environ:
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        return options | ({} if region is None else {"region": region})
+    try:
+        import boto3
+        from obstore.auth.boto3 import Boto3CredentialProvider
+    except ImportError:
+        return options
+    session = boto3.Session()
+    if session.get_credentials() is not None:
+        options["credential_provider"] = Boto3CredentialProvider(session)
+    if session.region_name:
+        options["region"] = session.region_name
+    return options
+
+
+@contextmanager
+def errors_of(url: str) -> Iterator[None]:
+    """Turn the client's exceptions into one line that says what to do: `StoreError`, `FileNotFoundError`, `PermissionError`."""
+    import errno
+
+    from obstore import exceptions
+
+    try:
+        yield
+    except exceptions.NotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
+    except FileNotFoundError as error:
+        raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):
+        what = "access denied: check the credentials, and that they may read and list this bucket"
+        raise PermissionError(errno.EACCES, what, url) from None
+    except exceptions.PreconditionError:
+        raise StoreError(f"{url}: it was changed while it was read: analyse a copy of it, or read it again") from None
+    except exceptions.BaseError as error:
+        raise StoreError(f"{url}: {_explained(str(error))}") from None
+
+
+def _what_is_missing(text: str) -> str:
+    return "no such bucket" if "NoSuchBucket" in text else "no such object"
+
+
+def _explained(text: str) -> str:
+    """The line of a client's error that says most, and what to do where that is known."""
+    low = text.lower()
+    if "403 forbidden" in low or "401 unauthorized" in low:
+        return "access denied: check the credentials, and that they may read and list this bucket"
+    if "169.254.169.254" in text or "missing credential" in low or "no credentials" in low or "credential" in low:
+        return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or a profile, or the VM's role)"
+    if "redirect" in low or "permanentredirect" in low or "authorizationheadermalformed" in low or "301" in low:
+        return "the bucket is in another region: set AWS_REGION to its region"
+    if "nosuchbucket" in low:
+        return "no such bucket"
+    if "connect" in low or "dns" in low:
+        return "cannot connect to the store: check the endpoint and the network"
+    return _first_line(text)
+
+
+def _first_line(error: object) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:300]

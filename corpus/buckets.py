@@ -1,0 +1,155 @@
+"""The second task: the slices of one bucket, in the order of their runs, become connections.
+
+What it leaves is what only this bucket knows: its connections as a table and as JSON lines, numbered within the bucket,
+and a record of what has to be merged with other buckets, which is written last.
+"""
+
+import io
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from analyze import _engine
+from analyze.trace import version
+from corpus.engine import document, header_of, parsed, rows, written
+from corpus.errors import CorpusError
+from corpus.folder import Folder, folder
+from corpus.joining import checked
+from corpus.splitting import Manifest, manifests
+
+_ROWS_AT_ONCE = 1 << 12
+FEW_CONNECTIONS = 100
+"""Up to so many the JSON document has the limits of each connection interval by interval."""
+_ROOM_SHARE = 0.6
+"""Of a worker's memory, for connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketTask:
+    """A bucket to analyse."""
+
+    split: str
+    bucket: int
+    out: str
+    endpoint_url: str | None = None
+    manifest_names: tuple[str, ...] | None = None
+    """The runs that are meant; None for all that are there."""
+    json: bool = False
+    memory_bytes: int = 512 << 20
+
+    @property
+    def record_name(self) -> str:
+        """What is written last."""
+        return f"buckets/{self.bucket:05}.json"
+
+
+def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = None) -> str:
+    """Do a task, unless it is done; the name of its record. Raises `CorpusError`, `OSError` and `TraceError`."""
+    out = folder(task.out, task.endpoint_url)
+    ordered = checked(manifests(task.split, task.endpoint_url, task.manifest_names))
+    if not 0 <= task.bucket < ordered[0].buckets:
+        raise CorpusError(f"--bucket: from 0 to {ordered[0].buckets - 1}, not {task.bucket}")
+    of = [[one.key for one in ordered], task.json]
+    done = out.get(task.record_name)
+    if done is not None and parsed(done)["of"] == of:
+        return task.record_name
+    analysis = _analysis(task, ordered, progress)
+    names = names_of(ordered)
+    _put_table(out, f"buckets/{task.bucket:05}.arrow", analysis)
+    if task.json:
+        _put_lines(out, f"buckets/{task.bucket:05}", analysis, names)
+    out.put(f"buckets/{task.bucket:05}.orders", analysis.orders())
+    record = {
+        "of": of,
+        "vmtrace": version(),
+        "connections": len(analysis),
+        "header": header_of(analysis, names),
+        "top": _top_level(analysis, names),
+        "clock_steps": [list(step) for step in analysis.clock_steps],
+        "lags": [[names[number], host.hex(), lag_ns] for number, host, lag_ns in analysis.lags],
+        "syns": rows(analysis.syns()),
+        "lookups": rows(analysis.lookups()),
+    }
+    out.put(task.record_name, written(record).encode())
+    return task.record_name
+
+
+def names_of(ordered: Sequence[Manifest]) -> list[str]:
+    """All captures, in the order of their numbers."""
+    return sorted(name for one in ordered for name in one.names)
+
+
+def _analysis(
+    task: BucketTask, ordered: Sequence[Manifest], progress: Callable[[int], object] | None
+) -> _engine.Analysis:
+    where = folder(task.split, task.endpoint_url)
+    numbers = {name: number for number, name in enumerate(names_of(ordered))}
+    slices: list[tuple[Any, int, list[int]]] = []
+    before = 0
+    for one in ordered:
+        inputs = [numbers[name] for name in one.names]
+        for name, size in one.slices.get(task.bucket, ()):
+            slices.append(((where.engine_input(name, size), f"{where.url}/{name}"), before, inputs))
+        before += one.packets
+    headers = [header for one in ordered for header in one.header]
+    timeless = all(header["packets"] == header["capture"]["packets_without_time"] for header in headers)
+    room = int(task.memory_bytes * _ROOM_SHARE)
+    return _engine.analyze_slices(slices, inputs=len(numbers), timeless=timeless, room_bytes=room, progress=progress)
+
+
+def _top_level(analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, Any]:
+    """What stands beside inputs and connections in the document."""
+    whole = parsed(document(analysis, names))
+    return {key: value for key, value in whole.items() if key not in {"inputs", "connections"}}
+
+
+def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> None:
+    """The connection table, quick to write and to read: the merged one is written from it."""
+    with tempfile.NamedTemporaryFile(prefix="vmtrace-") as file:
+        writer = None
+        for first in range(0, max(len(analysis), 1), _ROWS_AT_ONCE):
+            some = list(range(first, min(first + _ROWS_AT_ONCE, len(analysis))))
+            piece = pa.table(analysis.connections(rows=some))
+            if writer is None:
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                writer = pa.ipc.new_stream(file, piece.schema, options=options)
+            writer.write_table(piece)
+        if writer is not None:
+            writer.close()
+        file.flush()
+        out.put(name, Path(file.name))
+
+
+def _put_lines(out: Folder, name: str, analysis: _engine.Analysis, names: Sequence[str]) -> None:
+    """Each connection's JSON in a line; of few connections also with the limits of each interval."""
+    for suffix, intervals in (("", False), ("-intervals", True)):
+        if intervals and len(analysis) > FEW_CONNECTIONS:
+            continue
+        whole = io.BytesIO()
+        analysis.write_json(
+            whole.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals
+        )
+        out.put(f"{name}{suffix}.jsonl", connections_of(whole.getvalue()))
+
+
+def connections_of(text: bytes) -> bytes:
+    """Of a JSON document the lines of its connections, each without the comma behind it."""
+    lines = text.split(b"\n")[1:]
+    # The engine puts a connection on a line; behind the last one are the brackets that close list and document.
+    found = [line for line in lines if line.startswith(b'{"id":')]
+    cut = [line[:-1] if line.endswith(b",") else line for line in found]
+    if cut:
+        cut[-1] = json_value(cut[-1])
+    return b"".join(line + b"\n" for line in cut)
+
+
+def json_value(text: bytes) -> bytes:
+    """The JSON value that a text begins with."""
+    string = text.decode()
+    _, end = json.JSONDecoder().raw_decode(string)
+    return string[:end].encode()

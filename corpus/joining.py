@@ -1,0 +1,81 @@
+"""Which runs of captures can be analysed one behind the other, and which have to be read as one.
+
+Two runs stand apart if all frames of the first are older than those of the second, every frame of the second has a time
+of its own, and no datagram waits at the end of the first for fragments that a later one may hold.
+"""
+
+from collections.abc import Sequence
+
+from corpus.errors import CorpusError
+from corpus.splitting import Manifest
+
+_REACH_NS = 2_000_000_000
+"""Frames so close to the border may have been put into order across it: a lag of a host is a second at most."""
+
+
+def current(found: Sequence[Manifest]) -> list[Manifest]:
+    """Without those that a larger run has taken the place of; in time order.
+
+    Raises `CorpusError` for captures that are in several runs, of which none has all.
+    """
+    sets = [(one, frozenset(one.names)) for one in found]
+    kept = [one for one, names in sets if not any(names < other for _, other in sets)]
+    seen: dict[str, Manifest] = {}
+    for one in kept:
+        for name in one.names:
+            if name in seen and seen[name] is not one:
+                raise CorpusError(
+                    f"{name}: it was split twice, in runs or versions that differ; use another folder, or remove one of"
+                    f" split/{seen[name].key}.json and split/{one.key}.json"
+                )
+            seen[name] = one
+    return sorted(kept, key=_place)
+
+
+def _place(one: Manifest) -> tuple[int, tuple[str, ...]]:
+    return one.start_ns if one.start_ns is not None else -(1 << 63), one.names
+
+
+def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[list[Manifest]]:
+    """Runs in time order, in lists of those that have to be read as one."""
+    joined: list[list[Manifest]] = []
+    end_ns: int | None = None
+    # From here on a datagram of an earlier run may find its other fragments.
+    waiting_from: int | None = None
+    for one in ordered:
+        apart = bool(joined) and _stands_apart(end_ns, one, _REACH_NS if lagging else 0)
+        if joined and waiting_from is not None and one.fragments:
+            joined[waiting_from:] = [[run for some in joined[waiting_from:] for run in some]]
+            apart = False
+        if apart or not joined:
+            joined.append([one])
+        else:
+            joined[-1].append(one)
+        if one.open_datagrams and waiting_from is None:
+            waiting_from = len(joined) - 1
+        if waiting_from is not None:
+            waiting_from = min(waiting_from, len(joined) - 1)
+        end_ns = max((time for time in (end_ns, one.end_ns) if time is not None), default=None)
+    return joined
+
+
+def _stands_apart(end_ns: int | None, one: Manifest, reach_ns: int) -> bool:
+    if not any(header["packets"] for header in one.header):
+        return True
+    if one.has_frames_without_time or one.start_ns is None or end_ns is None:
+        return False
+    return one.start_ns - end_ns > reach_ns
+
+
+def checked(found: Sequence[Manifest]) -> list[Manifest]:
+    """The runs to analyse, in order. Raises `CorpusError` if some have to be split together first."""
+    ordered = current(found)
+    if not ordered:
+        raise CorpusError("nothing was split here: vmtrace corpus split FILE... --buckets B --to URL comes first")
+    if len({one.buckets for one in ordered}) > 1:
+        raise CorpusError("the runs here have different numbers of buckets: split them with one --buckets")
+    for some in runs_to_join(ordered):
+        if len(some) > 1:
+            names = " ".join(sorted(name for one in some for name in one.names))
+            raise CorpusError(f"these captures overlap and have to be split in one command: {names}")
+    return ordered

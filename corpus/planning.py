@@ -1,0 +1,96 @@
+"""How a run is cut: the runs of captures that are read as one, and the number of buckets. Kept, so that it can go on."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corpus.errors import CorpusError
+from corpus.folder import Folder
+from corpus.inputs import Found, Input
+
+PLAN = "plan.json"
+ONE_TASK_BYTES = 64 << 20
+"""A corpus up to this size is one task in one process: to share it out would take longer."""
+_LEAST_RUN_BYTES = 32 << 20
+_RUNS_PER_WORKER = 4
+_BUCKETS_PER_WORKER = 4
+_BUCKET_BYTES = 1 << 30
+_MOST_BUCKETS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done to which captures."""
+
+    inputs: tuple[Input, ...]
+    runs: tuple[tuple[int, ...], ...]
+    """Positions of captures that are read as one, in the order of their numbers."""
+    buckets: int
+
+    @property
+    def input_bytes(self) -> int:
+        """Of all captures."""
+        return sum(one.size_bytes for one in self.inputs)
+
+
+def planned(found: Found, workers: int, buckets: int | None) -> Plan:
+    """A plan for so many workers."""
+    total = sum(one.size_bytes for one in found.inputs)
+    is_one_task = total <= ONE_TASK_BYTES and buckets is None
+    if buckets is None:
+        buckets = 1 if is_one_task else min(_MOST_BUCKETS, max(_BUCKETS_PER_WORKER * workers, total // _BUCKET_BYTES))
+    size = total if is_one_task else max(_LEAST_RUN_BYTES, total // (_RUNS_PER_WORKER * workers))
+    return Plan(found.inputs, tuple(_runs(found, size)), buckets)
+
+
+def _runs(found: Found, size: int) -> list[tuple[int, ...]]:
+    """Captures that follow each other in time, in runs of about this size."""
+    # Before all others what has no time: it takes that of the frames before it.
+    starts = found.starts_ns
+    order = sorted(range(len(found.inputs)), key=lambda one: (starts[one] or 0, one))
+    runs: list[list[int]] = []
+    held = 0
+    for position in order:
+        if not runs or held + found.inputs[position].size_bytes > size:
+            runs.append([])
+            held = 0
+        runs[-1].append(position)
+        held += found.inputs[position].size_bytes
+    return [tuple(sorted(run)) for run in runs]
+
+
+def resumed(out: Folder, plan: Plan, *, buckets_given: bool) -> Plan:
+    """The plan that was begun here, if it was one for the same captures; else `plan`, which is kept.
+
+    Raises `CorpusError` where results of other captures lie.
+    """
+    content = out.get(PLAN)
+    if content is None:
+        keep(out, plan)
+        return plan
+    record = json.loads(content)
+    before = Plan(
+        tuple(Input(**one) for one in record["inputs"]), tuple(map(tuple, record["runs"])), record["buckets"]
+    )
+    versions = [[(one.name, one.size_bytes, one.version) for one in some.inputs] for some in (before, plan)]
+    if versions[0] != versions[1]:
+        raise CorpusError(f"{out.url}: results of other captures are here: name another --out, or remove it")
+    if buckets_given and before.buckets != plan.buckets:
+        raise CorpusError(f"{out.url}: a run with {before.buckets} buckets was begun here: name another --out")
+    return Plan(plan.inputs, before.runs, before.buckets)
+
+
+def keep(out: Folder, plan: Plan) -> None:
+    """Write it down."""
+    inputs = [
+        {"name": i.name, "size_bytes": i.size_bytes, "version": i.version, "endpoint_url": i.endpoint_url}
+        for i in plan.inputs
+    ]
+    record = {"inputs": inputs, "runs": plan.runs, "buckets": plan.buckets}
+    out.put(PLAN, json.dumps(record).encode())
+
+
+def joined(plan: Plan, groups: Sequence[Sequence[str]]) -> Plan:
+    """The plan with these captures read as one each."""
+    positions = {one.name: position for position, one in enumerate(plan.inputs)}
+    return Plan(plan.inputs, tuple(tuple(sorted(positions[name] for name in group)) for group in groups), plan.buckets)

@@ -1,0 +1,168 @@
+"""The results of a run: the connection table in parts, SYNs and lookups, and the JSON document of one process."""
+
+import heapq
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from analyze.trace import version
+from corpus.buckets import FEW_CONNECTIONS
+from corpus.engine import Record, parsed, written
+from corpus.folder import Folder, folder
+from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
+from corpus.splitting import Manifest
+
+CONNECTIONS = "connections"
+DOCUMENT = "analysis.json"
+_GROUP_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """The connection table of a bucket, to be written with the numbers among all."""
+
+    out: str
+    bucket: int
+    of: str
+    """The runs and buckets it comes from."""
+    endpoint_url: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The table's."""
+        return f"{CONNECTIONS}/part-{self.bucket:05}.parquet"
+
+    @property
+    def ids_name(self) -> str:
+        """Where the numbers lie."""
+        return f"buckets/{self.bucket:05}.ids"
+
+
+def write_table(task: TableTask, progress: object = None) -> str:  # noqa: ARG001 - the tasks of all stages have it
+    """Do a task; the name of the table. A bucket without connections has a table, too: its columns."""
+    from pyarrow.parquet import ParquetWriter
+
+    out = folder(task.out, task.endpoint_url)
+    done = f"buckets/{task.bucket:05}.table"
+    if out.get(done) == task.of.encode():
+        return task.name
+    ids = np.frombuffer(out.get(task.ids_name) or b"", dtype="<u4")
+    metadata = {"vmtrace.schema": "vmtrace.analysis/1", "vmtrace.vmtrace": version()}
+    with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
+        source = out.local(f"buckets/{task.bucket:05}.arrow", Path(within))
+        target = Path(within, "table.parquet")
+        with pa.memory_map(str(source)) as file, pa.ipc.open_stream(file) as reader:
+            first = 0
+            with ParquetWriter(target, reader.schema.with_metadata(metadata), compression="zstd") as writer:
+                for table in _groups(reader):
+                    numbers = pa.array(ids[first : first + table.num_rows], pa.uint32()).cast(table.schema.field("id").type)
+                    first += table.num_rows
+                    numbered_table = table.set_column(table.schema.get_field_index("id"), "id", numbers)
+                    writer.write_table(numbered_table.replace_schema_metadata(metadata))
+        out.put(task.name, target)
+    out.put(done, task.of.encode())
+    return task.name
+
+
+def _groups(reader: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.Table] = []
+    for batch in reader:
+        held.append(pa.Table.from_batches([batch]))
+        if sum(one.num_rows for one in held) >= _GROUP_ROWS:
+            yield pa.concat_tables(held).unify_dictionaries()
+            held = []
+    if held:
+        yield pa.concat_tables(held).unify_dictionaries()
+
+
+def records_of(out: Folder, buckets: int) -> list[Record]:
+    """What each bucket left to be merged."""
+    return [parsed(out.get(f"buckets/{bucket:05}.json") or b"{}") for bucket in range(buckets)]
+
+
+def number(out: Folder, records: Sequence[Record]) -> list[Ids]:
+    """The numbers of all connections, also put where the tables find them."""
+    ids = numbered([out.get(f"buckets/{bucket:05}.orders") or b"" for bucket in range(len(records))])
+    for bucket, numbers in enumerate(ids):
+        out.put(f"buckets/{bucket:05}.ids", numbers.astype("<u4").tobytes())
+    return ids
+
+
+def write_small_tables(out: Folder, runs: Sequence[Manifest], records: Sequence[Record]) -> None:
+    """`syns.parquet` and `lookups.parquet`, with the columns that one process gives."""
+    from analyze import _engine
+
+    nothing = _engine.analyze([])
+    _put_table(out, "syns.parquet", merged_syns(records), pa.table(nothing.syns()).schema)
+    _put_table(out, "lookups.parquet", merged_lookups(runs, records), pa.table(nothing.lookups()).schema)
+
+
+def _put_table(out: Folder, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
+    from pyarrow.parquet import write_table as write
+
+    plain = pa.schema(
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field for field in schema
+    )
+    with tempfile.NamedTemporaryFile(prefix="vmtrace-") as file:
+        write(pa.Table.from_pylist(rows, plain), file.name, compression="zstd")
+        out.put(name, Path(file.name))
+
+
+def header(runs: Sequence[Manifest], records: Sequence[Record], ids: Sequence[Ids]) -> Record:
+    """The document without its connections."""
+    top = merged_top(records, ids)
+    merged: Record = {}
+    for key, value in top.items():
+        merged[key] = value
+        if key == "reasons":
+            merged["inputs"] = merged_header(runs, records)
+            merged["connections"] = []
+    return merged
+
+
+def write_document(out: Folder, document: Record, ids: Sequence[Ids]) -> None:
+    """The JSON document of one process, with all connections in the order of their numbers."""
+    few = sum(map(len, ids)) <= FEW_CONNECTIONS
+    suffix = "-intervals.jsonl" if few else ".jsonl"
+    with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
+        path = Path(within, "document.json")
+        lines = [
+            _lines(out.local(f"buckets/{bucket:05}{suffix}", Path(within)), numbers)
+            for bucket, numbers in enumerate(ids)
+        ]
+        before, after = _around(document)
+        with path.open("wb") as file:
+            file.write(before)
+            comma = b""
+            for _, line in heapq.merge(*lines):
+                file.write(comma + b"\n" + line)
+                comma = b","
+            file.write(after)
+        out.put(DOCUMENT, path)
+
+
+def _around(document: Record) -> tuple[bytes, bytes]:
+    """What stands before and behind the connections."""
+    text = written(document)
+    mark = '"connections":['
+    at = text.index(mark) + len(mark)
+    return text[:at].encode(), (text[at:] + "\n").encode()
+
+
+def _lines(path: Path, numbers: Ids) -> Iterator[tuple[int, bytes]]:
+    """Connections with their numbers among all."""
+    with path.open("rb") as file:
+        for line, number_ in zip(file, numbers, strict=True):
+            behind = line.rstrip(b"\n").partition(b",")[2]
+            yield int(number_), b'{"id":%d,' % number_ + behind
+
+
+def put_manifest(out: Folder, record: dict[str, Any]) -> None:
+    """What was done, for people and for the next run."""
+    out.put("manifest.json", (json.dumps(record, indent=1) + "\n").encode())

@@ -1,0 +1,159 @@
+"""A run over a corpus, stage by stage: split, buckets, numbering, tables. What is done already is not done again.
+
+    split      runs of captures to slices; those that cannot stand apart are split again as one
+    buckets    slices to connections
+               where hosts were recorded late, both once more with that taken away
+    merging    numbers, header, small tables, document
+    tables     the connection table of each bucket, with the numbers
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from corpus import results
+from corpus.buckets import BucketTask, analyze_bucket
+from corpus.engine import Record
+from corpus.folder import Folder, folder
+from corpus.inputs import Found
+from corpus.joining import checked, runs_to_join
+from corpus.merging import lags_of
+from corpus.planning import Plan, joined, keep, planned, resumed
+from corpus.results import TableTask, write_table
+from corpus.splitting import Manifest, SplitTask, manifests, split
+from corpus.workers import Workers
+
+
+class Display(Protocol):
+    """Whom the progress is reported to."""
+
+    def stage(self, name: str, total_bytes: int) -> None:
+        """A stage begins, in which so many bytes will be read."""
+
+    def done(self, bytes_read: int) -> None:
+        """So many more of them are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run is asked for."""
+
+    out: str
+    endpoint_url: str | None
+    buckets: int | None
+    memory_bytes: int
+    json: bool
+    keep_slices: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that is over."""
+
+    header: Record
+    connections: int
+    input_bytes: int
+    slice_bytes: int
+    runs: int
+    buckets: int
+
+
+class Run:
+    """One run."""
+
+    def __init__(self, settings: Settings, workers: Workers, display: Display) -> None:
+        self._settings = settings
+        self._workers = workers
+        self._display = display
+        self._out: Folder = folder(settings.out, settings.endpoint_url)
+
+    def of(self, found: Found) -> Done:
+        """From captures to results. Raises `CorpusError`, `OSError` and `TraceError`."""
+        settings = self._settings
+        plan = planned(found, self._workers.count, settings.buckets)
+        plan = resumed(self._out, plan, buckets_given=settings.buckets is not None)
+        runs, plan = self._split(plan, ())
+        records = self._analyze(runs, plan.buckets, settings.out)
+        lags = lags_of(records)
+        if lags:
+            runs, plan = self._split(plan, lags)
+            records = self._analyze(runs, plan.buckets, settings.out)
+        return self._finish(runs, records, plan.input_bytes)
+
+    def of_split(self, split_url: str) -> Done:
+        """From slices that were made by single commands to results."""
+        runs = checked(manifests(split_url, self._settings.endpoint_url))
+        records = self._analyze(runs, runs[0].buckets, split_url)
+        return self._finish(runs, records, sum(header["captured_bytes"] for run in runs for header in run.header))
+
+    def _split(self, plan: Plan, lags: tuple[tuple[str, str, int], ...]) -> tuple[list[Manifest], Plan]:
+        settings = self._settings
+        while True:
+            tasks = [
+                SplitTask(
+                    inputs=tuple(plan.inputs[position] for position in run),
+                    buckets=plan.buckets,
+                    to=settings.out,
+                    endpoint_url=settings.endpoint_url,
+                    lags=tuple(lag for lag in lags if lag[0] in {plan.inputs[position].name for position in run}),
+                    memory_bytes=settings.memory_bytes,
+                )
+                for run in plan.runs
+            ]
+            self._do("split", split, tasks, [task.input_bytes for task in tasks])
+            found = manifests(settings.out, settings.endpoint_url, [task.manifest_name for task in tasks])
+            together = runs_to_join(sorted(found, key=_in_time_order), lagging=bool(lags))
+            if len(together) == len(found):
+                return [one for some in together for one in some], plan
+            plan = joined(plan, [[name for one in some for name in one.names] for some in together])
+            keep(self._out, plan)
+
+    def _analyze(self, runs: Sequence[Manifest], buckets: int, split_url: str) -> list[Record]:
+        settings = self._settings
+        names = tuple(f"split/{one.key}.json" for one in runs)
+        tasks = [
+            BucketTask(
+                split=split_url,
+                bucket=bucket,
+                out=settings.out,
+                endpoint_url=settings.endpoint_url,
+                manifest_names=names,
+                json=settings.json,
+                memory_bytes=settings.memory_bytes,
+            )
+            for bucket in range(buckets)
+        ]
+        self._do("buckets", analyze_bucket, tasks, [_bucket_bytes(runs, bucket) for bucket in range(buckets)])
+        return results.records_of(self._out, buckets)
+
+    def _finish(self, runs: Sequence[Manifest], records: Sequence[Record], input_bytes: int) -> Done:
+        settings, out = self._settings, self._out
+        ids = results.number(out, records)
+        of = ",".join(one.key for one in runs)
+        tables = [TableTask(settings.out, bucket, of, settings.endpoint_url) for bucket in range(len(records))]
+        self._do("tables", write_table, tables, [len(numbers) for numbers in ids])
+        results.write_small_tables(out, runs, records)
+        header = results.header(runs, records, ids)
+        if settings.json:
+            results.write_document(out, header, ids)
+        slice_bytes = sum(one.slice_bytes for one in runs)
+        done = Done(header, sum(map(len, ids)), input_bytes, slice_bytes, len(runs), len(records))
+        if not settings.keep_slices:
+            for below in ("slices", "buckets", "split"):
+                out.remove(below)
+        return done
+
+    def _do(self, name: str, work: Callable[..., str], tasks: Sequence[Any], sizes: Sequence[int]) -> None:
+        self._display.stage(name, sum(sizes))
+        size_of = dict(zip(tasks, sizes, strict=True))
+        # Large ones first: what begins last should not be what takes longest.
+        for task in self._workers.each(work, sorted(tasks, key=lambda one: -size_of[one])):
+            self._display.done(size_of[task])
+
+
+def _in_time_order(one: Manifest) -> tuple[int, tuple[str, ...]]:
+    return one.start_ns if one.start_ns is not None else -(1 << 63), one.names
+
+
+def _bucket_bytes(runs: Sequence[Manifest], bucket: int) -> int:
+    return sum(size for one in runs for _, size in one.slices.get(bucket, ()))

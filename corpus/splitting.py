@@ -1,0 +1,150 @@
+"""The first task: a run of captures, read once, becomes slices by the hash of the address pair, and a manifest of them.
+
+The manifest is written last, under a name that follows from what was split and how. A task that finds it has nothing
+to do; two that work at the same time write the same bytes.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analyze import _engine
+from analyze.trace import version
+from corpus.engine import document, parsed, rows, written
+from corpus.folder import Slices, folder
+from corpus.inputs import Input, check_unchanged
+
+FORMAT = 1
+MANIFESTS = "split"
+_ROOM_SHARE = 8
+"""Of a worker's memory, for slices that grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTask:
+    """A run of captures to split."""
+
+    inputs: tuple[Input, ...]
+    buckets: int
+    to: str
+    endpoint_url: str | None = None
+    lags: tuple[tuple[str, str, int], ...] = ()
+    """Hosts that were recorded late: name of the capture, address in hexadecimal digits, nanoseconds."""
+    memory_bytes: int = 512 << 20
+
+    @property
+    def key(self) -> str:
+        """The same for the same task, whoever does it."""
+        what = [FORMAT, version(), self.buckets, [(i.name, i.size_bytes, i.version) for i in self.inputs], self.lags]
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:20]
+
+    @property
+    def manifest_name(self) -> str:
+        """Where its manifest lies."""
+        return f"{MANIFESTS}/{self.key}.json"
+
+    @property
+    def input_bytes(self) -> int:
+        """What it reads."""
+        return sum(one.size_bytes for one in self.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a run of captures gave."""
+
+    key: str
+    buckets: int
+    names: tuple[str, ...]
+    header: tuple[dict[str, Any], ...]
+    packets: int
+    fragments: int
+    open_datagrams: int
+    slices: Slices
+    lookups: tuple[dict[str, Any], ...]
+    lookups_not_kept: int
+    problems: tuple[str, ...]
+
+    @property
+    def start_ns(self) -> int | None:
+        """Its earliest frame."""
+        return min((one["start_ns"] for one in self.header if one["start_ns"] is not None), default=None)
+
+    @property
+    def end_ns(self) -> int | None:
+        """Its latest frame."""
+        return max((one["end_ns"] for one in self.header if one["end_ns"] is not None), default=None)
+
+    @property
+    def has_frames_without_time(self) -> bool:
+        """Some frames take the time of the one before."""
+        return any(one["capture"]["packets_without_time"] for one in self.header)
+
+    @property
+    def slice_bytes(self) -> int:
+        """Of all its slices."""
+        return sum(size for pieces in self.slices.values() for _, size in pieces)
+
+
+def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> str:
+    """Do a task, unless it is done; the name of its manifest. Raises `OSError` and `TraceError`."""
+    target = folder(task.to, task.endpoint_url)
+    if target.get(task.manifest_name) is not None:
+        return task.manifest_name
+    check_unchanged(task.inputs)
+    writer = target.slices(f"slices/{task.key}")
+    numbers = {one.name: number for number, one in enumerate(task.inputs)}
+    analysis, packets, fragments, open_datagrams = _engine.split(
+        [(one.engine_input, one.name) for one in task.inputs],
+        writer.write,
+        buckets=task.buckets,
+        room_bytes=max(1 << 20, task.memory_bytes // _ROOM_SHARE),
+        lags=[(numbers[name], bytes.fromhex(host), lag_ns) for name, host, lag_ns in task.lags if name in numbers],
+        progress=progress,
+    )
+    check_unchanged(task.inputs)
+    names = [one.name for one in task.inputs]
+    content = {
+        "format": FORMAT,
+        "vmtrace": version(),
+        "key": task.key,
+        "buckets": task.buckets,
+        "names": names,
+        "header": parsed(document(analysis, names))["inputs"],
+        "packets": packets,
+        "fragments": fragments,
+        "open_datagrams": open_datagrams,
+        "slices": {str(bucket): [list(piece) for piece in pieces] for bucket, pieces in writer.finish().items()},
+        "lookups": rows(analysis.lookups()),
+        "lookups_not_kept": analysis.lookups_not_kept,
+        "problems": [str(error) for error in analysis.errors],
+    }
+    target.put(task.manifest_name, written(content).encode())
+    return task.manifest_name
+
+
+def manifest_of(content: bytes) -> Manifest:
+    """A manifest as it was written."""
+    record = parsed(content)
+    return Manifest(
+        key=record["key"],
+        buckets=record["buckets"],
+        names=tuple(record["names"]),
+        header=tuple(record["header"]),
+        packets=record["packets"],
+        fragments=record["fragments"],
+        open_datagrams=record["open_datagrams"],
+        slices={int(bucket): [(name, size) for name, size in pieces] for bucket, pieces in record["slices"].items()},
+        lookups=tuple(record["lookups"]),
+        lookups_not_kept=record["lookups_not_kept"],
+        problems=tuple(record["problems"]),
+    )
+
+
+def manifests(url: str, endpoint_url: str | None, names: Sequence[str] | None = None) -> list[Manifest]:
+    """The manifests of a folder, all or those named."""
+    where = folder(url, endpoint_url)
+    found = [where.get(name) for name in (where.names(MANIFESTS) if names is None else names)]
+    return [manifest_of(content) for content in found if content is not None]

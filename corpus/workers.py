@@ -1,0 +1,136 @@
+"""Who does the tasks: this process one after the other, or the workers of a Dask cluster, which may come and go.
+
+A task is a function of a module with a record of plain values, safe to do twice. What one raises is raised here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from corpus.errors import CorpusError
+
+
+Progress = Callable[[int], object]
+
+
+class Workers(Protocol):
+    """Does tasks."""
+
+    count: int
+
+    def each(self, work: Callable[..., str], tasks: Sequence[Any]) -> Iterator[Any]:
+        """The tasks as they are done."""
+
+
+class ThisProcess:
+    """One after the other."""
+
+    count = 1
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+
+    def each(self, work: Callable[..., str], tasks: Sequence[Any]) -> Iterator[Any]:
+        """See `Workers`."""
+        for task in tasks:
+            work(task, self._progress)
+            yield task
+
+
+class Cluster:
+    """The workers of a Dask scheduler."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.count = max(1, sum(client.nthreads().values()))
+
+    def each(self, work: Callable[..., str], tasks: Sequence[Any]) -> Iterator[Any]:
+        """See `Workers`. A worker that is lost has its task done by another."""
+        from distributed import as_completed
+
+        futures = {self._client.submit(work, task, pure=False, retries=2): task for task in tasks}
+        try:
+            for future in as_completed(list(futures)):
+                _result(future)
+                yield futures[future]
+        finally:
+            self._client.cancel(list(futures))
+
+
+def _result(future: Any) -> None:
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    try:
+        future.result()
+    except KilledWorker as error:
+        what = "a task ended its workers again and again, most often for want of memory: more --buckets, or --memory"
+        raise CorpusError(f"{what} ({str(error).splitlines()[0][:120]})") from None
+    except (FutureCancelledError, TimeoutError) as error:
+        raise CorpusError(f"the scheduler is gone ({type(error).__name__}); the same command resumes the run") from None
+
+
+@contextmanager
+def local_cluster(count: int, memory_bytes: int) -> Iterator[Workers]:
+    """Processes of this machine, each with one thread. They end with the block."""
+    distributed = _distributed()
+    with (
+        distributed.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=memory_bytes,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield Cluster(client)
+
+
+@contextmanager
+def cluster_at(address: str) -> Iterator[Workers]:
+    """The workers of a scheduler that runs. Raises `CorpusError` where they cannot do the tasks."""
+    distributed = _distributed()
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CorpusError(f"--scheduler {address}: no Dask scheduler answers ({_first_line(error)})") from None
+    with client:
+        _check_versions(client, address)
+        yield Cluster(client)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise CorpusError("several workers need Dask: pip install 'vmtrace[cluster]'") from None
+    return distributed
+
+
+def _check_versions(client: Any, address: str) -> None:
+    from importlib.metadata import version
+
+    if not client.nthreads():
+        raise CorpusError(f"--scheduler {address}: it has no workers: start some with dask worker {address}")
+    own = version("distributed")
+    theirs = client.get_versions()["scheduler"]["packages"]["distributed"]
+    if theirs != own:
+        raise CorpusError(f"--scheduler {address}: Dask {theirs}, but here it is {own}: install one version of both")
+    for worker, found in _versions_at_workers(client).items():
+        if found != version("vmtrace"):
+            what = "has no vmtrace" if found is None else f"has vmtrace {found}"
+            raise CorpusError(f"worker {worker} {what}, but here it is {version('vmtrace')}: install it there")
+
+
+def _versions_at_workers(client: Any) -> dict[str, str | None]:
+    from importlib.metadata import version
+
+    # A function of the standard library: nothing of vmtrace need be there to say that it is not.
+    found: dict[str, Any] = client.run(version, "vmtrace", on_error="return")
+    return {worker: one if isinstance(one, str) else None for worker, one in found.items()}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:160]
