@@ -15,12 +15,14 @@ from analyze.trace import version
 from corpus.buckets import FEW_CONNECTIONS
 from corpus.engine import Record, parsed, written
 from corpus.folder import Folder, folder
+from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
 from corpus.splitting import Manifest
 
 CONNECTIONS = "connections"
 DOCUMENT = "analysis.json"
 _GROUP_ROWS = 1 << 14
+_ROWS_AT_ONCE = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,28 @@ def _lines(path: Path, numbers: Ids) -> Iterator[tuple[int, bytes]]:
         for line, number_ in zip(file, numbers, strict=True):
             behind = line.rstrip(b"\n").partition(b",")[2]
             yield int(number_), b'{"id":%d,' % number_ + behind
+
+
+def write_page(out: Folder, document: Record, buckets: int) -> Overview:
+    """`report.html`, from the connection tables."""
+    from corpus.page import write_page as write
+
+    with tempfile.TemporaryDirectory(prefix="vmtrace-") as within:
+        overview = overview_of(_tables(out, buckets, Path(within)))
+        path = Path(within, "report.html")
+        provenance = {"schema": "vmtrace.corpus/1", "vmtrace": version(), "out": out.url}
+        write(overview, document["inputs"], provenance, path)
+        out.put("report.html", path)
+    return overview
+
+
+def _tables(out: Folder, buckets: int, within: Path) -> Iterator[pa.Table]:
+    from pyarrow.parquet import ParquetFile
+
+    for bucket in range(buckets):
+        with ParquetFile(out.local(f"{CONNECTIONS}/part-{bucket:05}.parquet", within)) as file:
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(COLUMNS)):
+                yield pa.Table.from_batches([batch])
 
 
 def put_manifest(out: Folder, record: dict[str, Any]) -> None:

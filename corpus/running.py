@@ -50,6 +50,7 @@ class Settings:
 class Done:
     """A run that is over."""
 
+    answer: tuple[str, ...]
     header: Record
     connections: int
     input_bytes: int
@@ -136,8 +137,10 @@ class Run:
         header = results.header(runs, records, ids)
         if settings.json:
             results.write_document(out, header, ids)
+        overview = results.write_page(out, header, len(records))
         slice_bytes = sum(one.slice_bytes for one in runs)
-        done = Done(header, sum(map(len, ids)), input_bytes, slice_bytes, len(runs), len(records))
+        done = Done(overview.answer(), header, sum(map(len, ids)), input_bytes, slice_bytes, len(runs), len(records))
+        results.put_manifest(out, manifest_of_run(done))
         if not settings.keep_slices:
             for below in ("slices", "buckets", "split"):
                 out.remove(below)
@@ -149,6 +152,23 @@ class Run:
         # Large ones first: what begins last should not be what takes longest.
         for task in self._workers.each(work, sorted(tasks, key=lambda one: -size_of[one])):
             self._display.done(size_of[task])
+
+
+def manifest_of_run(done: Done) -> Record:
+    """What was done, for people and programs."""
+    from analyze.trace import version
+
+    return {
+        "schema": "vmtrace.corpus/1",
+        "vmtrace": version(),
+        "captures": len(done.header["inputs"]),
+        "connections": done.connections,
+        "input_bytes": done.input_bytes,
+        "slice_bytes": done.slice_bytes,
+        "runs": done.runs,
+        "buckets": done.buckets,
+        "answer": list(done.answer),
+    }
 
 
 def _in_time_order(one: Manifest) -> tuple[int, tuple[str, ...]]:

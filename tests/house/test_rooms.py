@@ -14,12 +14,13 @@ ROOT = Path(__file__).parents[2]
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "capture": frozenset(),
     "analyze": frozenset(),
+    "corpus": frozenset({"analyze"}),
     "sender": frozenset({"capture"}),
     "receiver": frozenset({"capture", "sender"}),
     "cloudwatch": frozenset({"capture"}),
     "providers": frozenset({"capture"}),
     "lab": frozenset({"sender", "receiver", "capture"}),
-    "vmtrace": frozenset({"capture", "analyze", "sender", "receiver", "cloudwatch", "providers", "lab"}),
+    "vmtrace": frozenset({"capture", "analyze", "corpus", "sender", "receiver", "cloudwatch", "providers", "lab"}),
 }
 # Outside the product: no room may lean on them.
 OUTSIDE = frozenset({"tests", "bench", "tools", "samples"})

@@ -1,0 +1,162 @@
+"""The page over a corpus: its answer, the worst connections, and causes by host pair and hour."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analyze.charts.chart import Axis, Chart, Panel, Series
+from analyze.pages.blocks import Cell, Column, Figures, Lines, Page, Row, Section, Table, Text
+from analyze.pages.write import write_report_page
+from analyze.palette import RUNS
+from analyze.units import plural, printable
+from corpus.engine import Record
+from corpus.overview import Overview
+
+_PLACES_SHOWN = 200
+_CAUSES_DRAWN = 6
+_INPUTS_SHOWN = 200
+_HOUR_S = 3600.0
+
+
+def write_page(overview: Overview, inputs: Sequence[Record], provenance: Record, path: Path) -> None:
+    """Write it."""
+    write_report_page(page_of(overview, inputs, provenance), path)
+
+
+def page_of(overview: Overview, inputs: Sequence[Record], provenance: Record) -> Page:
+    """The page as data."""
+    total = overview.total
+    facts = (
+        plural(total.connections, "connection"),
+        plural(len(inputs), "capture"),
+        f"{sum(one['packets'] for one in inputs):,} packets",
+    )
+    return Page(
+        title="Corpus",
+        answer=(Text(overview.answer()[0], "sentence"), _faults(inputs)),
+        sections=(
+            Section("worst", "Connections slowed for longest", (_worst(overview),), wide=True),
+            Section("causes", "Causes by hour", (Figures((_by_hour(overview),)), _causes(overview))),
+            Section("places", "Causes by host pair and hour", _places(overview), wide=True),
+            Section("captures", "Captures", _captures(inputs), wide=True),
+        ),
+        provenance=provenance,
+        facts=facts,
+    )
+
+
+def _faults(inputs: Sequence[Record]) -> Lines:
+    """What is wrong with captures, counted over all."""
+    counts = {
+        "captures are damaged in places": sum(bool(one["damage"]) for one in inputs),
+        "captures miss packets that were acknowledged": sum(one["capture"]["unseen_acked_bytes"] > 0 for one in inputs),
+        "captures have steps of their clock": sum(one["capture"]["clock_steps"] > 0 for one in inputs),
+    }
+    return Lines((), troubles=tuple(f"{count:,} {what}" for what, count in counts.items() if count))
+
+
+def _worst(overview: Overview) -> Table:
+    heads = ("id", "client", "server", "start", "slowed s", "data MB", "RTT min ms", "loss %", "why")
+    columns = tuple(Column(head, left=place in {1, 2, 3, 8}, wraps=place == 8) for place, head in enumerate(heads))
+    return Table(columns, tuple(map(_worst_row, overview.worst_rows())), sortable=True)
+
+
+def _worst_row(row: dict[str, Any]) -> Row:
+    rtt_s = _least(row["client_to_server_rtt_min_s"], row["server_to_client_rtt_min_s"])
+    rates = (row["client_to_server_loss_loss_rate"], row["server_to_client_loss_loss_rate"])
+    known = [rate for rate in rates if rate is not None]
+    wire_mb = (row["ledger_wire_bytes"] or 0) / 1e6
+    return Row(
+        (
+            Cell(str(row["id"]), row["id"]),
+            printable(row["client"]),
+            printable(row["server"]),
+            _time(row["start_ns"]),
+            Cell(f"{row['slowed_s']:.3f}", row["slowed_s"]),
+            Cell(f"{wire_mb:.3f}", wire_mb),
+            Cell("" if rtt_s is None else f"{1e3 * rtt_s:.2f}", rtt_s),
+            Cell(f"{100 * max(known):.2f}" if known else "", max(known) if known else None),
+            printable(row["verdict_sentence"] or ""),
+        ),
+        id=f"connection-{row['id']}",
+    )
+
+
+def _by_hour(overview: Overview) -> Chart:
+    ranked = sorted(overview.causes, key=lambda cause: -overview.causes[cause].connections)[:_CAUSES_DRAWN]
+    first_ns = min((hour for hour, _ in overview.hours), default=0)
+    series = tuple(_cause_series(overview, cause, first_ns, place) for place, cause in enumerate(ranked))
+    note = "" if series else "no connection has a verdict"
+    return Chart(
+        "causes-by-hour",
+        "What limited connections, by the hour in which they began",
+        f"Hours from {_time(first_ns)} on.",
+        Axis("time since the first hour", "h"),
+        (Panel("connections", Axis("connections", ""), series, note),),
+    )
+
+
+def _cause_series(overview: Overview, cause: str, first_ns: int, place: int) -> Series:
+    found = sorted((hour, one.connections) for (hour, name), one in overview.hours.items() if name == cause)
+    x = np.array([(hour - first_ns) / 1e9 / _HOUR_S for hour, _ in found], np.float64)
+    y = np.array([count for _, count in found], np.float64)
+    return Series(cause, x, y, RUNS[place % len(RUNS)])
+
+
+def _causes(overview: Overview) -> Table:
+    columns = (Column("why", left=True), Column("connections"), Column("wire MB"), Column("slowed s"))
+    ranked = sorted(overview.causes.items(), key=lambda one: -one[1].slowed_s)
+    return Table(columns, tuple(Row((cause, *_sum_cells(one))) for cause, one in ranked), sortable=True)
+
+
+def _places(overview: Overview) -> tuple[Text | Table, ...]:
+    heads = ("client", "server", "hour", "why")
+    numbers = ("connections", "wire MB", "slowed s")
+    columns = (*(Column(head, left=True) for head in heads), *map(Column, numbers))
+    rows = tuple(
+        Row((printable(client), printable(server), _time(hour_ns), cause, *_sum_cells(one)))
+        for (client, server, hour_ns, cause), one in overview.worst_places(_PLACES_SHOWN)
+    )
+    notes = [f"The {_PLACES_SHOWN} slowed for longest; all are in connections/*.parquet."] if len(rows) == _PLACES_SHOWN else []
+    if overview.places_left_out:
+        notes.append(f"{overview.places_left_out:,} connections of further host pairs are not in this table.")
+    return *(Text(note, "hint") for note in notes), Table(columns, rows, sortable=True)
+
+
+def _captures(inputs: Sequence[Record]) -> tuple[Text | Table, ...]:
+    columns = (Column("capture", left=True, wraps=True), Column("format", left=True), Column("packets"), Column("TCP"), Column("damage"))
+    rows = tuple(
+        Row(
+            (
+                printable(one["path"]),
+                one["format"] or "unreadable",
+                Cell(f"{one['packets']:,}", one["packets"]),
+                Cell(f"{one['tcp_packets']:,}", one["tcp_packets"]),
+                Cell(str(len(one["damage"])), len(one["damage"])),
+            )
+        )
+        for one in inputs[:_INPUTS_SHOWN]
+    )
+    more = len(inputs) - len(rows)
+    return *((Text(f"And {more:,} more.", "hint"),) if more > 0 else ()), Table(columns, rows, sortable=True)
+
+
+def _sum_cells(one: Any) -> tuple[Cell, Cell, Cell]:
+    wire_mb = one.wire_bytes / 1e6
+    return (
+        Cell(f"{one.connections:,}", one.connections),
+        Cell(f"{wire_mb:,.3f}", wire_mb),
+        Cell(f"{one.slowed_s:,.3f}", one.slowed_s),
+    )
+
+
+def _least(*values: float | None) -> float | None:
+    known = [value for value in values if value is not None]
+    return min(known) if known else None
+
+
+def _time(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,35 @@
+"""`vmtrace corpus`: captures in object stores, on as many machines as there are. Each subcommand is a module `corpus_*`.
+
+A module has `NAME`, `LINE` (what it does), `EXAMPLES`, `add_options(parser)` and `run(arguments)`; it imports the rooms
+it needs only when it runs.
+"""
+
+import argparse
+from types import ModuleType
+
+from vmtrace.commands import corpus_analyze, corpus_bucket, corpus_merge, corpus_query, corpus_split
+from vmtrace.commands.subcommands import parser_of
+
+_MODULES: tuple[ModuleType, ...] = (corpus_analyze, corpus_query, corpus_split, corpus_bucket, corpus_merge)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `vmtrace corpus`."""
+    description = "Many captures as one, with the result that one process would give: on several processes or machines."
+    return parser_of("vmtrace corpus", description, _MODULES)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the options say; returns the exit status."""
+    from analyze._engine import TraceError
+    from analyze.stores.place import PlaceError
+    from corpus.errors import CorpusError
+    from vmtrace.errors import CommandError, UsageError, describe
+
+    try:
+        status: int = arguments.subcommand(arguments)
+    except PlaceError as error:
+        raise UsageError(str(error)) from None
+    except (CorpusError, TraceError, OSError) as error:
+        raise CommandError(describe(error)) from None
+    return status

@@ -1,0 +1,106 @@
+"""`vmtrace corpus analyze`: all stages of a run, here or on a cluster, resumed where an earlier one stopped.
+
+Exit status: 0 done (what is no capture was left out and reported); 1 it could not be done; 130 interrupted.
+"""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vmtrace.commands.corpus_options import MOST_BUCKETS, StageDisplay, add_common, whole_from
+from vmtrace.errors import CommandError, Exit, UsageError, complain
+
+if TYPE_CHECKING:
+    from corpus.running import Done
+    from corpus.workers import Workers
+
+NAME = "analyze"
+LINE = "Analyse captures as one run, on several processes or machines; the same command resumes it."
+EXAMPLES = """  vmtrace corpus analyze 's3://bucket/2026/*.pcap.gz' --out s3://bucket/results
+  vmtrace corpus analyze captures/ --out results --workers 4 --memory 1GiB
+  vmtrace corpus analyze 's3://bucket/*.pcap' --out s3://bucket/out --scheduler tcp://10.0.0.5:8786
+"""
+_MOST_WORKERS = 256
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("files", metavar="URL", nargs="+", help="captures: files, folders, patterns, s3:// gs:// az:// URLs")
+    add("--out", metavar="URL", required=True, help="folder or prefix for the results")
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument("--scheduler", metavar="tcp://HOST:8786", help="use the workers of this Dask scheduler")
+    who.add_argument(
+        "--workers",
+        metavar="N",
+        type=whole_from(1, _MOST_WORKERS),
+        default=1,
+        help="processes to use on this machine (default: 1)",
+    )
+    add(
+        "--buckets",
+        metavar="B",
+        type=whole_from(1, MOST_BUCKETS),
+        help="parts in which connections are analysed (default: by the size of the corpus)",
+    )
+    add("--json", action="store_true", help="write analysis.json, too: the document of one process, byte by byte")
+    add("--keep-slices", action="store_true", help="leave slices and parts of results where they are")
+    add_common(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run it; returns the exit status."""
+    from corpus import inputs
+    from corpus.running import Run, Settings
+
+    found = inputs.find(arguments.files, arguments.endpoint_url)
+    for problem in found.problems:
+        complain(problem)
+    if not found.inputs:
+        raise CommandError("no captures to analyse")
+    if len(found.inputs) > inputs.MOST_INPUTS:
+        most = f"{inputs.MOST_INPUTS:,}"
+        raise UsageError(f"{len(found.inputs):,} captures: at most {most} are one run; join some with mergecap")
+    settings = Settings(
+        out=arguments.out,
+        endpoint_url=arguments.endpoint_url,
+        buckets=arguments.buckets,
+        memory_bytes=arguments.memory,
+        json=arguments.json,
+        keep_slices=arguments.keep_slices,
+    )
+    display = StageDisplay(wanted=not arguments.quiet)
+    try:
+        with _workers(arguments) as workers:
+            done = Run(settings, workers, display).of(found)
+    finally:
+        display.close()
+    if not arguments.quiet:
+        print_done(done, arguments.out)
+    return Exit.DONE
+
+
+@contextmanager
+def _workers(arguments: argparse.Namespace) -> "Iterator[Workers]":
+    from corpus import workers
+
+    if arguments.scheduler is not None:
+        with workers.cluster_at(arguments.scheduler) as cluster:
+            yield cluster
+    elif arguments.workers > 1:
+        with workers.local_cluster(arguments.workers, arguments.memory) as cluster:
+            yield cluster
+    else:
+        yield workers.ThisProcess()
+
+
+def print_done(done: "Done", out: str) -> None:
+    """The answer first, then where all of it is."""
+    from analyze.units import plural
+
+    for line in done.answer:
+        print(line)
+    print(f"{plural(done.connections, 'connection')} in {plural(len(done.header['inputs']), 'capture')}: {out}")
+    print(f"  the page: {out}/report.html")
+    print(f"  questions: vmtrace corpus query {out} \"SELECT verdict_factor, count(*) FROM connections GROUP BY 1\"")

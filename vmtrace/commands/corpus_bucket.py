@@ -1,0 +1,43 @@
+"""`vmtrace corpus bucket`: the slices of one bucket to connections. Done again it does nothing.
+
+Exit status: 0 it is analysed; 1 it could not be.
+"""
+
+import argparse
+
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, whole_from
+from vmtrace.errors import Exit
+
+NAME = "bucket"
+LINE = "Analyse one bucket of what was split: the second of two commands for any scheduler of jobs."
+EXAMPLES = """  vmtrace corpus bucket s3://bucket/work --bucket 3 --out s3://bucket/results
+  for b in $(seq 0 7); do vmtrace corpus bucket work --bucket $b --out results; done
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("split", metavar="URL", help="where vmtrace corpus split has put slices")
+    add("--bucket", metavar="N", type=whole_from(0, MOST_BUCKETS - 1), required=True, help="which, from 0 on")
+    add("--out", metavar="URL", required=True, help="folder or prefix for the results, the same for all buckets")
+    add("--json", action="store_true", help="write what analysis.json needs, too")
+    add_common(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Analyse; returns the exit status."""
+    from corpus.buckets import BucketTask, analyze_bucket
+
+    task = BucketTask(
+        split=arguments.split,
+        bucket=arguments.bucket,
+        out=arguments.out,
+        endpoint_url=arguments.endpoint_url,
+        json=arguments.json,
+        memory_bytes=arguments.memory,
+    )
+    name = analyze_bucket(task)
+    if not arguments.quiet:
+        print(f"{arguments.out}/{name}")
+    return Exit.DONE

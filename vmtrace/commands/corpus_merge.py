@@ -1,0 +1,47 @@
+"""`vmtrace corpus merge`: what single commands have split and analysed, to one result. Buckets that are missing are analysed.
+
+Exit status: 0 done; 1 it could not be.
+"""
+
+import argparse
+
+from vmtrace.commands.corpus_analyze import print_done
+from vmtrace.commands.corpus_options import StageDisplay, add_common
+from vmtrace.errors import Exit
+
+NAME = "merge"
+LINE = "Merge the buckets that single commands have analysed: tables, document, page."
+EXAMPLES = """  vmtrace corpus merge s3://bucket/work --out s3://bucket/results
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("split", metavar="URL", help="where vmtrace corpus split has put slices")
+    add("--out", metavar="URL", required=True, help="where vmtrace corpus bucket has put its results")
+    add("--json", action="store_true", help="write analysis.json, too: the buckets were analysed with --json")
+    add_common(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Merge; returns the exit status."""
+    from corpus.running import Run, Settings
+    from corpus.workers import ThisProcess
+
+    settings = Settings(
+        out=arguments.out,
+        endpoint_url=arguments.endpoint_url,
+        buckets=None,
+        memory_bytes=arguments.memory,
+        json=arguments.json,
+        keep_slices=True,
+    )
+    display = StageDisplay(wanted=not arguments.quiet)
+    try:
+        done = Run(settings, ThisProcess(), display).of_split(arguments.split)
+    finally:
+        display.close()
+    if not arguments.quiet:
+        print_done(done, arguments.out)
+    return Exit.DONE

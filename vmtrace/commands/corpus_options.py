@@ -1,0 +1,79 @@
+"""Options of the subcommands of `vmtrace corpus`, and how their progress is shown."""
+
+import argparse
+import re
+import sys
+import time
+
+from capture.live_display import Bar, LiveDisplay, amount_bytes, live_display
+from vmtrace.commands.options import add_endpoint_url
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_LEAST_MEMORY = 128 << 20
+MOST_BUCKETS = 65_536
+
+
+def whole_from(least: int, most: int) -> "argparse._ActionType":
+    """A whole number within bounds."""
+    from capture.options import whole
+
+    return whole(least, most)
+
+
+def memory(text: str) -> int:
+    """Bytes of `1.5GiB`, `512M`, `2g`."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text}: give it as 1GiB or 512MiB")
+    size = int(float(found[1]) * _UNITS[found[2]])
+    if size < _LEAST_MEMORY:
+        raise argparse.ArgumentTypeError(f"{text}: at least 128MiB")
+    return size
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Memory, endpoint, silence."""
+    parser.add_argument(
+        "--memory", metavar="SIZE", type=memory, default=1 << 30, help="memory of each worker (default: 1GiB)"
+    )
+    add_endpoint_url(parser)
+    parser.add_argument("--quiet", "-q", action="store_true", help="print only what went wrong")
+    parser.add_argument("--debug", action="store_true", help="on an error, print where in the program it happened")
+
+
+class StageDisplay:
+    """Progress stage by stage: bytes, rate, expected end; on no terminal a line for each stage."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._live: LiveDisplay | None = live_display() if wanted else None
+        self._bar: Bar | None = None
+        self._name, self._total, self._done, self._started_s = "", 0, 0, 0.0
+
+    def stage(self, name: str, total_bytes: int) -> None:
+        """A stage begins."""
+        self._end_stage()
+        self._name, self._total, self._done, self._started_s = name, total_bytes, 0, time.monotonic()
+        if self._live is not None and sys.stderr.isatty():
+            self._bar = self._live.bar(name, total_bytes or None)
+
+    def done(self, bytes_read: int) -> None:
+        """More of it is done."""
+        self._done += bytes_read
+        if self._bar is not None:
+            words = amount_bytes(self._done, self._total, time.monotonic() - self._started_s)
+            self._bar.show(done=self._done, words=words)
+
+    def close(self) -> None:
+        """The run is over."""
+        self._end_stage()
+        if self._live is not None:
+            self._live.close()
+
+    def _end_stage(self) -> None:
+        elapsed_s = time.monotonic() - self._started_s
+        if self._live is not None and self._name and elapsed_s > 2:
+            self._live.say(f"{self._name}: {amount_bytes(self._done, None, elapsed_s)}, {elapsed_s:.1f} s")
+        if self._bar is not None:
+            self._bar.remove()
+            self._bar = None
+        self._name = ""

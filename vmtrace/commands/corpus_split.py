@@ -1,0 +1,46 @@
+"""`vmtrace corpus split`: a run of captures to slices. Done again it does nothing; done at the same time, no harm.
+
+Exit status: 0 it is split; 1 it could not be.
+"""
+
+import argparse
+
+from vmtrace.commands.corpus_options import MOST_BUCKETS, add_common, whole_from
+from vmtrace.errors import CommandError, Exit, complain
+
+NAME = "split"
+LINE = "Split captures by address pair into slices: the first of two commands for any scheduler of jobs."
+EXAMPLES = """  vmtrace corpus split day1.pcap --buckets 8 --to s3://bucket/work
+  vmtrace corpus split eth0.pcap eth1.pcap --buckets 8 --to /shared/work    overlapping captures together
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="captures that are read as one run: files, folders, patterns, URLs")
+    add("--buckets", metavar="B", type=whole_from(1, MOST_BUCKETS), required=True, help="slices to make of each run")
+    add("--to", metavar="URL", required=True, help="folder or prefix for slices, the same for all runs")
+    add_common(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Split; returns the exit status."""
+    from corpus import inputs
+    from corpus.splitting import SplitTask, manifests, split
+
+    found = inputs.find(arguments.files, arguments.endpoint_url)
+    for problem in found.problems:
+        complain(problem)
+    if not found.inputs:
+        raise CommandError("no captures to split")
+    task = SplitTask(
+        found.inputs, arguments.buckets, arguments.to, arguments.endpoint_url, memory_bytes=arguments.memory
+    )
+    name = split(task)
+    [manifest] = manifests(arguments.to, arguments.endpoint_url, [name])
+    for problem in manifest.problems:
+        complain(problem)
+    if not arguments.quiet:
+        print(f"{manifest.packets:,} TCP packets in {len(manifest.slices):,} slices: {arguments.to}/{name}")
+    return Exit.DONE
