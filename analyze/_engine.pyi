@@ -124,15 +124,14 @@ def analyze(
 # Of the beginnings of two captures, the share of frames that both hold.
 def shared_frames(first: _Input, second: _Input) -> float | None: ...
 
-<<<<<<< HEAD
 # The limiting factors in the order of the results: name, words for sentences, whether it can hold a transfer back.
 def factors() -> list[tuple[str, str, bool]]: ...
 
 # The names of the causes of pauses, in the order of the results.
 def pause_causes() -> list[str]: ...
-=======
-# Each packet goes to the slice of its bucket by `write(bucket, piece)`. What is known of the inputs, the TCP packets, the
-# fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis.lags`.
+
+# Each packet goes to the slice of its bucket by `write(bucket, piece)`. Returns what is known of the inputs, the TCP
+# packets, the fragments of IP datagrams, and the datagrams that are not complete at the end; `lags` as in `Analysis`.
 def split(
     inputs: Sequence[_Input | tuple[_Input, str]],
     write: Callable[[int, bytes], object],
@@ -143,7 +142,7 @@ def split(
     progress: Callable[[int], object] | None = None,
 ) -> tuple[Analysis, int, int, int]: ...
 
-# The connections of a bucket: slices in order, each with the packets before its run and its inputs' numbers among all.
+# The connections of a bucket: slices in order, each with the packets before its run and the numbers of its inputs.
 def analyze_slices(
     slices: Sequence[tuple[_Input | tuple[_Input, str], int, Sequence[int]]],
     *,
@@ -154,4 +153,3 @@ def analyze_slices(
     allowed_bps: float | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Analysis: ...
->>>>>>> 28dccfde (corpus: read object stores, analyse corpora in slices)

@@ -56,16 +56,17 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
         raise CorpusError(f"--bucket: from 0 to {ordered[0].buckets - 1}, not {task.bucket}")
     of = [[one.key for one in ordered], task.json]
     done = out.get(task.record_name)
-    if done is not None and parsed(done)["of"] == of:
+    if done is not None and _is_whole(out, parsed(done), of):
         return task.record_name
     analysis = _analysis(task, ordered, progress)
     names = names_of(ordered)
-    _put_table(out, f"buckets/{task.bucket:05}.arrow", analysis)
+    parts = dict([_put_table(out, f"buckets/{task.bucket:05}.arrow", analysis)])
     if task.json:
-        _put_lines(out, f"buckets/{task.bucket:05}", analysis, names)
+        parts |= _put_lines(out, f"buckets/{task.bucket:05}", analysis, names)
     out.put(f"buckets/{task.bucket:05}.orders", analysis.orders())
     record = {
         "of": of,
+        "parts": parts | {f"buckets/{task.bucket:05}.orders": 8 * len(analysis)},
         "vmtrace": version(),
         "connections": len(analysis),
         "header": header_of(analysis, names),
@@ -77,6 +78,10 @@ def analyze_bucket(task: BucketTask, progress: Callable[[int], object] | None = 
     }
     out.put(task.record_name, written(record).encode())
     return task.record_name
+
+
+def _is_whole(out: Folder, record: dict[str, Any], of: list[Any]) -> bool:
+    return bool(record["of"] == of) and all(out.holds(name, size) for name, size in record["parts"].items())
 
 
 def names_of(ordered: Sequence[Manifest]) -> list[str]:
@@ -108,8 +113,8 @@ def _top_level(analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, An
     return {key: value for key, value in whole.items() if key not in {"inputs", "connections"}}
 
 
-def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> None:
-    """The connection table, quick to write and to read: the merged one is written from it."""
+def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> tuple[str, int]:
+    """The connection table, quick to write and to read: the merged one is written from it. Its name and size."""
     with tempfile.NamedTemporaryFile(prefix="vmtrace-") as file:
         writer = None
         for first in range(0, max(len(analysis), 1), _ROWS_AT_ONCE):
@@ -123,18 +128,21 @@ def _put_table(out: Folder, name: str, analysis: _engine.Analysis) -> None:
             writer.close()
         file.flush()
         out.put(name, Path(file.name))
+        return name, file.tell()
 
 
-def _put_lines(out: Folder, name: str, analysis: _engine.Analysis, names: Sequence[str]) -> None:
-    """Each connection's JSON in a line; of few connections also with the limits of each interval."""
+def _put_lines(out: Folder, name: str, analysis: _engine.Analysis, names: Sequence[str]) -> dict[str, int]:
+    """Each connection's JSON in a line; of few connections also with the limits of each interval. Names and sizes."""
+    sizes = {}
     for suffix, intervals in (("", False), ("-intervals", True)):
         if intervals and len(analysis) > FEW_CONNECTIONS:
             continue
         whole = io.BytesIO()
-        analysis.write_json(
-            whole.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals
-        )
-        out.put(f"{name}{suffix}.jsonl", connections_of(whole.getvalue()))
+        analysis.write_json(whole.write, vmtrace_version=version(), input_paths=names, with_intervals=intervals)
+        lines = connections_of(whole.getvalue())
+        out.put(f"{name}{suffix}.jsonl", lines)
+        sizes[f"{name}{suffix}.jsonl"] = len(lines)
+    return sizes
 
 
 def connections_of(text: bytes) -> bytes:

@@ -7,7 +7,7 @@ that one process writes.
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from analyze import _engine
 
@@ -19,7 +19,7 @@ class Digits(float):
 
     text: str
 
-    def __new__(cls, text: str) -> "Digits":
+    def __new__(cls, text: str) -> Self:
         """The number of these digits."""
         self = super().__new__(cls, text)
         self.text = text

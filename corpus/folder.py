@@ -7,12 +7,15 @@ readable by their owner alone (captures hold other people's traffic).
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from analyze.atomic import make_folder, writing
 from analyze.stores.place import is_url, parsed
 
+_PARTS = "buckets/"
+"""What can be made again need not be safe on the disk before the next is made."""
 _HELD_BYTES = 64 << 20
 """Of slices on their way to a store."""
 
@@ -40,6 +43,9 @@ class Folder(Protocol):
 
     def get(self, name: str) -> bytes | None:
         """Read one file; None if there is none."""
+
+    def holds(self, name: str, size_bytes: int) -> bool:
+        """True unless the file was lost or cut when the machine lost its power."""
 
     def names(self, below: str) -> list[str]:
         """The names of all files in a folder below this one, sorted."""
@@ -78,12 +84,19 @@ class LocalFolder:
         """See `Folder`."""
         path = self.path / name
         make_folder(path.parent)
-        with writing(path) as out:
+        with _aside(path) if name.startswith(_PARTS) else writing(path) as out:
             if isinstance(content, bytes):
                 out.write(content)
             else:
                 with content.open("rb") as source:
                     shutil.copyfileobj(source, out, 1 << 20)
+
+    def holds(self, name: str, size_bytes: int) -> bool:
+        """See `Folder`."""
+        try:
+            return (self.path / name).stat().st_size == size_bytes
+        except OSError:
+            return False
 
     def get(self, name: str) -> bytes | None:
         """See `Folder`."""
@@ -112,6 +125,19 @@ class LocalFolder:
     def slices(self, below: str) -> SliceWriter:
         """See `Folder`."""
         return _LocalSlices(self.path, below)
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Any]:
+    """A file that appears whole; it may be lost with the machine's power, which `holds` shows."""
+    part = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            yield out
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 class _LocalSlices:
@@ -159,6 +185,10 @@ class StoreFolder:
         from analyze.stores.upload import put
 
         put(f"{self.url}/{name}", content, self._endpoint_url)
+
+    def holds(self, name: str, size_bytes: int) -> bool:  # noqa: ARG002 - a store keeps what it has confirmed
+        """See `Folder`."""
+        return True
 
     def get(self, name: str) -> bytes | None:
         """See `Folder`."""

@@ -1,7 +1,8 @@
 """Which runs of captures can be analysed one behind the other, and which have to be read as one.
 
-Two runs stand apart if all frames of the first are older than those of the second, every frame of the second has a time
-of its own, and no datagram waits at the end of the first for fragments that a later one may hold.
+Two runs stand apart if all frames of the first are older than those of the second, and every frame of the second has
+a time of its own. Datagrams whose fragments lie in two captures are not put together by one process either; but where
+many wait at the end of a run, they take room from those of the next ones.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from corpus.splitting import Manifest
 
 _REACH_NS = 2_000_000_000
 """Frames so close to the border may have been put into order across it: a lag of a host is a second at most."""
+_FEW_DATAGRAMS = 128
+"""A quarter of the room that the engine has for fragments, if all were as long as can be."""
 
 
 def current(found: Sequence[Manifest]) -> list[Manifest]:
@@ -40,7 +43,7 @@ def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[
     """Runs in time order, in lists of those that have to be read as one."""
     joined: list[list[Manifest]] = []
     end_ns: int | None = None
-    # From here on a datagram of an earlier run may find its other fragments.
+    # From here on datagrams of an earlier run may still wait.
     waiting_from: int | None = None
     for one in ordered:
         apart = bool(joined) and _stands_apart(end_ns, one, _REACH_NS if lagging else 0)
@@ -51,7 +54,7 @@ def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[
             joined.append([one])
         else:
             joined[-1].append(one)
-        if one.open_datagrams and waiting_from is None:
+        if one.open_datagrams > _FEW_DATAGRAMS and waiting_from is None:
             waiting_from = len(joined) - 1
         if waiting_from is not None:
             waiting_from = min(waiting_from, len(joined) - 1)

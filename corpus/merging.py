@@ -6,7 +6,8 @@ kind, so that new ones need no rule: numbers are added, lists joined, `null` giv
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def _merged_capture(of_frames: Record, of_buckets: Sequence[Record], steps_ns: I
 def distinct_steps(times_ns: Iterable[int]) -> int:
     """Of the steps that connections see, how many there were."""
     ordered = sorted(times_ns)
-    return sum(later - earlier > _SAME_STEP_NS for earlier, later in zip(ordered, ordered[1:], strict=False)) + bool(ordered)
+    return bool(ordered) + sum(later - earlier > _SAME_STEP_NS for earlier, later in pairwise(ordered))
 
 
 def _sum(one: Any, other: Any) -> Any:
@@ -85,7 +86,7 @@ def merged_top(buckets: Sequence[Record], ids: Sequence[Ids]) -> Record:
     merged: Record = {}
     for bucket, numbers in zip(buckets, ids, strict=True):
         for key, value in bucket["top"].items():
-            renamed = _renumbered(value, lambda old, numbers=numbers: int(numbers[old - 1]))
+            renamed = _renumbered(value, numbers)
             if key not in merged:
                 merged[key] = renamed
             elif key not in {"schema", "vmtrace", "reasons"}:
@@ -93,15 +94,15 @@ def merged_top(buckets: Sequence[Record], ids: Sequence[Ids]) -> Record:
     return merged
 
 
-def _renumbered(value: Any, of: Callable[[int], int]) -> Any:
+def _renumbered(value: Any, numbers: Ids) -> Any:
     """Numbers of connections stand in lists called `connections`."""
     if isinstance(value, list):
-        return [_renumbered(one, of) for one in value]
+        return [_renumbered(one, numbers) for one in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _renumbered(one, of) for key, one in value.items()}
+    found = {key: _renumbered(one, numbers) for key, one in value.items()}
     if isinstance(found.get("connections"), list):
-        found["connections"] = sorted(map(of, found["connections"]))
+        found["connections"] = sorted(int(numbers[old - 1]) for old in found["connections"])
     return found
 
 
@@ -110,7 +111,10 @@ def merged_syns(buckets: Sequence[Record]) -> list[Record]:
     seconds: dict[int, Counter[str]] = {}
     for row in (row for bucket in buckets for row in bucket["syns"]):
         seconds.setdefault(row["second_ns"], Counter()).update({name: row[name] for name in _SYN_COUNTS})
-    return [{"second_ns": second} | {name: counts[name] for name in _SYN_COUNTS} for second, counts in sorted(seconds.items())]
+    return [
+        {"second_ns": second} | {name: counts[name] for name in _SYN_COUNTS}
+        for second, counts in sorted(seconds.items())
+    ]
 
 
 def merged_lookups(runs: Sequence[Manifest], buckets: Sequence[Record]) -> list[Record]:

@@ -1,7 +1,7 @@
 """What all connections of a run show together: the worst of them, and what limited whom when. Bounded memory.
 
-A connection was slowed by its cause for the share of its data time that the verdict names (`slowed_s`). A sender that has
-no more to send, or an undecided verdict, slows nobody.
+A connection was slowed by its cause for the share of its data time that the verdict names (`slowed_s`). A sender that
+has no more to send, or an undecided verdict, slows nobody.
 """
 
 import heapq
@@ -116,10 +116,9 @@ class Overview:
             name, number = counted.most_common(1)[0]
             return (f"Nothing but the applications limited the connections: {number:,} of {judged:,}: {name}.",)
         whole_s = sum(one.slowed_s for one in self.causes.values())
-        return (
-            f"{cause.capitalize()} slowed {first.connections:,} of {judged:,} connections with a verdict,"
-            f" for {first.slowed_s:,.1f} s in all ({first.slowed_s / whole_s:.0%} of the time that causes cost).",
-        )
+        share = f"{first.slowed_s / whole_s:.0%} of the time that causes cost"
+        slowed_ones = f"{first.connections:,} of {judged:,} connections with a verdict"
+        return (f"{cause.capitalize()} slowed {slowed_ones}, for {first.slowed_s:,.1f} s in all ({share}).",)
 
 
 def slowed(row: dict[str, Any]) -> float:

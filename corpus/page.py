@@ -120,14 +120,24 @@ def _places(overview: Overview) -> tuple[Text | Table, ...]:
         Row((printable(client), printable(server), _time(hour_ns), cause, *_sum_cells(one)))
         for (client, server, hour_ns, cause), one in overview.worst_places(_PLACES_SHOWN)
     )
-    notes = [f"The {_PLACES_SHOWN} slowed for longest; all are in connections/*.parquet."] if len(rows) == _PLACES_SHOWN else []
+    notes = (
+        [f"The {_PLACES_SHOWN} slowed for longest; all are in connections/*.parquet."]
+        if len(rows) == _PLACES_SHOWN
+        else []
+    )
     if overview.places_left_out:
         notes.append(f"{overview.places_left_out:,} connections of further host pairs are not in this table.")
     return *(Text(note, "hint") for note in notes), Table(columns, rows, sortable=True)
 
 
 def _captures(inputs: Sequence[Record]) -> tuple[Text | Table, ...]:
-    columns = (Column("capture", left=True, wraps=True), Column("format", left=True), Column("packets"), Column("TCP"), Column("damage"))
+    columns = (
+        Column("capture", left=True, wraps=True),
+        Column("format", left=True),
+        Column("packets"),
+        Column("TCP"),
+        Column("damage"),
+    )
     rows = tuple(
         Row(
             (

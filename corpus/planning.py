@@ -1,4 +1,4 @@
-"""How a run is cut: the runs of captures that are read as one, and the number of buckets. Kept, so that it can go on."""
+"""How a run is cut: captures that are read as one, and the number of buckets. It is kept, so that a run can go on."""
 
 import json
 from collections.abc import Sequence
@@ -69,9 +69,7 @@ def resumed(out: Folder, plan: Plan, *, buckets_given: bool) -> Plan:
         keep(out, plan)
         return plan
     record = json.loads(content)
-    before = Plan(
-        tuple(Input(**one) for one in record["inputs"]), tuple(map(tuple, record["runs"])), record["buckets"]
-    )
+    before = Plan(tuple(Input(**one) for one in record["inputs"]), tuple(map(tuple, record["runs"])), record["buckets"])
     versions = [[(one.name, one.size_bytes, one.version) for one in some.inputs] for some in (before, plan)]
     if versions[0] != versions[1]:
         raise CorpusError(f"{out.url}: results of other captures are here: name another --out, or remove it")

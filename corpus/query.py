@@ -52,7 +52,8 @@ def _table(results: str, name: str, endpoint_url: str | None) -> Any:
         raise CorpusError(f"{results}: no results of vmtrace corpus analyze are here ({name} is missing)")
     scheme = parsed(results).root.partition("://")[0]
     options = {"endpoint": endpoint_url, "client_options": {"allow_http": True}} if endpoint_url else {}
-    files = PyFileSystem(FSSpecHandler(FsspecStore(scheme, **options)))
+    client: Any = FsspecStore
+    files = PyFileSystem(FSSpecHandler(client(scheme, **options)))
     return dataset.dataset([one.partition("://")[2] for one in found], filesystem=files, format="parquet")
 
 

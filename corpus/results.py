@@ -15,8 +15,8 @@ from analyze.trace import version
 from corpus.buckets import FEW_CONNECTIONS
 from corpus.engine import Record, parsed, written
 from corpus.folder import Folder, folder
-from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.merging import Ids, merged_header, merged_lookups, merged_syns, merged_top, numbered
+from corpus.overview import COLUMNS, Overview, overview_of
 from corpus.splitting import Manifest
 
 CONNECTIONS = "connections"
@@ -63,7 +63,9 @@ def write_table(task: TableTask, progress: object = None) -> str:  # noqa: ARG00
             first = 0
             with ParquetWriter(target, reader.schema.with_metadata(metadata), compression="zstd") as writer:
                 for table in _groups(reader):
-                    numbers = pa.array(ids[first : first + table.num_rows], pa.uint32()).cast(table.schema.field("id").type)
+                    numbers = pa.array(ids[first : first + table.num_rows], pa.uint32()).cast(
+                        table.schema.field("id").type
+                    )
                     first += table.num_rows
                     numbered_table = table.set_column(table.schema.get_field_index("id"), "id", numbers)
                     writer.write_table(numbered_table.replace_schema_metadata(metadata))

@@ -1,10 +1,10 @@
 """A run over a corpus, stage by stage: split, buckets, numbering, tables. What is done already is not done again.
 
-    split      runs of captures to slices; those that cannot stand apart are split again as one
-    buckets    slices to connections
-               where hosts were recorded late, both once more with that taken away
-    merging    numbers, header, small tables, document
-    tables     the connection table of each bucket, with the numbers
+split      runs of captures to slices; those that cannot stand apart are split again as one
+buckets    slices to connections
+           where hosts were recorded late, both once more with that taken away
+merging    numbers, header, small tables, document
+tables     the connection table of each bucket, with the numbers
 """
 
 from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from typing import Any
 from analyze import _engine
 from analyze.trace import version
 from corpus.engine import document, parsed, rows, written
-from corpus.folder import Slices, folder
+from corpus.folder import Folder, Slices, folder
 from corpus.inputs import Input, check_unchanged
 
 FORMAT = 1
@@ -91,7 +91,7 @@ class Manifest:
 def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> str:
     """Do a task, unless it is done; the name of its manifest. Raises `OSError` and `TraceError`."""
     target = folder(task.to, task.endpoint_url)
-    if target.get(task.manifest_name) is not None:
+    if _is_done(target, task.manifest_name):
         return task.manifest_name
     check_unchanged(task.inputs)
     writer = target.slices(f"slices/{task.key}")
@@ -123,6 +123,17 @@ def split(task: SplitTask, progress: Callable[[int], object] | None = None) -> s
     }
     target.put(task.manifest_name, written(content).encode())
     return task.manifest_name
+
+
+def _is_done(target: Folder, name: str) -> bool:
+    content = target.get(name)
+    if content is None:
+        return False
+    pieces = [piece for slice_ in manifest_of(content).slices.values() for piece in slice_]
+    if all(target.holds(*piece) for piece in pieces):
+        return True
+    target.remove(pieces[0][0].rpartition("/")[0])
+    return False
 
 
 def manifest_of(content: bytes) -> Manifest:

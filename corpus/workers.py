@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from corpus.errors import CorpusError
 
-
 Progress = Callable[[int], object]
 
 
@@ -46,8 +45,9 @@ class Cluster:
 
     def each(self, work: Callable[..., str], tasks: Sequence[Any]) -> Iterator[Any]:
         """See `Workers`. A worker that is lost has its task done by another."""
-        from distributed import as_completed
+        import distributed
 
+        as_completed: Any = distributed.as_completed
         futures = {self._client.submit(work, task, pure=False, retries=2): task for task in tasks}
         try:
             for future in as_completed(list(futures)):

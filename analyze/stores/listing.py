@@ -1,8 +1,8 @@
-"""Which objects to read: a name, a prefix that ends with a slash, or a pattern over keys. Each is pinned by its ETag."""
+"""Which objects to read: a name, a prefix that ends with a slash, or a pattern over keys. ETags pin their versions."""
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 from analyze.stores import store
 from analyze.stores.place import Place, parsed
@@ -20,7 +20,7 @@ class ObjectUrl(str):
     etag: str | None
     endpoint_url: str | None
 
-    def __new__(cls, url: str, size_bytes: int, etag: str | None, endpoint_url: str | None = None) -> "ObjectUrl":
+    def __new__(cls, url: str, size_bytes: int, etag: str | None, endpoint_url: str | None = None) -> Self:
         """An object as a listing or a request for its head has it."""
         self = super().__new__(cls, url)
         self.size_bytes, self.etag, self.endpoint_url = size_bytes, etag, endpoint_url

@@ -81,7 +81,7 @@ def get_range(url: ObjectUrl, start: int, end: int) -> Any:
 def _got(client: Any, key: str, url: ObjectUrl, start: int, end: int) -> Any:
     import obstore
 
-    options: dict[str, Any] = {"range": (start, end)}
+    options: obstore.GetOptions = {"range": (start, end)}
     if url.etag is not None:
         options["if_match"] = url.etag
     answer = obstore.get(client, key, options=options)

@@ -1,7 +1,7 @@
 """A store, opened with its own conventions for credentials, and its errors as one line each.
 
-S3 asks boto3's chain where that is installed (profiles, SSO, roles), else the environment and the machine's role; Google
-and Azure ask the environment and the machine. Requests are repeated by obstore; `reader` repeats cut bodies.
+S3 asks boto3's chain where that is installed (profiles, SSO, roles), else the environment and the machine's role;
+Google and Azure ask the environment and the machine. Requests are repeated by obstore; `reader` repeats cut bodies.
 """
 
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _s3_options(endpoint_url: str | None) -> dict[str, Any]:
 
 @contextmanager
 def errors_of(url: str) -> Iterator[None]:
-    """Turn the client's exceptions into one line that says what to do: `StoreError`, `FileNotFoundError`, `PermissionError`."""
+    """Turn the client's exceptions into `StoreError`, `FileNotFoundError` and `PermissionError` of one line each."""
     import errno
 
     from obstore import exceptions
@@ -89,9 +89,8 @@ def errors_of(url: str) -> Iterator[None]:
         raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
     except FileNotFoundError as error:
         raise FileNotFoundError(errno.ENOENT, _what_is_missing(str(error)), url) from None
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):
-        what = "access denied: check the credentials, and that they may read and list this bucket"
-        raise PermissionError(errno.EACCES, what, url) from None
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+        raise PermissionError(errno.EACCES, _explained(f"403 forbidden {error}"), url) from None
     except exceptions.PreconditionError:
         raise StoreError(f"{url}: it was changed while it was read: analyse a copy of it, or read it again") from None
     except exceptions.BaseError as error:
@@ -105,10 +104,11 @@ def _what_is_missing(text: str) -> str:
 def _explained(text: str) -> str:
     """The line of a client's error that says most, and what to do where that is known."""
     low = text.lower()
+    # Without any credentials the machine's own service is asked for those of its role.
+    if "169.254." in text or "latest/api/token" in low or "missing credential" in low or "no credentials" in low:
+        return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or a profile, or the VM's role)"
     if "403 forbidden" in low or "401 unauthorized" in low:
         return "access denied: check the credentials, and that they may read and list this bucket"
-    if "169.254.169.254" in text or "missing credential" in low or "no credentials" in low or "credential" in low:
-        return "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or a profile, or the VM's role)"
     if "redirect" in low or "permanentredirect" in low or "authorizationheadermalformed" in low or "301" in low:
         return "the bucket is in another region: set AWS_REGION to its region"
     if "nosuchbucket" in low:

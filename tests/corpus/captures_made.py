@@ -1,4 +1,4 @@
-"""Captures of many connections, made in the open: what rotation, several interfaces, fragments and tunnels do to them."""
+"""Captures of many connections, made in the open: rotated, of several interfaces, with fragments and tunnels."""
 
 import gzip
 import ipaddress
@@ -53,7 +53,14 @@ def frames_of(talk: Talk) -> list[Frame]:
     at_ns += talk.rtt_ns
     client_next, server_next = client_next + 1, server_next + 1
     say(at_ns + 100_000, by_client=True, flags=ACK, sequence=client_next, acknowledged=server_next)
-    say(at_ns + 200_000, by_client=True, flags=ACK | PSH, payload=b"GET /", sequence=client_next, acknowledged=server_next)
+    say(
+        at_ns + 200_000,
+        by_client=True,
+        flags=ACK | PSH,
+        payload=b"GET /",
+        sequence=client_next,
+        acknowledged=server_next,
+    )
     client_next += 5
     for first in range(0, talk.segments, 4):
         at_ns += talk.rtt_ns
@@ -62,7 +69,14 @@ def frames_of(talk: Talk) -> list[Frame]:
             if number not in talk.lost:
                 sequence = server_next + number * _MSS
                 sent_ns = at_ns + (number - first) * 50_000
-                say(sent_ns, by_client=False, flags=ACK, payload=_data(number), sequence=sequence, acknowledged=client_next)
+                say(
+                    sent_ns,
+                    by_client=False,
+                    flags=ACK,
+                    payload=_data(number),
+                    sequence=sequence,
+                    acknowledged=client_next,
+                )
         for number in (one for one in burst if one in talk.lost):
             sequence = server_next + number * _MSS
             at_ns += talk.rtt_ns * 3
@@ -82,14 +96,19 @@ def _data(number: int) -> bytes:
     return bytes([number & 255]) * _MSS
 
 
-def tcp(source: str, destination: str, sport: int, dport: int, flags: int, sequence: int, ack: int, data: bytes) -> bytes:
+def tcp(
+    source: str, destination: str, sport: int, dport: int, flags: int, sequence: int, ack: int, data: bytes
+) -> bytes:
     """A segment; checksums are left to nobody's card."""
     del source, destination
-    return struct.pack("!HHIIBBHHH", sport, dport, sequence & 0xFFFFFFFF, ack & 0xFFFFFFFF, 0x50, flags, 8192, 0, 0) + data
+    return (
+        struct.pack("!HHIIBBHHH", sport, dport, sequence & 0xFFFFFFFF, ack & 0xFFFFFFFF, 0x50, flags, 8192, 0, 0) + data
+    )
 
 
-
-def ip(source: str, destination: str, payload: bytes, protocol: int = 6, identification: int = 0, fragment: int = 0) -> bytes:
+def ip(
+    source: str, destination: str, payload: bytes, protocol: int = 6, identification: int = 0, fragment: int = 0
+) -> bytes:
     """An IPv4 or IPv6 packet."""
     one, other = ipaddress.ip_address(source), ipaddress.ip_address(destination)
     if one.version == 6:
@@ -101,9 +120,9 @@ def ip(source: str, destination: str, payload: bytes, protocol: int = 6, identif
 def fragmented(frame: Frame, identification: int, at: int = 480) -> list[Frame]:
     """An IPv4 packet in two fragments, the second a millisecond later."""
     head, payload = frame.packet[:20], frame.packet[20:]
-    addresses = [str(ipaddress.ip_address(head[start : start + 4])) for start in (12, 16)]
-    first = ip(*addresses, payload[:at], head[9], identification, 0x2000)
-    second = ip(*addresses, payload[at:], head[9], identification, at // 8)
+    source, destination = (str(ipaddress.ip_address(head[start : start + 4])) for start in (12, 16))
+    first = ip(source, destination, payload[:at], head[9], identification, 0x2000)
+    second = ip(source, destination, payload[at:], head[9], identification, at // 8)
     return [Frame(frame.time_ns, first), Frame(frame.time_ns + 1_000_000, second)]
 
 

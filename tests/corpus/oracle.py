@@ -51,7 +51,8 @@ def document(trace: Trace) -> bytes:
 def plain(table: pa.Table) -> pa.Table:
     """Texts as texts, whatever names their categories have."""
     fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field for field in table.schema
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
     ]
     return table.cast(pa.schema(fields)).replace_schema_metadata(None).combine_chunks()
 

@@ -1,4 +1,4 @@
-"""`vmtrace corpus`: captures in object stores, on as many machines as there are. Each subcommand is a module `corpus_*`.
+"""`vmtrace corpus`: many captures, on as many machines as there are. Each subcommand is a module `corpus_*`.
 
 A module has `NAME`, `LINE` (what it does), `EXAMPLES`, `add_options(parser)` and `run(arguments)`; it imports the rooms
 it needs only when it runs.

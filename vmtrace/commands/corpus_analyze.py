@@ -103,4 +103,4 @@ def print_done(done: "Done", out: str) -> None:
         print(line)
     print(f"{plural(done.connections, 'connection')} in {plural(len(done.header['inputs']), 'capture')}: {out}")
     print(f"  the page: {out}/report.html")
-    print(f"  questions: vmtrace corpus query {out} \"SELECT verdict_factor, count(*) FROM connections GROUP BY 1\"")
+    print(f'  questions: vmtrace corpus query {out} "SELECT verdict_factor, count(*) FROM connections GROUP BY 1"')

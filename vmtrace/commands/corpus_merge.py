@@ -1,4 +1,4 @@
-"""`vmtrace corpus merge`: what single commands have split and analysed, to one result. Buckets that are missing are analysed.
+"""`vmtrace corpus merge`: what single commands have split and analysed, to one result. Missing buckets are analysed.
 
 Exit status: 0 done; 1 it could not be.
 """

@@ -61,7 +61,7 @@ def printed(show: "Callable[[Console], None]", *, no_color: bool, piped_width: i
 
 
 def wanted(place: Place | None, write: Callable[[Place], None], endpoint_url: str | None = None) -> Iterator[Task]:
-    """The writing of an output, if a place for it was given: a file, a folder, or a URL, where it is put when it is made."""
+    """The writing of an output, if a place for it was given. What has a URL is made here and then put there."""
     if place is None:
         return
     url = url_of(place)

@@ -34,7 +34,9 @@ COMMANDS = {
     "compare": RoomCommand("vmtrace.commands.compare", "Match two captures of the same transfers, one of each end."),
     "report": RoomCommand("vmtrace.commands.report", "Report on runs of connection pairs: tables, figures, a page."),
     "compare-runs": RoomCommand("vmtrace.commands.compare_runs", "What changed between two runs, and how sure it is."),
-    "corpus": RoomCommand("vmtrace.commands.corpus", "Many captures, in object stores, on several machines: as one run."),
+    "corpus": RoomCommand(
+        "vmtrace.commands.corpus", "Many captures, in object stores, on several machines: as one run."
+    ),
     "send": RoomCommand("sender.command", "Run a campaign of connection pairs against a receiver."),
     "receive": RoomCommand("receiver.command", "Wait for a sender and receive its transfers: the far end."),
     "fetch": RoomCommand("sender.fetch_command", "Get the receiver's half of a run into its folder."),
