@@ -1,8 +1,10 @@
 """Which runs of captures can be analysed one behind the other, and which have to be read as one.
 
-Two runs stand apart if all frames of the first are older than those of the second, and every frame of the second has
-a time of its own. Datagrams whose fragments lie in two captures are not put together by one process either; but where
-many wait at the end of a run, they take room from those of the next ones.
+Two runs stand apart if all frames of the first are older than those of the second (or as old, where names put them
+first, too), and every frame of the second has a time of its own.
+
+Datagrams whose fragments lie in two captures are not put together by one process either. But where many wait at the end
+of a run, they take room from those of the next ones.
 """
 
 from collections.abc import Sequence
@@ -43,10 +45,12 @@ def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[
     """Runs in time order, in lists of those that have to be read as one."""
     joined: list[list[Manifest]] = []
     end_ns: int | None = None
+    last_name = ""
     # From here on datagrams of an earlier run may still wait.
     waiting_from: int | None = None
     for one in ordered:
-        apart = bool(joined) and _stands_apart(end_ns, one, _REACH_NS if lagging else 0)
+        reach_ns = _REACH_NS if lagging else 0 if last_name < min(one.names, default="") else 1
+        apart = bool(joined) and _stands_apart(end_ns, one, reach_ns)
         if joined and waiting_from is not None and one.fragments:
             joined[waiting_from:] = [[run for some in joined[waiting_from:] for run in some]]
             apart = False
@@ -58,6 +62,7 @@ def runs_to_join(ordered: Sequence[Manifest], *, lagging: bool = False) -> list[
             waiting_from = len(joined) - 1
         if waiting_from is not None:
             waiting_from = min(waiting_from, len(joined) - 1)
+        last_name = max(last_name, *one.names)
         end_ns = max((time for time in (end_ns, one.end_ns) if time is not None), default=None)
     return joined
 
@@ -67,7 +72,7 @@ def _stands_apart(end_ns: int | None, one: Manifest, reach_ns: int) -> bool:
         return True
     if one.has_frames_without_time or one.start_ns is None or end_ns is None:
         return False
-    return one.start_ns - end_ns > reach_ns
+    return one.start_ns - end_ns >= reach_ns
 
 
 def checked(found: Sequence[Manifest]) -> list[Manifest]:

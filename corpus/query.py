@@ -1,17 +1,19 @@
 """Questions in SQL over the results of a run, by DuckDB. Tables: `connections`, `syns`, `lookups`.
 
-The tables are read where they lie; of each only the columns that the question names.
+Of the tables only the columns that the question names are read; those of a store are fetched first.
 """
 
 import io
 import json
+import tempfile
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from analyze.stores.place import is_url, parsed
+from analyze.stores.place import is_url
 from corpus.errors import CorpusError
+from corpus.folder import folder
 
 _TABLES = ("connections", "syns", "lookups")
 
@@ -22,45 +24,44 @@ def ask(results: str, question: str, endpoint_url: str | None = None) -> pa.Tabl
         import duckdb
     except ImportError:
         raise CorpusError("questions need DuckDB: pip install 'vmtrace[cluster]'") from None
-    with duckdb.connect() as connection:
+    from pyarrow import dataset
+
+    with tempfile.TemporaryDirectory(prefix="vmtrace-") as within, duckdb.connect() as connection:
         for name in _TABLES:
-            connection.register(name, _table(results, name, endpoint_url))
+            connection.register(
+                name, dataset.dataset(_files(results, name, endpoint_url, Path(within)), format="parquet")
+            )
         # Only these tables: a question is not meant to read other files, nor to write any.
         connection.execute("SET enable_external_access = false")
         try:
-            return connection.execute(question).to_arrow_table()
+            answer = connection.sql(question)
+            if answer is None:
+                raise CorpusError("the question is wrong: it asks for nothing (SELECT does)")
+            return answer.to_arrow_table()
         except duckdb.Error as error:
             raise CorpusError(f"the question is wrong: {str(error).splitlines()[0]}") from None
 
 
-def _table(results: str, name: str, endpoint_url: str | None) -> Any:
-    from pyarrow import dataset
-
-    suffix = "" if name == "connections" else ".parquet"
+def _files(results: str, name: str, endpoint_url: str | None, within: Path) -> list[str]:
+    """The files of a table; those of a store are fetched."""
     if not is_url(results):
-        path = Path(results, name + suffix)
-        if not path.exists():
+        path = Path(results, name)
+        found = sorted(map(str, path.glob("*.parquet"))) or [str(path.with_suffix(".parquet"))]
+        if not Path(found[0]).exists():
             raise CorpusError(f"{results}: no results of vmtrace corpus analyze are here ({name} is missing)")
-        return dataset.dataset(str(path), format="parquet")
-    from obstore.fsspec import FsspecStore
-    from pyarrow.fs import FSSpecHandler, PyFileSystem
-
-    from analyze.stores.listing import find
-
-    found = find(f"{results.rstrip('/')}/{name}{suffix or '/'}", endpoint_url)
-    if not found:
+        return found
+    where = folder(results, endpoint_url)
+    names = where.names(name) if name == "connections" else [f"{name}.parquet"]
+    files = [where.local(one, within) for one in names]
+    if not files or not files[0].stat().st_size:
         raise CorpusError(f"{results}: no results of vmtrace corpus analyze are here ({name} is missing)")
-    scheme = parsed(results).root.partition("://")[0]
-    options = {"endpoint": endpoint_url, "client_options": {"allow_http": True}} if endpoint_url else {}
-    client: Any = FsspecStore
-    files = PyFileSystem(FSSpecHandler(client(scheme, **options)))
-    return dataset.dataset([one.partition("://")[2] for one in found], filesystem=files, format="parquet")
+    return list(map(str, files))
 
 
 def shown(rows: pa.Table, how: str) -> str:
     """The rows as text."""
     if how == "json":
-        return "".join(json.dumps(row, default=str) + "\n" for row in rows.to_pylist())
+        return "".join(json.dumps(row, default=_plain) + "\n" for row in rows.to_pylist())
     if how == "csv":
         from pyarrow import csv
 
@@ -68,6 +69,13 @@ def shown(rows: pa.Table, how: str) -> str:
         csv.write_csv(rows, out)
         return bytes(out.getvalue()).decode()
     return _as_table(rows)
+
+
+def _plain(value: object) -> object:
+    """What JSON has no kind for: sums of whole numbers are decimals."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return str(value)
 
 
 def _as_table(rows: pa.Table) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 
 @dataclass(slots=True)
@@ -226,8 +226,11 @@ class _Handler(BaseHTTPRequestHandler):
             upload = hashlib.sha256(f"{self.key}{time.monotonic_ns()}".encode()).hexdigest()[:16]
             text = f"<UploadId>{upload}</UploadId>"
             return self._send(200, f"<InitiateMultipartUploadResult>{text}</InitiateMultipartUploadResult>".encode())
-        path, parts = self._path(), sorted(self._part(0).parent.glob("*"))
-        if path is None or "uploadId" not in self.query or not parts:
+        if "delete" in self.query:
+            return self._delete_several()
+        path = self._path()
+        parts = sorted(self._part(0).parent.glob("*")) if "uploadId" in self.query else []
+        if path is None or not parts:
             return self._send(404, _error("NoSuchUpload", "The specified upload does not exist."))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"".join(part.read_bytes() for part in parts))
@@ -235,6 +238,13 @@ class _Handler(BaseHTTPRequestHandler):
             200,
             f"<CompleteMultipartUploadResult><ETag>{escape(etag(path))}</ETag></CompleteMultipartUploadResult>".encode(),
         )
+
+    def _delete_several(self) -> None:
+        keys = re.findall(r"<Key>(.*?)</Key>", self.body.decode())
+        for key in keys:
+            (self.server.store.folder / self.key / unescape(key)).unlink(missing_ok=True)
+        deleted = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in keys)
+        self._send(200, f"<DeleteResult>{deleted}</DeleteResult>".encode())
 
     def _delete(self) -> None:
         path = self._path()

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,19 @@ def two_captures(objects: ObjectStore) -> list[str]:
 
 
 def test_urls_are_told_from_files() -> None:
-    assert place.is_url("s3://bucket/key") and place.is_url("HTTPS://host/x") and not place.is_url("s3:/bucket/key")
-    assert not place.is_url("traces/file.pcap") and not place.is_url(Path("x")) and not place.is_url("ftp://host/x")
+    assert place.is_url("s3://bucket/key")
+    assert place.is_url("HTTPS://host/x")
+    assert not place.is_url("s3:/bucket/key")
+    assert not place.is_url("traces/file.pcap")
+    assert not place.is_url(Path("x"))
+    assert not place.is_url("ftp://host/x")
     assert place.parsed("s3://bucket/a/b").url == "s3://bucket/a/b"
-    assert place.url_of(Path("s3://bucket/a")) == "s3://bucket/a" and place.url_of(Path("a/b")) is None
-    assert place.url_of("gs://bucket/a") == "gs://bucket/a" and place.url_of("-") is None
-    assert place.parsed("s3://bucket/a/*.pcap").is_pattern and not place.parsed("https://host/a?b=[1]").is_pattern
+    assert place.url_of(Path("s3://bucket/a")) == "s3://bucket/a"
+    assert place.url_of(Path("a/b")) is None
+    assert place.url_of("gs://bucket/a") == "gs://bucket/a"
+    assert place.url_of("-") is None
+    assert place.parsed("s3://bucket/a/*.pcap").is_pattern
+    assert not place.parsed("https://host/a?b=[1]").is_pattern
     with pytest.raises(place.PlaceError, match="names no bucket"):
         place.parsed("s3:///key")
 
@@ -81,7 +89,8 @@ def test_a_store_that_fails_now_and_then_is_asked_again(objects: ObjectStore, mo
     urls = two_captures(objects)
     assert read(*urls).json()["connections"] == read(*[str(SAMPLES / url[16:]) for url in urls]).json()["connections"]
     statuses = [request.status for request in objects.requests]
-    assert 503 in statuses and objects.counts["body"] > 8
+    assert 503 in statuses
+    assert objects.counts["body"] > 8
 
 
 def test_each_byte_is_asked_for_once(objects: ObjectStore) -> None:
@@ -119,7 +128,8 @@ def test_what_is_not_there_is_said_in_one_line(
 ) -> None:
     monkeypatch.setattr(store, "_MOST_RETRIES", 0)
     [problem] = capture_files.find([name]).problems
-    assert what in problem and "\n" not in problem, problem
+    assert what in problem
+    assert "\n" not in problem
     assert name.rstrip("/") in problem
 
 
@@ -146,7 +156,10 @@ def test_the_command_reads_and_writes_objects(objects: ObjectStore, capsys: pyte
     command = ["analyze", "s3://bucket/day/*.pcap", "--quiet", "--endpoint-url", objects.endpoint_url]
     outputs = ["--json", f"{out}/all.json", "--parquet", f"{out}/tables", "--report", f"{out}/page.html"]
     assert run([*command, *outputs]) == 0, capsys.readouterr().err
-    written = {path.relative_to(objects.folder / "bucket/out").as_posix() for path in (objects.folder / "bucket/out").rglob("*.*")}
+    written = {
+        path.relative_to(objects.folder / "bucket/out").as_posix()
+        for path in (objects.folder / "bucket/out").rglob("*.*")
+    }
     assert written == {"all.json", "page.html", "tables/connections.parquet", "tables/syns.parquet"}
     assert len(json.loads((objects.folder / "bucket/out/all.json").read_bytes())["inputs"]) == 2
 
@@ -166,7 +179,7 @@ def test_an_object_is_written_whole(objects: ObjectStore) -> None:
         write(b"one")
         write(b"two")
     assert (objects.folder / "bucket/a/b.bin").read_bytes() == b"onetwo"
-    with pytest.raises(RuntimeError), upload.writing("s3://bucket/a/c.bin") as write:
+    with suppress(RuntimeError), upload.writing("s3://bucket/a/c.bin") as write:
         write(b"one")
         raise RuntimeError
     assert not (objects.folder / "bucket/a/c.bin").exists()

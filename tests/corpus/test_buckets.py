@@ -1,0 +1,20 @@
+"""A bucket within little memory is taken in parts, with the same result."""
+
+from pathlib import Path
+
+import pytest
+
+from corpus.buckets import BucketTask, analyze_bucket
+from corpus.splitting import split
+from tests.corpus.test_splitting import task_of
+
+
+def test_little_memory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    split(task_of(tmp_path, buckets=1))
+    monkeypatch.setattr("corpus.buckets._ROOM_SHARE", 1.0)
+    results = []
+    for number, memory in enumerate((1 << 30, 40_000)):
+        out = tmp_path / f"out{number}"
+        analyze_bucket(BucketTask(str(tmp_path / "work"), 0, str(out), json=True, memory_bytes=memory))
+        results.append([(out / f"buckets/00000{end}").read_bytes() for end in (".jsonl", ".orders", ".json")])
+    assert results[0] == results[1]
