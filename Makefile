@@ -41,7 +41,7 @@ RUST_SOURCES := $(shell find analyze/engine -name '*.rs' -not -path '*/fuzz/*' -
 
 export PYTHON PROFILE
 
-.PHONY: help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
+.PHONY: corpus help queue-bench elasticmq setup demo test install lint format types test-rust test-python test-python-side-by-side test-python-alone test-long quick fuzz bench instructions net net-freeze discovery accuracy docs \
     providers-demo swarm-demo all-installed picture wheel check-tools system-demo system-test clean
 
 help: ## list the targets
@@ -133,6 +133,11 @@ bench: $(STAMPS)/install-dev ## speed beside peers on the same files; writes doc
 	@$(BIN)/python -m bench.storage $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.cost $(filter --quick,$(BENCH))
 	@$(BIN)/python -m bench.storage_campaign $(filter --quick,$(BENCH))
+
+corpus: $(STAMPS)/install-dev ## corpora on workers: equality in full, kills at random, and what it costs
+	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core
+	@$(BIN)/pytest -q -m 'long or not long' tests/corpus
+	@$(BIN)/python -m bench.corpus
 
 net: $(STAMPS)/install-dev ## the engine's output against the frozen hashes (NET="--keep DIR")
 	@cargo build --release --locked --quiet --example bench_generate --package vmtrace-core

@@ -3,11 +3,15 @@
 A task is a function of a module with a record of plain values, safe to do twice. What one raises is raised here.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from corpus.errors import CorpusError
+
+_MOST_LOSSES = 3
+"""Times that a task is given anew, each after as many lost workers as the scheduler allows (four)."""
 
 Progress = Callable[[int], object]
 
@@ -48,13 +52,29 @@ class Cluster:
         import distributed
 
         as_completed: Any = distributed.as_completed
-        futures = {self._client.submit(work, task, pure=False, retries=2): task for task in tasks}
+        futures = {self._client.submit(work, task, pure=False): task for task in tasks}
+        losses: Counter[Any] = Counter()
+        coming = as_completed(list(futures))
         try:
-            for future in as_completed(list(futures)):
+            for future in coming:
+                task = futures.pop(future)
+                if _was_lost(future) and losses[task] < _MOST_LOSSES:
+                    losses[task] += 1
+                    again = self._client.submit(work, task, pure=False)
+                    futures[again] = task
+                    coming.add(again)
+                    continue
                 _result(future)
-                yield futures[future]
+                yield task
         finally:
             self._client.cancel(list(futures))
+
+
+def _was_lost(future: Any) -> bool:
+    """The scheduler gave a task up, since workers went while they had it."""
+    from distributed import KilledWorker
+
+    return future.status == "error" and isinstance(future.exception(), KilledWorker)
 
 
 def _result(future: Any) -> None:

@@ -1,10 +1,12 @@
 """Workers may be lost, stopped, doubled: the results stay those of one process."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -114,6 +116,40 @@ def test_workers_that_are_killed_change_nothing(tmp_path: Path, machines: Machin
     with client_of(machines.address) as client:
         run(paths, tmp_path / "out", 8, Killing(client))
     assert not first
+    assert_same(tmp_path / "out", paths)
+
+
+@pytest.mark.long
+def test_twenty_kills_at_random_in_each_stage_change_nothing(tmp_path: Path, machines: Machines) -> None:
+    paths = written(tmp_path / "in", 400, 48)
+    alive = [machines.start_worker() for _ in range(3)]
+    await_workers(machines.address, 3)
+    dice = random.Random(38)
+    kills: Counter[str] = Counter()
+
+    class Killing(Cluster):
+        """Kills one of three workers after every other task or so, and starts another in its place."""
+
+        def each(self, work: Any, tasks: Sequence[Any]) -> Iterator[Any]:
+            for task in super().each(work, tasks):
+                if kills[work.__name__] < 20 and dice.random() < 0.7:
+                    os.killpg(alive.pop(dice.randrange(len(alive))).pid, signal.SIGKILL)
+                    alive.append(machines.start_worker())
+                    kills[work.__name__] += 1
+                yield task
+
+    with client_of(machines.address) as client:
+        run(paths, tmp_path / "out", 40, Killing(client))
+    assert kills == {"split": 20, "analyze_bucket": 20, "write_table": 20}
+    assert_same(tmp_path / "out", paths)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [3, 7])
+def test_more_workers_give_the_result_of_one_process(tmp_path: Path, count: int) -> None:
+    paths = written(tmp_path / "in", 200, 24)
+    with workers.local_cluster(count, 512 << 20) as several:
+        run(paths, tmp_path / "out", 8, several)
     assert_same(tmp_path / "out", paths)
 
 

@@ -31,9 +31,9 @@ mod _engine {
     #[pymodule_export]
     use super::run::{analyze, shared_frames};
     #[pymodule_export]
-    use super::words::{factors, pause_causes};
-    #[pymodule_export]
     use super::slices::{analyze_slices, split};
+    #[pymodule_export]
+    use super::words::{factors, pause_causes};
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,0 +1,129 @@
+"""What a corpus costs: `make corpus` measures one process against workers, and reading from a store against raw ranges.
+
+Processor time counts, since other work on the machine changes the wall time. Prints a table for docs/corpus.md.
+"""
+
+import argparse
+import gzip
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import captures
+from bench.measure import Cost, cost_of
+
+_FILES = 64
+_HEADER_BYTES = 24
+_RECORD = struct.Struct("<IIII")
+_GENERATOR = Path("target/release/examples/bench_generate")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small corpus")
+    parser.add_argument("--generator", type=Path, default=_GENERATOR, help="the example bench_generate")
+    parser.add_argument("--keep", type=Path, help="work in this folder, and leave it there")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="vmtrace-bench-") as folder:
+        work = arguments.keep or Path(folder)
+        for line in report(arguments.generator, work, quick=arguments.quick):
+            print(line, flush=True)
+
+
+def report(generator: Path, work: Path, *, quick: bool) -> Iterator[str]:
+    """The lines of the table."""
+    recipe = next(one for one in captures.RECIPES if one.name == "short")
+    made = captures.make(recipe, generator, work / "made", quick=quick)
+    yield "| corpus | command | CPU s | of one process | wall s |"
+    yield "|---|---|---|---|---|"
+    for packed in (False, True):
+        folder = work / ("packed" if packed else "plain")
+        rotate(made.path, folder, _FILES, packed=packed)
+        title = (
+            f"{_FILES} files{' (gzip)' if packed else ''}, {made.packets:,} packets, {made.connections:,} connections"
+        )
+        one: Cost | None = None
+        for name, words in commands(folder, work):
+            cost = cost_of([sys.executable, "-m", "vmtrace", *words])
+            one = one or cost
+            yield f"| {title} | {name} | {cost.cpu_s:.2f} | {cost.cpu_s / one.cpu_s:.2f} | {cost.wall_s:.2f} |"
+    yield from reading(work / "plain", work)
+
+
+def commands(folder: Path, work: Path) -> Iterator[tuple[str, list[str]]]:
+    """One process, then a run over the corpus with one worker and with two."""
+    outputs = ["--json", str(work / "one.json"), "--parquet", str(work / "one"), "--quiet", "--merge"]
+    yield "analyze --threads 1", ["analyze", str(folder), *outputs, "--threads", "1"]
+    for workers in (1, 2):
+        out = work / f"out{workers}"
+        shutil.rmtree(out, ignore_errors=True)
+        words = ["corpus", "analyze", str(folder), "--out", str(out), "--json", "--quiet", "--workers", str(workers)]
+        yield f"corpus analyze --workers {workers}", [*words, "--buckets", "8"]
+
+
+def rotate(path: Path, folder: Path, files: int, *, packed: bool) -> list[Path]:
+    """A classic pcap file cut into so many, between records."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = path.read_bytes()
+    size, first = -(-len(content) // files), _HEADER_BYTES
+    written: list[Path] = []
+    while first < len(content):
+        end = first
+        while end < len(content) and end - first < size:
+            end += _RECORD.size + _RECORD.unpack_from(content, end)[2]
+        target = folder / f"part-{len(written):03}.pcap{'.gz' if packed else ''}"
+        whole = content[:_HEADER_BYTES] + content[first:end]
+        target.write_bytes(gzip.compress(whole, 6) if packed else whole)
+        written.append(target)
+        first = end
+    return written
+
+
+def reading(folder: Path, work: Path) -> Iterator[str]:
+    """Reading from a store: the engine's rate by the rate of the ranges alone, in the same run."""
+    from analyze import _engine
+    from analyze.stores.listing import find
+    from analyze.stores.reader import ObjectReader
+    from analyze.stores.remote import RemoteObject
+
+    bucket = work / "store/bucket"
+    bucket.mkdir(parents=True, exist_ok=True)
+    large = bucket / "large.pcap"
+    parts = sorted(folder.glob("*.pcap"))
+    large.write_bytes(parts[0].read_bytes() + b"".join(part.read_bytes()[_HEADER_BYTES:] for part in parts[1:]))
+    server = [sys.executable, "-m", "lab.services.object_store", str(bucket.parent), "0"]
+    with subprocess.Popen(server, stdout=subprocess.PIPE, text=True) as store:
+        assert store.stdout is not None
+        endpoint = store.stdout.readline().strip()
+        os.environ.update(AWS_ACCESS_KEY_ID="lab", AWS_SECRET_ACCESS_KEY="lab", AWS_REGION="us-east-1")
+        [url] = find("s3://bucket/large.pcap", endpoint)
+        raw_s = min(_timed(lambda: _drain(ObjectReader(url))) for _ in range(3))
+        split_s = min(_timed(lambda: _engine.analyze([[(RemoteObject(url), str(url))]], threads=2)) for _ in range(3))
+        store.terminate()
+    rates = [url.size_bytes / 1e6 / taken_s for taken_s in (raw_s, split_s)]
+    yield ""
+    size = f"{url.size_bytes / 1e6:.0f} MB from a store on loopback"
+    yield f"{size}: {rates[0]:.0f} MB/s ranges, {rates[1]:.0f} MB/s analysed."
+
+
+def _drain(reader: object) -> None:
+    read = reader.read  # type: ignore[attr-defined]
+    while len(read()):
+        pass
+
+
+def _timed(work: object) -> float:
+    started_s = time.monotonic()
+    if callable(work):
+        work()
+    return time.monotonic() - started_s
+
+
+if __name__ == "__main__":
+    main()
