@@ -1,6 +1,7 @@
 //! Advertised windows, data in flight, time limited by the window, spacing (docs/methods.md, sections 6 and 7).
 //!
-//! Subjects: `tcp/direction/on_ack.rs`.
+//! Subjects: `tcp/direction/on_ack.rs`,
+//! `tcp/connection/without_data.rs`.
 
 mod playbook;
 
