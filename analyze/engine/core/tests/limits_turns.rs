@@ -1,7 +1,7 @@
 //! Whose turn it was while nothing was in flight: a server that thinks before it answers keeps its client waiting, one that
 //! has not been asked does not (docs/verdict.md, `idle`).
 //!
-//! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`.
+//! Subjects: `tcp/sender/turns.rs`, `tcp/verdict/factors/idle.rs`, `tcp/verdict/factors/application_window.rs`.
 
 mod playbook;
 
@@ -203,4 +203,29 @@ fn messages_that_one_round_trip_takes_whole_are_no_limit_of_the_sender_s_buffer(
             assert_eq!(of(Factor::SendBuffer), 0.0);
         }
     }
+}
+
+/// A server that sends 32 segments for each message of its client, and waits for the next one; seen at the server.
+fn given_credit(message: i64) -> ConnectionSummary {
+    const AMOUNT: i64 = 32;
+    let mut lines = Vec::new();
+    for number in 0..16 {
+        let (asked_ms, sent) = (40.0 + 21.0 * number as f64, number * AMOUNT * 1000);
+        lines.push((asked_ms, CLIENT, data(number * message, message as u32).acking(sent)));
+        for n in 0..AMOUNT {
+            let at_ms = asked_ms + 0.1 + 0.01 * n as f64;
+            lines.push((at_ms, SERVER, data(sent + n * 1000, 1000).acking((number + 1) * message)));
+            lines.push((at_ms + ROUND_TRIP_MS, CLIENT, ack(sent + (n + 1) * 1000)));
+        }
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let talk = Talk::new().open(0.05, ROUND_TRIP_MS);
+    lines.into_iter().fold(talk, |talk, (time_ms, side, segment)| talk.line(side, time_ms, segment)).summary()
+}
+
+#[test]
+fn the_same_amount_for_each_small_message_is_the_applications_window() {
+    let factor = |message: i64| given_credit(message).verdict().map(|verdict| verdict.factor);
+    assert_eq!(factor(13), Some(Factor::ApplicationWindow));
+    assert_eq!(factor(600), Some(Factor::Application), "requests");
 }

@@ -47,11 +47,14 @@ impl Handshake {
     }
 
     /// When SYN, SYN-ACK and the acknowledgement of it passed first, with their frames; `first` is that of the connection.
-    pub fn steps(&self, first: u32) -> [Option<(i64, u32)>; 3] {
+    /// Between them the last retransmissions of SYN and SYN-ACK.
+    pub fn steps(&self, first: u32) -> [Option<(i64, u32)>; 5] {
         let seen = |openings: &Openings, frame: u32| (openings.count > 0).then_some((openings.first_ns, frame));
         [
             seen(&self.syn, first),
+            self.syn.retransmitted(),
             seen(&self.syn_ack, self.frames[0]).filter(|(_, frame)| *frame > 0),
+            self.syn_ack.retransmitted(),
             self.completed_ns.map(|time_ns| (time_ns, self.frames[1])),
         ]
     }

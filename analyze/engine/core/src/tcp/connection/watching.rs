@@ -13,6 +13,7 @@ use crate::tcp::gaps::pending::Pending;
 use crate::tcp::gaps::state::shortest_gap_ns;
 use crate::tcp::gaps::totals::ClassifiedGap;
 use crate::tcp::kernel::{ANSWER_NS, PAUSE_NS, SILENCE_NS};
+use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::rules::RoundRule;
 use crate::tcp::limits::setup::Opening;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -239,6 +240,15 @@ impl Connection {
         }
     }
 
+    /// The window that limits `side`'s data where only the flight shows its scale.
+    fn inferred_window(&self, side: usize) -> Option<InferredWindow> {
+        let half = &self.halves[side];
+        let (_, mean, largest) = half.window.extremes()?;
+        let live = half.live.as_deref()?;
+        let (_, flight) = live.view.flight_statistics()?;
+        InferredWindow::of(mean, largest, flight.get(), u64::from(live.size.segment_size))
+    }
+
     /// Ends the last round of `side`'s data, and says what limited it. None if it was too short to judge, or none of it was
     /// acknowledged within the capture: then no round is ever over, and what the sender waited for cannot be known.
     pub(crate) fn finish_limits(
@@ -270,9 +280,14 @@ impl Connection {
         };
         let around = self.around(side);
         let watchers = &mut self.watchers[side];
-        let mut summary = finish(&mut watchers.limits, &mut self.halves[side], &around, opening, rules)?;
+        let mut summary = finish(&mut watchers.limits, &mut self.halves[side], &around, opening, self.end_ns, rules)?;
         let settled = watchers.pauses.as_deref().map_or(&[][..], |pauses| &pauses.watch.settled);
         settled.iter().for_each(|settled| summary.settle(settled));
+        if self.advertised_shift(1 - side).is_none()
+            && let Some(window) = self.inferred_window(side)
+        {
+            summary.take_inferred(window, self.halves[side].loss.retransmitted == 0);
+        }
         Some(summary)
     }
 }

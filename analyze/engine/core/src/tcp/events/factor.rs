@@ -13,6 +13,7 @@ macro_rules! with_factors {
             TimeoutWait => timeout_wait, false, "Waiting for a retransmission timeout or a tail loss probe.";
             LossRecovery => loss_recovery, false, "Repairing losses.";
             ReceiverWindow => receiver_window, false, "The advertised window left no room.";
+            ApplicationWindow => application_window, false, "The sender waited for its peer's message, the same amount outstanding.";
             Application => application, false, "The sending application gave nothing to send.";
             SlowStart => slow_start, true, "The congestion window was still growing exponentially.";
             TokenBucket => token_bucket, true, "A token bucket had run empty.";

@@ -28,6 +28,7 @@ pub struct Openings {
     pub last_ns: i64,
     /// When the last of all passed.
     pub newest_ns: i64,
+    newest_frame: u32,
     first_tsval: Option<u32>,
     last_tsval: Option<u32>,
     last_identity: (u16, u16),
@@ -42,6 +43,11 @@ impl Openings {
         Self { count, refused: count, first_ns, ..Self::default() }
     }
 
+    /// When the last of them passed, and its frame; none if there was but one.
+    pub fn retransmitted(&self) -> Option<(i64, u32)> {
+        (self.count > self.refused + 1).then_some((self.newest_ns, self.newest_frame))
+    }
+
     /// Takes a SYN (or SYN-ACK); false if it is the last one, captured again. `asked_since`: it answers a SYN that came since the
     /// last one, which it may equal if the server's clock has not gone on.
     pub fn add(&mut self, packet: &Packet, asked_since: bool) -> bool {
@@ -54,6 +60,7 @@ impl Openings {
             // Which of the two is answered nobody can tell: they are less than a step of the clock apart, and the first stands.
             if asked_since {
                 (self.count, self.newest_ns) = (self.count + 1, packet.time_ns);
+                self.newest_frame = packet.frame;
             }
             return asked_since;
         }
@@ -62,7 +69,7 @@ impl Openings {
             self.first_tsval = tsval;
         }
         self.count += 1;
-        (self.last_ns, self.newest_ns) = (packet.time_ns, packet.time_ns);
+        (self.last_ns, self.newest_ns, self.newest_frame) = (packet.time_ns, packet.time_ns, packet.frame);
         (self.last_tsval, self.last_identity, self.last_sequence) = (tsval, identity, packet.sequence);
         true
     }

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use crate::tcp::kernel::PACED_SEGMENTS;
 use crate::tcp::limits::background::{
-    Background, QUEUE_RATIO, REACH, SMOOTHED, STANDING_RATIO, neighbours, own_pause_ns, queued_from_ns, rests,
+    Background, QUEUE_NS, QUEUE_RATIO, REACH, SMOOTHED, STANDING_RATIO, is_window_limited, neighbours, own_pause_ns,
+    queued_from_ns, rests,
 };
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::round::Round;
@@ -18,6 +19,9 @@ const BOTTLENECK_ROUNDS: usize = 4;
 
 /// What counts as the same rate.
 const SAME_RATE: f64 = 0.85;
+
+/// A window that is full shows no other path, so that the queue must be longer to be sure of.
+const LONG_QUEUE_RATIO: f64 = 1.5;
 
 /// Coefficient of variation up to which a rate is even, and rounds with losses in which it stays so.
 const EVEN_RATE: f64 = 0.1;
@@ -42,6 +46,25 @@ const FEWEST_SPACED_PACKETS: u32 = 8;
 
 /// Rounds looked at for losses on either side.
 const NEAR: usize = 3;
+
+/// The window is full because the path is: a queue stands in every round around this one and the rate is even, so that with more of
+/// a window more would wait there.
+///
+/// Rule: docs/verdict.md, "A window that a queue fills".
+pub fn is_full_behind_window(rounds: &[KnownRound], index: usize, background: &Background) -> bool {
+    let Some(min_rtt_ns) = background.min_rtt_ns.map(|rtt| rtt as f64) else { return false };
+    let Some(round) = rounds.get(index).filter(|round| is_window_limited(round)) else { return false };
+    let long = (LONG_QUEUE_RATIO * min_rtt_ns).max(min_rtt_ns + QUEUE_NS);
+    let nearest = neighbours(rounds, index, BOTTLENECK_ROUNDS / 2);
+    let queued = |other: &KnownRound| {
+        let own_pause_ns = own_pause_ns(other);
+        other.least_rtt_ns.is_some_and(|least| least.saturating_sub(own_pause_ns) as f64 >= long) && !rests(other)
+    };
+    !round.tells_of_congestion()
+        && nearest.len() >= BOTTLENECK_ROUNDS
+        && nearest.iter().all(|other| other.tells_rate() && queued(other))
+        && evenness(nearest.iter().map(KnownRound::rate_bytes_s)) < EVEN_RATE
+}
 
 /// The rate stays at its highest though a queue stands at the path's narrowest place.
 pub fn is_bottleneck_limited(rounds: &[KnownRound], index: usize, background: &Background) -> bool {

@@ -77,6 +77,10 @@ impl Limits {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
             self.route.seen(rtt_ns);
         }
+        if seen.at_sender {
+            self.route.seen_at_sender(&round);
+            self.min_rtt_ns = self.route.answered_nearer().map(|[_, data_ns]| data_ns).or(self.min_rtt_ns);
+        }
         self.rounds.push(round.into());
         self.slow_start.take(&mut self.rounds);
         let due_ns = meter.time_ns.saturating_sub(PATIENCE_NS);
@@ -260,12 +264,14 @@ impl Limits {
             underlying: self.underlying,
             reference_bytes_s: self.rates.reference_bytes_s(),
             allowed_bytes_s: None,
+            answered_nearer_ns: self.route.answered_nearer(),
             runs: self.runs.into_list(),
             rounds,
             timed_rounds: self.timed_rounds,
             window_rounds: self.window_rounds,
             buffer_rounds: self.buffer_rounds,
             marks: self.marks.into_list(),
+            ..LimitsSummary::default()
         };
         summary.take_filled(shortest_ns.unwrap_or(0));
         summary.take_opening(opening);
@@ -281,19 +287,27 @@ struct Parts {
 impl Parts {
     fn of(round: &Round, factor: Factor) -> Self {
         let total_ns = round.duration_ns();
-        let recovering_ns = round.recovering_ns.min(total_ns);
         // Nothing is in flight: no recovery, and no window in the way.
-        let idle_ns = round.idle_ns.min(total_ns - recovering_ns);
+        let idle_ns = round.idle_ns.min(total_ns);
+        let recovering_ns = round.recovering_ns.min(total_ns - idle_ns);
         // Where the other side has spoken it was its turn, but for the time that the answer took.
         let thought_ns = if round.peer_spoke { round.thought_ns.min(idle_ns) } else { idle_ns };
         let rest_ns = total_ns - recovering_ns - idle_ns;
-        let limited_ns = if factor == Factor::ReceiverWindow { 0 } else { round.limited_ns.min(rest_ns) };
+        // Where the path is full, a full window is its shadow: with more of it nothing more would pass.
+        let whole_round = matches!(factor, Factor::ReceiverWindow | Factor::BottleneckBandwidth);
+        let limited_ns = if whole_round { 0 } else { round.limited_ns.min(rest_ns) };
         let moving_ns = (recovering_ns + rest_ns).max(1);
         let bytes = |time_ns: u64| match time_ns {
             0 => 0,
             time_ns => (round.delivered_bytes as f64 * time_ns as f64 / moving_ns as f64) as u64,
         };
         let share = |time_ns: u64| Share { time_ns, bytes: bytes(time_ns) };
+        if factor == Factor::ApplicationWindow {
+            // What waits for credit has nothing in flight, too.
+            let whole = Share { time_ns: total_ns - recovering_ns, bytes: bytes(rest_ns) };
+            let none = (Factor::Idle, Share::default());
+            return Self { list: [(factor, whole), (Factor::LossRecovery, share(recovering_ns)), none, none, none] };
+        }
         Self {
             list: [
                 (factor, share(rest_ns - limited_ns)),

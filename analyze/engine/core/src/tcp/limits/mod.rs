@@ -4,9 +4,9 @@
 //! ```text
 //! watch   a round is over ──> round   what happened in it (setup: the time before the first)
 //!         a gap has a cause ─┐          │  known   what the rules ask of it (background: of the rounds around it)
-//!                            └──> judge ── rules  which factor (application, bottleneck, send_buffer; before them slow_start)
+//!                            └──> judge ── rules  which factor (application, credit, bottleneck, send_buffer; before them slow_start)
 //!                                          │
-//!                                          route  the round trip without a queue
+//!                                          route  the round trip without a queue (nearer: a handshake that says nothing of it)
 //!                                          plateau  a send buffer after a loss, which takes long to tell
 //!                                          runs   one factor after another, for the report
 //!                                          marks  frames along it, for evidence
@@ -14,6 +14,7 @@
 //! share, rates   time and bytes of each factor; what a transfer reaches without a limit
 //! moves    what a time was counted for is known better later (stall: a gap that proves a stall, or none)
 //! filled   at the end: a path filled without a queue that shows it
+//! inferred_window  at the end: a window whose scale only the flight shows; after_data  the time after the last data
 //! bucket   what a token bucket had to do with it, known at the end
 //! summary  what stays of all this
 //! ```
@@ -21,15 +22,19 @@
 //! Memory is constant: a round is judged once eight more have passed, and what stays is time and bytes by factor, a
 //! sample of rates, and a bounded list of runs.
 
+pub(crate) mod after_data;
 pub mod application;
 pub mod background;
 pub mod bottleneck;
 pub(crate) mod bucket;
+pub mod credit;
 pub(crate) mod filled;
+pub(crate) mod inferred_window;
 pub mod judge;
 pub mod known;
 pub mod marks;
 pub(crate) mod moves;
+pub(crate) mod nearer;
 pub(crate) mod plateau;
 pub(crate) mod rates;
 pub mod round;

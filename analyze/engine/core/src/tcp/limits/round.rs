@@ -64,6 +64,8 @@ pub struct Seen {
     pub least_sample_ns: Option<u64>,
     /// Longest time between two of its data packets; none beside the sender, where it says nothing of the path.
     pub longest_gap_ns: Option<u64>,
+    /// The capture point is at the sender.
+    pub at_sender: bool,
 }
 
 /// See the module.
@@ -109,8 +111,10 @@ pub struct Round {
     pub segment_size: u16,
     /// Payload of the largest frame so far, bytes.
     pub largest_frame: u64,
-    /// The other side sent data meanwhile.
+    /// The other side sent data meanwhile, and how many bytes of it.
     pub peer_spoke: bool,
+    /// See `peer_spoke`.
+    pub peer_bytes: u64,
     /// It told of marks on the data.
     pub marked: bool,
     /// Pauses of the data, and what ended them.
@@ -126,7 +130,7 @@ pub struct Round {
 impl Round {
     /// From one moment to another. `near_loop_ns` is the round trip between the capture and the sender.
     pub fn between(from: &Meter, to: &Meter, seen: &Seen) -> Self {
-        let &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns } = seen;
+        let &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns, .. } = seen;
         let samples = to.rtt_samples - from.rtt_samples;
         let busy_ns = to.busy_ns - from.busy_ns;
         let duration_ns = u64::try_from(to.time_ns.saturating_sub(from.time_ns)).unwrap_or(0);
@@ -154,6 +158,7 @@ impl Round {
             segment_size: to.segment_size,
             largest_frame: to.largest_frame,
             peer_spoke: to.peer_bytes > from.peer_bytes,
+            peer_bytes: to.peer_bytes.saturating_sub(from.peer_bytes),
             marked: to.congestion_echoes > from.congestion_echoes,
             pauses: to.pauses.since(&from.pauses),
             cut_ns: 0,

@@ -13,6 +13,9 @@ const SEND_BUFFER_ROUNDS: usize = 12;
 
 const FEWEST_SEND_BUFFER_ROUNDS: usize = 8;
 
+/// Rounds whose peaks are equal, in a transfer of fewer than twice as many.
+const EQUAL_ROUNDS: usize = 6;
+
 const SAME_FLIGHT: f64 = 0.15;
 
 /// Share of the rounds whose flight reaches the same.
@@ -41,7 +44,16 @@ pub fn is_send_buffer_limited(rounds: &[KnownRound], index: usize, background: &
     let length = SEND_BUFFER_ROUNDS.min(rounds.len().max(FEWEST_SEND_BUFFER_ROUNDS));
     background.no_loss_yet
         && (any_window(rounds, index, FEWEST_SEND_BUFFER_ROUNDS, free, |window| steady(window, has_slack))
-            || any_window(rounds, index, length, free, |window| steady(window, does_not_grow)))
+            || any_window(rounds, index, length, free, |window| steady(window, does_not_grow))
+            || rounds.len() < 2 * EQUAL_ROUNDS
+                && any_window(rounds, index, EQUAL_ROUNDS, free, |window| steady(window, is_equal)))
+}
+
+/// All peaks are the same: in so few rounds no trend would show, but a congestion window grows by half a segment in each.
+fn is_equal(window: &[KnownRound]) -> bool {
+    let segment = window.first().map_or(0, |round| u64::from(round.segment_size));
+    let (least, most) = peaks(window).fold((u64::MAX, 0), |(least, most), peak| (peak.min(least), peak.max(most)));
+    most > 0 && most - least <= segment && window.iter().all(|round| !round.slow_start)
 }
 
 /// No queue stood in most of the rounds: a host that answers late makes a round trip longer now and then. Where no round trip is

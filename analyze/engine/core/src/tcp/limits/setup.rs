@@ -15,8 +15,8 @@ pub struct Opening {
     /// When the sender had heard what it answers with its first data: up to then it waited for the other side. None if that had
     /// said nothing.
     pub asked_ns: Option<i64>,
-    /// SYN, SYN-ACK and the acknowledgement of that, as far as they were seen: when, and the frame.
-    pub handshake: [Option<(i64, u32)>; 3],
+    /// SYN and its last retransmission, SYN-ACK and its last, and the acknowledgement, as far as they were seen: when, and the frame.
+    pub handshake: [Option<(i64, u32)>; 5],
     /// First frame of the connection.
     pub frame: u32,
     /// What passed first was sent again by a timer.
@@ -57,7 +57,7 @@ mod tests {
             first_data_ns,
             end_ns,
             asked_ns: None,
-            handshake: [None; 3],
+            handshake: [None; 5],
             frame: 1,
             waited_for_timer: false,
         });

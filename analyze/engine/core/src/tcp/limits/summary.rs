@@ -1,6 +1,7 @@
 //! What limited a direction, as its summary keeps it.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::marks::{Mark, Marks};
 use crate::tcp::limits::runs::{Run, Runs};
 use crate::tcp::limits::setup::{Opening, move_to_setup};
@@ -18,6 +19,14 @@ pub struct LimitsSummary {
     pub reference_bytes_s: Option<f64>,
     /// What an allowance lets pass at most, bytes/s; none if none is known.
     pub allowed_bytes_s: Option<f64>,
+    /// From the first SYN to the last of its retransmissions; none if it was sent once.
+    pub syn_retransmitted_ns: Option<u64>,
+    /// Round trips of the handshake and of the data, where the SYN was answered by something nearer than what acknowledges data.
+    pub answered_nearer_ns: Option<[u64; 2]>,
+    /// Time after the last data, to the end of the connection, in which nothing held it back.
+    pub after_data_ns: u64,
+    /// The receiver's window, where only the flight shows its scale.
+    pub inferred_window: Option<InferredWindow>,
     /// Factors in time order.
     pub runs: Vec<Run>,
     /// Rounds judged.
@@ -107,7 +116,12 @@ impl LimitsSummary {
         push(before_data_ns, asked_ns, Factor::Idle);
         push(asked_ns, data_ns, if opening.waited_for_timer { Factor::TimeoutWait } else { Factor::Application });
         let mut marks = Marks::default();
-        let handshake = opening.handshake.into_iter().flatten();
+        let [syn, syn_again, ..] = opening.handshake;
+        let after_ns = syn.zip(syn_again).map(|(first, again)| again.0.saturating_sub(first.0));
+        self.syn_retransmitted_ns = after_ns.and_then(|after_ns| u64::try_from(after_ns).ok());
+        let mut handshake: Vec<(i64, u32)> = opening.handshake.into_iter().flatten().collect();
+        handshake.sort_unstable();
+        let handshake = handshake.into_iter();
         handshake.for_each(|(time_ns, frame)| marks.push(time_ns, frame, std::iter::once(Factor::Setup)));
         self.marks.splice(0..0, marks.into_list());
         let mut runs = Runs::default();

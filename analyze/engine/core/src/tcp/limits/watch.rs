@@ -5,6 +5,7 @@
 use crate::tcp::direction::direction::Half;
 use crate::tcp::events::retransmission::Trigger;
 use crate::tcp::gaps::totals::ClassifiedGap;
+use crate::tcp::limits::after_data::Ending;
 use crate::tcp::limits::judge::Limits;
 use crate::tcp::limits::round::{Meter, Seen};
 use crate::tcp::limits::rules::RoundRule;
@@ -50,13 +51,23 @@ pub(crate) fn finish(
     half: &mut Half,
     around: &Around,
     opening: Opening,
+    end_ns: i64,
     rules: &[RoundRule],
 ) -> Option<LimitsSummary> {
     let last_ns = half.last_data_ns;
+    let idle_since_ns = |half: &Half| half.live.as_deref().and_then(|live| live.view.idle_since_ns());
+    // The last round is over when its data is acknowledged.
+    let last_ns = idle_since_ns(half)
+        .filter(|_| half.una >= half.max)
+        .map_or(last_ns, |since_ns| since_ns.max(last_ns).min(end_ns));
     let frame = half.live.as_ref().map_or(0, |live| live.rates.spacing.last().map_or(0, |(_, frame)| frame));
     half.live.as_deref_mut()?.view.begin_round(false);
     close_round(limits, half, (last_ns, frame), around, rules);
-    Some(limits.take()?.finish(opening, rules))
+    let mut summary = limits.take()?.finish(opening, rules);
+    if let Some(ending) = Ending::of(half, frame, end_ns) {
+        summary.take_ending(&ending);
+    }
+    Some(summary)
 }
 
 impl Limits {
@@ -126,6 +137,7 @@ pub(crate) fn close_round(
     let least_sample_ns = live.round_trips.take_least();
     let longest_gap_ns = Some(live.rates.spacing.take_longest()).filter(|_| !around.beside_sender);
     let max_flight = live.view.round_max_flight();
-    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns }, rules);
+    let at_sender = around.beside_sender;
+    limits.close_round(meter, &Seen { max_flight, near_loop_ns, least_sample_ns, longest_gap_ns, at_sender }, rules);
     live.view.begin_round(true);
 }

@@ -22,7 +22,7 @@ impl LimitsSummary {
     /// It may carry so much payload at most. What the whole transfer reached was possible, whatever is said to be allowed.
     fn allow(&mut self, allowed_bytes_s: f64) {
         let bytes: u64 = self.shares.iter().map(|share| share.bytes).sum();
-        let reached_bytes_s = bytes as f64 * 1e9 / self.time_ns().max(1) as f64;
+        let reached_bytes_s = bytes as f64 * 1e9 / self.time_ns().saturating_sub(self.after_data_ns).max(1) as f64;
         let allowed_bytes_s = allowed_bytes_s.max(reached_bytes_s);
         self.allowed_bytes_s = Some(allowed_bytes_s);
         self.reference_bytes_s = self.reference_bytes_s.map(|reference| reference.min(allowed_bytes_s));

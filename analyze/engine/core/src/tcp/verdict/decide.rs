@@ -10,7 +10,9 @@ use crate::tcp::sender::pauses::Pauses;
 use crate::tcp::summary::decision::Decision;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule;
-use crate::tcp::verdict::factors::rule::{ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, OPEN_CONFIDENCE, nothing_reduced_it};
+use crate::tcp::verdict::factors::rule::{
+    ENOUGH_ROUNDS, HIGHEST_CONFIDENCE, NO_LOSS, OPEN_CONFIDENCE, nothing_reduced_it,
+};
 
 /// Where a transfer has too few rounds to say enough about itself.
 const FEW_ROUNDS_CONFIDENCE: f64 = 0.7;
@@ -49,7 +51,9 @@ pub fn decide(case: &Case) -> Option<Decision> {
         return None;
     }
     let shares = case.blame();
-    let weight = |factor: Factor| limits.lost_bytes(&shares[factor as usize]).unwrap_or(0) as f64;
+    let own_weight = |factor: Factor| limits.lost_bytes(&shares[factor as usize]).unwrap_or(0) as f64;
+    let losses = Losses::of(case, own_weight);
+    let weight = |factor: Factor| losses.weight(factor).unwrap_or_else(|| own_weight(factor));
     let blamed = |factor: &Factor| weight(*factor) >= rule(*factor).least_share * possible;
     let (ranked, by_lost_bytes) = match ranking(weight, blamed) {
         ranked if !ranked.is_empty() => (ranked, true),
@@ -85,6 +89,32 @@ pub fn decide(case: &Case) -> Option<Decision> {
     })
 }
 
+/// The factors that have one remedy, no loss, are one cause: repairing losses, waiting for their timers, and the window that
+/// they keep small. The heaviest stands for all of them.
+///
+/// Rule: docs/verdict.md, "Losses are one cause".
+struct Losses {
+    of_loss: Vec<Factor>,
+    heaviest: Option<Factor>,
+    weight: f64,
+}
+
+impl Losses {
+    fn of(case: &Case, weight: impl Fn(Factor) -> f64) -> Self {
+        let is_of_loss = |factor: &Factor| (rule(*factor).change)(case) == Some(NO_LOSS);
+        let of_loss: Vec<Factor> = Factor::ALL.into_iter().filter(is_of_loss).collect();
+        let heaviest = of_loss.iter().copied().max_by(|one, other| weight(*one).total_cmp(&weight(*other)));
+        let weight = of_loss.iter().map(|factor| weight(*factor)).sum();
+        Self { of_loss, heaviest, weight }
+    }
+
+    /// Of a factor that comes from losses; none of any other.
+    fn weight(&self, factor: Factor) -> Option<f64> {
+        let stands_for_all = self.heaviest == Some(factor);
+        self.of_loss.contains(&factor).then_some(if stands_for_all { self.weight } else { 0.0 })
+    }
+}
+
 /// Factors with their weights, the heaviest first.
 fn ranking(weight: impl Fn(Factor) -> f64, wanted: impl Fn(&Factor) -> bool) -> Vec<(Factor, f64)> {
     let mut ranked: Vec<(Factor, f64)> =
@@ -111,7 +141,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         Side::Unknown => UNKNOWN_VANTAGE_CONFIDENCE,
         Side::Client | Side::Server | Side::Middle => case.connection.vantage.confidence.max(LEAST_BY_VANTAGE),
     };
-    let window_unknown = case.direction.window.scale.is_none();
+    let window_unknown = case.direction.window.scale.is_none() && case.limits.inferred_window.is_none();
     let bounds = [
         (HIGHEST_CONFIDENCE, true, None),
         (by_vantage, true, Some("a capture beside the sender, with the handshake")),
@@ -119,7 +149,7 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
         (FEW_ROUNDS_CONFIDENCE, case.limits.rounds < ENOUGH_ROUNDS, Some("a longer transfer")),
         (
             UNKNOWN_WINDOW_CONFIDENCE,
-            window_unknown && (factor.shows_capacity() || factor == Factor::Application),
+            window_unknown && may_be_the_window(case, factor),
             Some("a capture with the handshake, which tells the window scale"),
         ),
         (
@@ -152,6 +182,18 @@ fn confidence(case: &Case, factor: Factor, margin: f64, instead: Option<Factor>)
     let applying = bounds.into_iter().chain(of_factor).chain(after_its_own).filter(|(_, applies, _)| *applies);
     let least = applying.min_by(|one, other| one.0.total_cmp(&other.0));
     least.map_or((0.0, None), |(confidence, _, needed)| (confidence, needed))
+}
+
+/// A window that is not known may be what limits: not where a queue or a bucket shows a path that is full, nor where losses have
+/// made the congestion window small.
+fn may_be_the_window(case: &Case, factor: Factor) -> bool {
+    let timed = 2 * case.limits.timed_rounds >= case.limits.rounds;
+    match factor {
+        Factor::TokenBucket => false,
+        Factor::BottleneckBandwidth => !timed,
+        Factor::CongestionWindow => nothing_reduced_it(case),
+        factor => factor.shows_capacity() || factor == Factor::Application,
+    }
 }
 
 /// Data comes as an answer to no acknowledgement, but the round trips are long: behind a queue of others' what a window sends comes

@@ -18,7 +18,16 @@ pub fn sentence(case: &Case, decision: &Decision) -> String {
         format!("{} of the data", percent(decision.share))
     };
     let waits = if decision.factor == Factor::Application { waits_for_acknowledgements(case) } else { String::new() };
-    format!("{} ({weight}){waits}.", (rule(decision.factor).because)(case, &Tally::of(case, decision.factor)))
+    let nearer = answered_nearer(case);
+    format!("{} ({weight}){waits}{nearer}.", (rule(decision.factor).because)(case, &Tally::of(case, decision.factor)))
+}
+
+/// The handshake's round trip is not the path's.
+fn answered_nearer(case: &Case) -> String {
+    case.limits.answered_nearer_ns.map_or_else(String::new, |both_ns| {
+        let [handshake, data] = both_ns.map(seconds);
+        format!("; the SYN was answered by something nearer ({handshake}) than what acknowledges data ({data})")
+    })
 }
 
 fn undetermined(case: &Case, decision: &Decision) -> String {

@@ -24,7 +24,7 @@ fn without(case: &Case, factor: Factor) -> Option<WhatIf> {
     let change = (rule(factor).change)(case)?;
     let of_loss = [Factor::LossRecovery, Factor::TimeoutWait, Factor::CongestionWindow];
     let removed: &[Factor] = if change == NO_LOSS { &of_loss } else { std::slice::from_ref(&factor) };
-    let all_s = case.limits.time_ns() as f64 / 1e9;
+    let all_s = case.limits.time_ns().saturating_sub(case.limits.after_data_ns) as f64 / 1e9;
     let shares = case.blame();
     let saved_s: f64 = removed.iter().map(|&factor| (rule(factor).saved_s)(case, &shares[factor as usize])).sum();
     let bytes = case.direction.unique_payload_bytes as f64;

@@ -39,7 +39,9 @@ pub(crate) fn idle_sender(evidence: &GapEvidence) -> Option<(Cause, f64)> {
 
 /// Rule: docs/methods.md, "Pauses of one length".
 pub(crate) fn habit(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    (evidence.similar_before >= HABIT && evidence.data_burst.packets <= 2).then_some((Cause::PacingOrShaping, 0.7))
+    // Without a known round trip (mid-stream), pauses of one length are most likely just that.
+    let follows = evidence.data_burst.packets <= 2 || evidence.round_trip_ns.is_none();
+    (evidence.similar_before >= HABIT && follows).then_some((Cause::PacingOrShaping, 0.7))
 }
 
 /// Beside the sender: it had more to send, and nothing kept it.

@@ -1,11 +1,15 @@
 //! What the capture did itself: it missed packets, or its clock was set.
 
 use crate::tcp::gaps::cause::Cause;
+use crate::tcp::gaps::causes::application::answers_request;
 use crate::tcp::gaps::evidence::{GapEvidence, Place};
 
+/// Not where a request ended the pause: then the sender waited for that, whatever passed unseen before.
+///
 /// Rule: docs/methods.md, "Data that the capture missed".
 pub(crate) fn capture_missed(evidence: &GapEvidence) -> Option<(Cause, f64)> {
-    evidence.capture_missed.then_some((Cause::CaptureArtifact, 0.8))
+    let is_asked = || answers_request(evidence).is_some();
+    (evidence.capture_missed && !is_asked()).then_some((Cause::CaptureArtifact, 0.8))
 }
 
 /// The capture's clock went on and neither host's did. Beside the sender its own clock is enough: what it stamps and what

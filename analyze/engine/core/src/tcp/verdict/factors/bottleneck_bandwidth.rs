@@ -4,7 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
-use crate::tcp::limits::bottleneck::is_bottleneck_limited;
+use crate::tcp::limits::bottleneck::{is_bottleneck_limited, is_full_behind_window};
 use crate::tcp::limits::rules::Condition;
 use crate::tcp::verdict::case::Case;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_path_s};
@@ -13,7 +13,10 @@ use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twic
 pub const RULE: FactorRule = FactorRule {
     factor: Factor::BottleneckBandwidth,
     in_words: "the path's bandwidth",
-    in_rounds: &[Condition { turn: 30, holds: is_bottleneck_limited, beneath_slow_start: true }],
+    in_rounds: &[
+        Condition { turn: 8, holds: is_full_behind_window, beneath_slow_start: false },
+        Condition { turn: 30, holds: is_bottleneck_limited, beneath_slow_start: true },
+    ],
     least_share: f64::INFINITY,
     sets_the_rate: true,
     blames_loss: false,

@@ -4,10 +4,14 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::background::{Background, is_window_limited};
+use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::known::KnownRound;
 use crate::tcp::limits::rules::Condition;
+use crate::tcp::limits::share::Share;
 use crate::tcp::verdict::case::Case;
-use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
+use crate::tcp::verdict::factors::rule::{
+    Bound, FactorRule, Tally, saved_at_reference_s, saved_at_twice_the_rate_s,
+};
 use crate::tcp::verdict::words::{bytes, seconds};
 
 /// See the module.
@@ -20,7 +24,7 @@ pub const RULE: FactorRule = FactorRule {
     blames_loss: false,
     because,
     change,
-    saved_s: saved_at_twice_the_rate_s,
+    saved_s,
     bounds,
 };
 
@@ -30,20 +34,38 @@ fn is_full(rounds: &[KnownRound], index: usize, _background: &Background) -> boo
 
 fn because(case: &Case, tally: &Tally) -> String {
     let window = &case.direction.window;
-    if window.zero_time_ns * 2 > tally.share.time_ns {
+    if is_closed_mostly(case, &tally.share) {
         return format!(
             "The receiver closed its window for {}: its application read too slowly",
             seconds(window.zero_time_ns)
         );
     }
+    if let Some(InferredWindow { scale, bytes: most }) = case.limits.inferred_window {
+        let (most, rate) = (bytes(most as f64), tally.rate());
+        return format!("The receiver's window of {most} (scale {scale} by the flight) allowed no more than {rate}");
+    }
     let most = window.extremes.map_or(0, |(_, _, most)| most);
     format!("The receiver's window of at most {} allowed no more than {}", bytes(most as f64), tally.rate())
 }
 
-fn change(_case: &Case) -> Option<&'static str> {
-    Some("twice the receiver's window")
+/// A receiver that does not read leaves no room in a window of any size.
+fn is_closed_mostly(case: &Case, share: &Share) -> bool {
+    case.direction.window.zero_time_ns * 2 > share.time_ns
 }
 
-fn bounds(_case: &Case) -> Vec<Bound> {
-    Vec::new()
+fn change(case: &Case) -> Option<&'static str> {
+    let closed = is_closed_mostly(case, &case.limits.shares[Factor::ReceiverWindow as usize]);
+    Some(if closed { "a receiver that reads at once" } else { "twice the receiver's window" })
 }
+
+fn saved_s(case: &Case, share: &Share) -> f64 {
+    if is_closed_mostly(case, share) { saved_at_reference_s(case, share) } else { saved_at_twice_the_rate_s(case, share) }
+}
+
+fn bounds(case: &Case) -> Vec<Bound> {
+    let inferred = Bound { confidence: INFERRED_CONFIDENCE, needed: "a capture with the handshake" };
+    case.limits.inferred_window.map(|_| inferred).into_iter().collect()
+}
+
+/// One of twenty flights of any size would fit some scale.
+const INFERRED_CONFIDENCE: f64 = 0.85;

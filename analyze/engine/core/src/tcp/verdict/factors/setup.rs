@@ -4,6 +4,7 @@
 
 use crate::tcp::events::factor::Factor;
 use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::words::seconds;
 use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_reference_s};
 
 /// See the module.
@@ -20,8 +21,17 @@ pub const RULE: FactorRule = FactorRule {
     bounds,
 };
 
-fn because(_case: &Case, tally: &Tally) -> String {
-    format!("Opening the connection took {} before data could flow", tally.time())
+fn because(case: &Case, tally: &Tally) -> String {
+    let [syn, syn_ack] = case.connection.opening_repeats().map(|repeats| repeats.unwrap_or(0));
+    let lost = match (syn, syn_ack) {
+        (0, 0) => return format!("Opening the connection took {} before data could flow", tally.time()),
+        (0, 1) => "The SYN-ACK was sent again".to_owned(),
+        (0, times) => format!("The SYN-ACK was sent again {times} times"),
+        (1, _) => "The SYN was lost or not answered, and sent again".to_owned(),
+        (times, _) => format!("The SYN was lost or not answered, and sent again {times} times"),
+    };
+    let after = case.limits.syn_retransmitted_ns.map_or_else(String::new, |after_ns| format!(" after {}", seconds(after_ns)));
+    format!("{lost}{after}: opening the connection took {} before data could flow", tally.time())
 }
 
 fn change(_case: &Case) -> Option<&'static str> {

@@ -1,0 +1,128 @@
+//! The time after the last data, to the end of what was captured of the connection.
+//!
+//! Rule: docs/verdict.md, "After the last data".
+
+use crate::tcp::direction::direction::Half;
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::marks::Marks;
+use crate::tcp::limits::runs::{Run, Runs};
+use crate::tcp::limits::share::Share;
+use crate::tcp::limits::summary::LimitsSummary;
+
+/// The end of a connection as a direction's sender saw it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    /// Since when nothing was in flight; none if something is not acknowledged, or the window is closed.
+    pub(crate) idle_since_ns: Option<i64>,
+    /// The window is closed, and nothing is in flight.
+    pub(crate) is_closed: bool,
+    /// What was sent again waits for its acknowledgement.
+    pub(crate) is_repairing: bool,
+    /// The last packet of the connection.
+    pub(crate) end_ns: i64,
+    /// Frame of the last data.
+    pub(crate) frame: u32,
+    /// Bytes delivered in all.
+    pub(crate) delivered_bytes: u64,
+}
+
+impl Ending {
+    /// `half` sends the data; the connection's last packet passed at `end_ns`.
+    pub(crate) fn of(half: &Half, frame: u32, end_ns: i64) -> Option<Self> {
+        let live = half.live.as_deref()?;
+        let all_acknowledged = half.una >= half.max;
+        let since_ns = live.view.idle_since_ns().filter(|_| all_acknowledged);
+        Some(Self {
+            idle_since_ns: since_ns.map(|since_ns| since_ns.max(half.last_data_ns).min(end_ns)),
+            is_closed: live.view.is_limited_now() && live.view.flight_bytes() == 0,
+            is_repairing: live.loss.recovery.is_some_and(|recovery| half.una < recovery.point),
+            end_ns: end_ns.max(half.last_data_ns),
+            frame,
+            delivered_bytes: half.acknowledged_bytes(),
+        })
+    }
+
+    /// Its parts: up to when, and the factor; `before` is the one of the last round. Where what was sent was not acknowledged and
+    /// not sent again either, nothing says what it waits for.
+    fn parts(&self, before: Factor) -> [(i64, Factor); 2] {
+        match self.idle_since_ns {
+            Some(since_ns) => [(since_ns, before), (self.end_ns, Factor::Idle)],
+            None if self.is_closed => [(self.end_ns, Factor::ReceiverWindow); 2],
+            None if self.is_repairing => [(self.end_ns, Factor::TimeoutWait); 2],
+            None => [(self.end_ns, Factor::Idle); 2],
+        }
+    }
+}
+
+impl LimitsSummary {
+    /// Counts the time after the last round.
+    pub(crate) fn take_ending(&mut self, ending: &Ending) {
+        let Some(&Run { factor: last, end_ns: mut start_ns, .. }) = self.runs.last() else { return };
+        // The last data is on its way: that is what the path and the windows take, but none of an application's time.
+        let is_moving = last.shows_capacity() || matches!(last, Factor::LossRecovery | Factor::ReceiverWindow);
+        let before = if is_moving { last } else { Factor::Idle };
+        let counted: u64 = self.shares.iter().map(|share| share.bytes).sum();
+        let mut bytes = ending.delivered_bytes.saturating_sub(counted);
+        let (mut runs, mut marks) = (Runs::from(std::mem::take(&mut self.runs)), Marks::default());
+        for (end_ns, factor) in ending.parts(before) {
+            let run = Run { start_ns, end_ns, factor, bytes, frames: [ending.frame; 2] };
+            if run.duration_ns() > 0 {
+                let share = Share { time_ns: run.duration_ns(), bytes: std::mem::take(&mut bytes) };
+                self.shares[factor as usize].add(share);
+                self.underlying[factor as usize].add(share);
+                self.after_data_ns += if factor == Factor::Idle { share.time_ns } else { 0 };
+                marks.push(start_ns, ending.frame, std::iter::once(factor));
+                runs.push(run);
+                start_ns = end_ns;
+            }
+        }
+        self.runs = runs.into_list();
+        self.marks.extend(marks.into_list());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// What happened after one second of slow start.
+    struct After {
+        idle_since_s: Option<f64>,
+        is_closed: bool,
+        is_repairing: bool,
+        end_s: f64,
+    }
+
+    impl After {
+        /// Seconds by factor.
+        fn seconds(&self) -> Vec<(Factor, f64)> {
+            let at = |seconds: f64| (seconds * SECOND as f64) as i64;
+            let run = Run { start_ns: 0, end_ns: SECOND, factor: Factor::SlowStart, bytes: 9, frames: [1, 2] };
+            let mut summary = LimitsSummary { runs: vec![run], ..LimitsSummary::default() };
+            summary.take_ending(&Ending {
+                idle_since_ns: self.idle_since_s.map(at),
+                is_closed: self.is_closed,
+                is_repairing: self.is_repairing,
+                end_ns: at(self.end_s),
+                frame: 2,
+                delivered_bytes: 12,
+            });
+            let time_s = |factor: Factor| summary.shares[factor as usize].time_ns as f64 / 1e9;
+            Factor::ALL.map(|factor| (factor, time_s(factor))).into_iter().filter(|(_, time_s)| *time_s > 0.0).collect()
+        }
+    }
+
+    const QUIET: After = After { idle_since_s: None, is_closed: false, is_repairing: false, end_s: 21.0 };
+
+    #[test]
+    fn waiting_at_the_end_belongs_to_what_is_waited_for() {
+        let acknowledged = After { idle_since_s: Some(1.5), end_s: 3.0, ..QUIET };
+        assert_eq!(acknowledged.seconds(), [(Factor::SlowStart, 0.5), (Factor::Idle, 1.5)]);
+        assert_eq!(After { is_closed: true, ..QUIET }.seconds(), [(Factor::ReceiverWindow, 20.0)]);
+        assert_eq!(After { is_repairing: true, ..QUIET }.seconds(), [(Factor::TimeoutWait, 20.0)]);
+        assert_eq!(QUIET.seconds(), [(Factor::Idle, 20.0)]);
+        assert_eq!(After { end_s: 1.0, ..QUIET }.seconds(), []);
+    }
+}

@@ -1,0 +1,45 @@
+//! `application_window`: the sender waits for a message of its peer, round trip after round trip, with the same amount outstanding.
+//!
+//! Rule: docs/verdict.md, "Application window".
+
+use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::credit::waits_for_credit;
+use crate::tcp::limits::rules::Condition;
+use crate::tcp::verdict::case::Case;
+use crate::tcp::verdict::factors::rule::{Bound, FactorRule, Tally, saved_at_twice_the_rate_s};
+use crate::tcp::verdict::words::bytes;
+
+/// See the module.
+pub const RULE: FactorRule = FactorRule {
+    factor: Factor::ApplicationWindow,
+    in_words: "the peer's application window",
+    in_rounds: &[Condition { turn: 15, holds: waits_for_credit, beneath_slow_start: false }],
+    least_share: 0.15,
+    sets_the_rate: true,
+    blames_loss: false,
+    because,
+    change,
+    saved_s: saved_at_twice_the_rate_s,
+    bounds,
+};
+
+fn because(case: &Case, tally: &Tally) -> String {
+    let most = case.direction.flight.map_or(0.0, |(_, most)| most.get() as f64);
+    format!(
+        "After every {} the sender waited for a small message of its peer, a window of the application (as of HTTP/2, SSH or \
+         SMB), which allowed {}",
+        bytes(most),
+        tally.rate()
+    )
+}
+
+fn change(_case: &Case) -> Option<&'static str> {
+    Some("twice the application's window")
+}
+
+fn bounds(_case: &Case) -> Vec<Bound> {
+    vec![Bound { confidence: BY_PATTERN_CONFIDENCE, needed: "the settings of both applications" }]
+}
+
+/// Requests of one length for pieces of one length look the same.
+const BY_PATTERN_CONFIDENCE: f64 = 0.85;
