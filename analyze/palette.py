@@ -72,7 +72,7 @@ FACTORS = {
     "timeout_wait": FactorLook("#7A1F1F", "upright"),
     "loss_recovery": FactorLook("#D55E00", "rising"),
     "receiver_window": FactorLook("#E69F00", "level"),
-    "application_window": FactorLook("#44AA99", "level"),
+    "application_window": FactorLook("#A6E3D0", "rising"),
     "application": FactorLook("#009E73", "falling"),
     "slow_start": FactorLook("#56B4E9", "dots"),
     "token_bucket": FactorLook("#7B4FA3", "grid"),

@@ -3,9 +3,6 @@
 //!
 //! Rule: docs/verdict.md, "A window scale from the flight".
 
-use crate::tcp::events::factor::Factor;
-use crate::tcp::limits::summary::LimitsSummary;
-
 /// The largest scale (RFC 7323 section 2.3).
 const LARGEST_SCALE: u8 = 14;
 
@@ -38,22 +35,6 @@ impl InferredWindow {
             flight <= bytes && below <= SEGMENTS_BELOW * segment && below as f64 <= MOST_BELOW * bytes as f64
         };
         (0..=LARGEST_SCALE).map(|scale| Self { scale, bytes: largest << scale }).find(|window| fits(window.bytes))
-    }
-}
-
-impl LimitsSummary {
-    /// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.
-    pub(crate) fn take_inferred(&mut self, window: InferredWindow, nothing_lost: bool) {
-        self.inferred_window = Some(window);
-        let stood =
-            |factor: Factor| factor == Factor::SendBuffer || (factor == Factor::CongestionWindow && nothing_lost);
-        let spans: Vec<[i64; 2]> =
-            self.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
-        let taken = self.move_to(Factor::ReceiverWindow, stood, &spans);
-        for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
-            let moved = self.underlying[factor as usize].take(taken[factor as usize]);
-            self.underlying[Factor::ReceiverWindow as usize].add(moved);
-        }
     }
 }
 

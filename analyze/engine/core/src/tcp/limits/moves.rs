@@ -1,6 +1,7 @@
 //! What a time was counted for is told better at the end of a transfer: it goes to another factor.
 
 use crate::tcp::events::factor::Factor;
+use crate::tcp::limits::inferred_window::InferredWindow;
 use crate::tcp::limits::runs::Runs;
 use crate::tcp::limits::share::Shares;
 use crate::tcp::limits::summary::LimitsSummary;
@@ -27,5 +28,21 @@ impl LimitsSummary {
             self.shares[to as usize].add(moved);
         }
         taken
+    }
+}
+
+impl LimitsSummary {
+    /// What seemed the sender's own limit, or its congestion window, was that window: the flight stood at it.
+    pub(crate) fn take_inferred(&mut self, window: InferredWindow, nothing_lost: bool) {
+        self.inferred_window = Some(window);
+        let stood =
+            |factor: Factor| factor == Factor::SendBuffer || (factor == Factor::CongestionWindow && nothing_lost);
+        let spans: Vec<[i64; 2]> =
+            self.runs.iter().filter(|run| stood(run.factor)).map(|run| [run.start_ns, run.end_ns]).collect();
+        let taken = self.move_to(Factor::ReceiverWindow, stood, &spans);
+        for factor in [Factor::SendBuffer, Factor::CongestionWindow] {
+            let moved = self.underlying[factor as usize].take(taken[factor as usize]);
+            self.underlying[Factor::ReceiverWindow as usize].add(moved);
+        }
     }
 }
