@@ -121,7 +121,7 @@ def given_credit(random: Random, amount: int, message: int, round_trip_s: float)
     now_s, sent, asked = round_trip_s * 2, 5000, 1000
     for _ in range(30):
         capture.add(Packet(now_s, True, asked, sent, ACK | PSH, length=message, window=4000))
-        asked, start_s = asked + message, now_s + random.uniform(1e-4, 3e-4)
+        asked, start_s, back_s = asked + message, now_s + random.uniform(1e-4, 3e-4), now_s
         for number in range(0, amount, SEGMENT):
             length = min(SEGMENT, amount - number)
             at_s = start_s + number / SEGMENT * 2e-5

@@ -115,6 +115,7 @@ fn policed(kind: Kind) -> ConnectionSummary {
         limits.shares[run.factor as usize] = Share { time_ns: run.duration_ns(), bytes: run.bytes };
     }
     limits.runs = runs;
+    summary.decide();
     summary
 }
 
