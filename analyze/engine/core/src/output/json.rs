@@ -9,10 +9,13 @@ use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
+use crate::output::outcomes;
 use crate::tcp::events::factor::Factor;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
+use crate::tcp::verdict::case::Evidence;
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -54,6 +57,7 @@ impl Analysis {
         json.array(key!("inputs"), self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
+        outcomes::outcomes(&mut json, &self.connections);
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
@@ -138,8 +142,8 @@ fn is_plain(text: &str) -> bool {
 
 /// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
 /// place of the last one.
-struct Json {
-    out: Vec<u8>,
+pub(super) struct Json {
+    pub(super) out: Vec<u8>,
     /// Texts of the parts that connections have in common; empty until the first of them was written.
     common: [Vec<u8>; Common::COUNT],
     /// Limits are told run by run, too.
@@ -225,13 +229,13 @@ impl Json {
         self.out.extend_from_slice(b"\",");
     }
 
-    fn text_item(&mut self, text: &str) {
+    pub(super) fn text_item(&mut self, text: &str) {
         self.string(text);
         self.out.push(b',');
     }
 
     /// A list; `item` writes one, with its comma.
-    fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+    pub(super) fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
         self.key(key);
         self.out.push(b'[');
         for value in items {
@@ -240,8 +244,22 @@ impl Json {
         self.close(b']');
     }
 
+    /// Frames that show something, for a verdict or an outcome.
+    pub(super) fn evidence(&mut self, evidence: &[Evidence]) {
+        self.array(key!("evidence"), evidence.iter(), |json, evidence| {
+            json.text(key!("text"), Some(&evidence.text));
+            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
+                push_unsigned(&mut json.out, u64::from(place.frame), b',');
+            });
+            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
+                push_signed(&mut json.out, place.time_ns, b',');
+            });
+            json.text(key!("display_filter"), Some(&evidence.display_filter));
+        });
+    }
+
     /// A list of objects; `members` writes those of one.
-    fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
+    pub(super) fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
         self.key(key);
         self.out.push(b'[');
         for value in items {
@@ -408,16 +426,7 @@ impl Visitor for Json {
         self.word(key!("runner_up"), verdict.runner_up.map(Factor::name));
         self.number(key!("confidence"), Some(thousandths(verdict.confidence)));
         self.text(key!("sentence"), Some(&verdict.sentence));
-        self.array(key!("evidence"), verdict.evidence.iter(), |json, evidence| {
-            json.text(key!("text"), Some(&evidence.text));
-            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
-                push_unsigned(&mut json.out, u64::from(place.frame), b',');
-            });
-            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
-                push_signed(&mut json.out, place.time_ns, b',');
-            });
-            json.text(key!("display_filter"), Some(&evidence.display_filter));
-        });
+        self.evidence(&verdict.evidence);
         self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
             json.text(key!("change"), Some(what_if.change));
             json.integer(key!("goodput_bps"), Some(what_if.goodput_bps as u64));
@@ -426,6 +435,14 @@ impl Visitor for Json {
             json.word_item(factor.name());
         });
         self.end();
+    }
+
+    fn outcome(&mut self, summary: &ConnectionSummary) {
+        outcomes::outcome(self, summary);
+    }
+
+    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>) {
+        outcomes::icmp_errors(self, errors);
     }
 
     #[inline]

@@ -15,4 +15,5 @@ pub mod link_names;
 mod lookups;
 #[cfg(test)]
 mod made_up_factor_tests;
+pub(crate) mod outcomes;
 pub mod packets;

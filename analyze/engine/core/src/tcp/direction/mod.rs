@@ -22,6 +22,7 @@ pub mod byte_ledger;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod direction;
 pub mod fast_path;
+pub mod fates;
 pub mod holes;
 pub mod last_data;
 pub mod loss_trigger;
