@@ -130,8 +130,8 @@ def _add_table(group: argparse._ArgumentGroup) -> None:
         "--sort",
         choices=SORTS,
         default=NOTABLE,
-        help="order of the table: notable (default: those with an outcome, a verdict or a warning first, then by bytes), or bytes,"
-        " goodput (slowest first), time, rtt, retrans, start, id",
+        help="order of the table: notable (default: those with an outcome, verdict or warning first, then by bytes),"
+        " or bytes, goodput (slowest first), time, rtt, retrans, start, id",
     )
     add_display(group)
 

@@ -15,6 +15,7 @@ use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
+use crate::tcp::outcome;
 
 /// See the module.
 #[derive(Default)]
@@ -121,7 +122,7 @@ impl Reading {
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
         icmp.join(&mut connections);
         let end_ns = facts.iter().filter_map(|facts| facts.end_ns).max();
-        connections.iter_mut().for_each(|connection| connection.settle_outcome(end_ns));
+        outcome::settle(&mut connections, end_ns);
         if is_timeless {
             connections.iter_mut().for_each(|connection| connection.forget_times());
         }

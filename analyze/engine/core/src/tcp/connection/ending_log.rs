@@ -86,7 +86,7 @@ impl Connection {
             ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
             ip_id_ahead: half.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
             acknowledges: packet.has(tcp_flags::ACK),
-            outstanding_bytes: self.halves.each_ref().map(|half| half.max.saturating_sub(half.una)),
+            outstanding_bytes: [0, 1].map(|of| self.outstanding_behind(packet, side, of)),
             after_data_ns: (half.last_data_ns > 0).then(|| packet.time_ns.saturating_sub(half.last_data_ns)),
         };
         let log = self.ending_log();
@@ -94,6 +94,14 @@ impl Connection {
             log.resets.pop();
         }
         log.resets.push(reset);
+    }
+
+    /// What `of` has sent that is not acknowledged, not even by the reset of `side`.
+    fn outstanding_behind(&self, reset: &Packet, side: usize, of: usize) -> u64 {
+        let half = &self.halves[of];
+        let by_reset = unwrap(half.una, reset.acknowledgement);
+        let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= half.max;
+        half.max.saturating_sub(if counts { half.una.max(by_reset) } else { half.una })
     }
 
     /// A packet with data that may have been sent before: when that was, before its record says something else.
@@ -135,7 +143,7 @@ impl Connection {
         let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
         let log = self.ending_log();
         let (times, places) = (&mut log.times_again[side], &mut log.sent_again[side]);
-        if places.front().is_some_and(|first| first.start + u64::from(first.length) <= una) {
+        if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
             places.clear();
             *times = 0;
         }

@@ -56,3 +56,11 @@ pub struct Sent {
     /// What it is.
     pub kind: Kind,
 }
+
+impl Sent {
+    /// It was data, which has been acknowledged up to `una`. A probe has no data of its own.
+    pub fn is_done(&self, una: u64) -> bool {
+        let end = self.start + u64::from(self.length);
+        matches!(self.kind, Kind::Data | Kind::Retransmission) && end <= una
+    }
+}

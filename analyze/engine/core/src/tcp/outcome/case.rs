@@ -123,7 +123,8 @@ impl<'a> Case<'a> {
 
     /// The reset that ended it, if it was open before that, or had been before the capture began.
     pub fn reset_when_open(&self) -> Option<Reset> {
-        let opened = self.summary.handshake_complete || self.ending.openings == [0, 0];
+        let both_seen = self.ending.sides.iter().all(|side| side.last_ns.is_some());
+        let opened = self.summary.handshake_complete || self.ending.openings == [0, 0] && both_seen;
         self.ending.reset.filter(|_| opened)
     }
 

@@ -14,6 +14,7 @@ pub mod groups;
 pub mod kinds;
 pub(crate) mod words;
 
+use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::outcome::case::{Case, Outcome};
 use crate::tcp::outcome::kinds::RULES;
 use crate::tcp::summary::summary::ConnectionSummary;
@@ -35,4 +36,26 @@ impl ConnectionSummary {
             _ => self.ending = None,
         }
     }
+}
+
+/// Decides all of them; the capture ended at `capture_end_ns`. In a capture that shows mostly one direction, a single SYN may have been
+/// answered where nobody saw it.
+pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option<i64>) {
+    let mut one_sided = 0usize;
+    for connection in connections.iter_mut() {
+        connection.settle_outcome(capture_end_ns);
+        one_sided += usize::from(connection.outcome_kind() == Some(OutcomeKind::OneDirectionOnly));
+    }
+    if one_sided == 0 {
+        return;
+    }
+    let both_sided = |connection: &&Box<ConnectionSummary>| connection.directions.iter().all(|side| side.packets > 0);
+    if one_sided > connections.iter().filter(both_sided).count() {
+        connections.iter_mut().filter(|connection| may_be_unseen(connection)).for_each(|one| one.ending = None);
+    }
+}
+
+fn may_be_unseen(connection: &ConnectionSummary) -> bool {
+    let alone = connection.directions.iter().map(|side| side.packets).sum::<u64>() == 1;
+    alone && connection.outcome_kind() == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()
 }

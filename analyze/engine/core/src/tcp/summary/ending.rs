@@ -140,7 +140,7 @@ impl Ending {
         for (side, (((((openings, again), closed), longest_closed_ns), oldest), times_again)) in logged.enumerate() {
             let half = &connection.halves[side];
             let oldest = oldest.filter(|oldest| oldest.start <= half.una).map(|oldest| oldest.place);
-            let sent_again = again.into_iter().filter(|sent| sent.start + u64::from(sent.length) > half.una);
+            let sent_again = again.into_iter().filter(|sent| !sent.is_done(half.una));
             let known =
                 Side { openings, closed, longest_closed_ns, oldest, times_again, header_bytes, ..Side::default() };
             ending.sides[side] = Side { sent_again: sent_again.collect(), ..known.with(half) };

@@ -3,13 +3,12 @@
 //! Rule: docs/outcome.md, "Handshake incomplete".
 
 use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::events::place::Place;
 use crate::tcp::outcome::case::{Case, Finding};
-use crate::tcp::outcome::words::{lasting, plural};
+use crate::tcp::outcome::words::{lasting, plural, times};
 
-/// A single SYN-ACK has waited in vain after this.
-const ALONE_NS: i64 = 3_000_000_000;
-
-/// One that was repeated has, when most of the first timeout is over.
+/// A SYN-ACK has waited in vain when most of the first timeout is over. A single one has not: its sender would have repeated it, so
+/// that packets are missing from the capture.
 const REPEATED_NS: i64 = 900_000_000;
 
 /// So many SYN-ACKs after the client's acknowledgement are no chance loss of that.
@@ -47,20 +46,18 @@ fn unacknowledged(case: &Case) -> Option<Finding> {
         return None;
     }
     let repeated_ns = case.ending.last_openings_ns[1].saturating_sub(first_ns);
-    let to_the_end_ns = case.ending.capture_end_ns.saturating_sub(first_ns);
-    let is_enough = if count > 1 { repeated_ns >= REPEATED_NS } else { to_the_end_ns >= ALONE_NS };
-    let waited = lasting(if count > 1 { repeated_ns } else { to_the_end_ns });
+    let waited = lasting(repeated_ns);
     let seen = client.packets > 0;
     let why = if seen {
         "The SYN-ACK is lost behind the capture point, or the client's address is not its own"
     } else {
         "The client's packets take another way, or its address was forged"
     };
-    is_enough.then(|| {
+    (count > 1 && repeated_ns >= REPEATED_NS).then(|| {
         finding(
             case,
             format!("{} got no acknowledgement from the client in {waited}. {why}", plural(count, "SYN-ACK")),
-            if seen && count > 1 { 0.9 } else { 0.7 },
+            if seen { 0.9 } else { 0.7 },
             case.opening_places(1),
             "check the way back from the server to the client: routes, firewalls that see one direction, forged SYNs",
         )
@@ -70,11 +67,8 @@ fn unacknowledged(case: &Case) -> Option<Finding> {
 /// The client acknowledged the SYN-ACK, but the server goes on to send it.
 fn repeated_after_ack(case: &Case) -> Option<Finding> {
     let opened = case.ending.steps[2]?;
-    let later = |place: &&_| -> bool {
-        let place: &crate::tcp::events::place::Place = place;
-        place.time_ns > opened.time_ns
-    };
-    let after: Vec<_> = case.side(1).openings.iter().filter(later).copied().collect();
+    let after: Vec<Place> =
+        case.side(1).openings.iter().filter(|place| place.time_ns > opened.time_ns).copied().collect();
     let is_heard = case.side(0).acknowledged_bytes > 0
         || case.last_ns(1).is_some_and(|last_ns| last_ns > case.ending.last_openings_ns[1]);
     if after.len() < FEWEST_AFTER_ACK || is_heard {
@@ -83,7 +77,7 @@ fn repeated_after_ack(case: &Case) -> Option<Finding> {
     let sentence = format!(
         "The server sent its SYN-ACK {} more after the client had acknowledged it. The acknowledgement does not reach it, or \
          its queue of connections is full",
-        crate::tcp::outcome::words::times(after.len() as u64),
+        times(after.len() as u64),
     );
     Some(finding(
         case,
@@ -94,13 +88,7 @@ fn repeated_after_ack(case: &Case) -> Option<Finding> {
     ))
 }
 
-fn finding(
-    case: &Case,
-    sentence: String,
-    confidence: f64,
-    places: Vec<crate::tcp::events::place::Place>,
-    remedy: &str,
-) -> Finding {
+fn finding(case: &Case, sentence: String, confidence: f64, places: Vec<Place>, remedy: &str) -> Finding {
     let syn = case.ending.steps[0];
     Finding {
         kind: OutcomeKind::HandshakeIncomplete,

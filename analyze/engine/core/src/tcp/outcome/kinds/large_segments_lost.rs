@@ -40,7 +40,8 @@ fn unacknowledged(case: &Case, sender: usize) -> Option<Finding> {
     let is_forgotten = acknowledged == 0 && side.acknowledged_bytes > 0;
     let too_big = case.icmp_of(&[Meaning::TooBig]);
     let again = side.times_again >= if too_big.is_some() { 1 } else { FEWEST_AGAIN };
-    if size < SMALLEST_LARGE || acknowledged >= size || is_forgotten || side.closed.is_some() || !again {
+    let is_seen = case.side(1 - sender).missing_bytes == 0;
+    if !is_seen || size < SMALLEST_LARGE || acknowledged >= size || is_forgotten || side.closed.is_some() || !again {
         return None;
     }
     let confidence = match too_big {

@@ -94,7 +94,7 @@ pub fn by_host(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: if side == 0 { OutcomeKind::ResetByClient } else { OutcomeKind::ResetByServer },
         sentence: format!("The {host} reset the connection {} after {begun}, {state}", lasting(open_ns)),
-        confidence: if reset.ttl == reset.ttl_of_host { 0.9 } else { 0.75 },
+        confidence: if reset.ttl == reset.ttl_of_host && own_lost + lost > 0 { 0.9 } else { 0.75 },
         shown: vec![("the last data, and the reset".to_owned(), places(case, &reset))],
         remedy: remedy(host, own_lost + lost),
     })

@@ -21,6 +21,9 @@ const LEAST_AFTER_ONE_NS: i64 = 3_000_000_000;
 /// Keep-alive probes in vain from which on a side is gone.
 const FEWEST_PROBES: usize = 3;
 
+/// With so many listed there may be more.
+const MOST_LISTED: usize = 10;
+
 /// What one side sent in vain.
 struct Silence {
     sender: usize,
@@ -89,11 +92,14 @@ fn of_sender(case: &Case, sender: usize) -> Option<Silence> {
     let again = case.sent_again(sender, heard_ns, &[Kind::Retransmission, Kind::Fin, Kind::WindowProbe]);
     let of_probes = side.outstanding_bytes == 0;
     let (again, times_again) = match of_probes {
-        true => (probes.clone(), probes.len().max(side.times_again as usize) as u64),
+        true if probes.len() < MOST_LISTED => (probes.clone(), probes.len() as u64),
+        true => (probes.clone(), u64::from(side.times_again)),
         false => (again, u64::from(side.times_again)),
     };
     let is_enough = if of_probes { again.len() >= FEWEST_PROBES } else { !again.is_empty() };
-    if spoke || !is_enough || side.closed.is_some() {
+    // Where packets of the peer are missing from the capture, it is the capture that is silent.
+    let is_seen = case.side(1 - sender).missing_bytes == 0;
+    if spoke || !is_enough || !is_seen || side.closed.is_some() {
         return None;
     }
     let since = if of_probes { again.first()?.place } else { side.oldest.or(again.first().map(|sent| sent.place))? };

@@ -23,6 +23,10 @@ fn by_reset(case: &Case) -> Option<Finding> {
     let reset = case.ending.reset.filter(|reset| reset.side == 1)?;
     let syn_ns = latest_before(case, reset.place.time_ns)?;
     let port = case.summary.ports[1];
+    let waited = match reset.place.time_ns.saturating_sub(syn_ns) {
+        0 => String::new(),
+        waited_ns => format!(" {}", lasting(waited_ns)),
+    };
     let resets = case.ending.resets.iter().filter(|reset| reset.side == 1);
     let places: Vec<Place> = case.opening_places(0).into_iter().chain(resets.map(|reset| reset.place)).collect();
     let again = match case.ending.openings[0] {
@@ -32,9 +36,8 @@ fn by_reset(case: &Case) -> Option<Finding> {
     Some(Finding {
         kind: OutcomeKind::SynRefused,
         sentence: format!(
-            "The server refused the connection: a reset came {} after the SYN{again}. Nothing listens on port {port}, or a \
-             firewall rejects it",
-            lasting(reset.place.time_ns.saturating_sub(syn_ns))
+            "The server refused the connection: a reset came{waited} after the SYN{again}. Nothing listens on port {port}, or a \
+             firewall rejects it"
         ),
         confidence: if reset.acknowledges { 0.95 } else { 0.8 },
         shown: vec![("the SYN and the reset that answers it".to_owned(), places)],

@@ -34,7 +34,8 @@ pub fn find(case: &Case) -> Option<Finding> {
 
 fn finding(case: &Case, error: Option<&IcmpError>, count: u64, waited_ns: i64) -> Finding {
     let syns = plural(count, "SYN");
-    let within = if waited_ns < REPEATED_NS { String::new() } else { format!(" in {}", lasting(waited_ns)) };
+    let within =
+        if count == 1 || waited_ns < REPEATED_NS { String::new() } else { format!(" in {}", lasting(waited_ns)) };
     let why = match error {
         Some(error) => format!("{} reports {}", reporter(case.summary, error), meaning_in_words(error)),
         None => "filtered, or no such host".to_owned(),
