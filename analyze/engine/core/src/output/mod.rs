@@ -3,6 +3,7 @@
 //! ```text
 //! describe/  a connection, field by field (key: a field's name and when it is in the JSON)
 //! json       the document, written as a stream (fixed: numbers as text; link_names)
+//! outcomes   what became of connections, of each and of all
 //! columns    one value for each connection, packet (packets), second or looked-up name (lookups)
 //! ```
 
