@@ -125,7 +125,8 @@ class Wire:
 
     def other(self, time_s: float) -> "Wire":
         """A packet of another connection, which shows that the capture goes on."""
-        return self.at(replace(self.ends, ports=(50000, 9999))).tcp(time_s, True, "A") and self
+        self.at(replace(self.ends, ports=(50000, 9999))).tcp(time_s, True, "A")
+        return self
 
     def _add(self, time_s: float, packet: bytes, length: int) -> None:
         if self.vlans:

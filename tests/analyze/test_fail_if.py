@@ -132,7 +132,10 @@ OUTCOMES = (*COLUMNS, "outcome_kind")
 )
 def test_outcomes_are_asked_for_by_kind(text: str, rows: list[int]) -> None:
     condition = bind(parse(text), OUTCOMES, texts=("outcome_kind",))
-    table = {"outcome_kind": [None, "syn_unanswered", "syn_refused"], "duration_s": [1.0, 9.0, 3.0]}
+    table: dict[str, list[float | str | None]] = {
+        "outcome_kind": [None, "syn_unanswered", "syn_refused"],
+        "duration_s": [1.0, 9.0, 3.0],
+    }
     found = [crossing.row for crossing in condition.crossings({name: table[name] for name in condition.columns()})]
     assert found == rows
 
