@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::results::{Analysis, InputSummary};
+use crate::analysis::results::{Analysis, InputSummary, Summaries};
 use crate::output::describe::connection::connection;
 use crate::output::describe::endpoint::push_endpoint;
 use crate::output::describe::visitor::{Common, Visitor};
 use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, rounded, thousandths};
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
-use crate::output::outcomes;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::outcome::groups::groups;
 use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
@@ -57,7 +58,7 @@ impl Analysis {
         json.array(key!("inputs"), self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
-        outcomes::outcomes(&mut json, &self.connections);
+        write_outcomes(&mut json, &self.connections);
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
@@ -134,6 +135,52 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.end();
 }
 
+/// What became of all connections, by kind and by server.
+fn write_outcomes(json: &mut Json, connections: &Summaries) {
+    let found = groups(connections.iter().map(|summary| &**summary));
+    json.array(key!("outcomes"), found.iter(), |json, group| {
+        let [servers, connections] = group.not_listed;
+        json.word(key!("kind"), Some(group.kind.name()));
+        json.integer(key!("connections"), Some(group.connections));
+        json.array(key!("servers"), group.servers.iter(), |json, server| {
+            json.endpoint(key!("server"), server.first, 1);
+            json.integer(key!("connections"), Some(server.connections));
+            json.list(key!("ids"), server.ids.iter(), |json, &id| push_unsigned(&mut json.out, u64::from(id), b','));
+            let outcome = server.first.outcome();
+            json.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
+        });
+        json.integer(key!("servers_not_listed"), Some(servers));
+        json.integer(key!("connections_not_listed"), Some(connections));
+    });
+}
+
+/// What became of one connection.
+fn write_outcome(json: &mut Json, summary: &ConnectionSummary) {
+    let outcome = summary.outcome_kind().and_then(|_| summary.outcome());
+    let present = json.object(key!("outcome"), outcome.is_some());
+    let Some(outcome) = outcome.filter(|_| present) else { return };
+    json.word(key!("kind"), Some(OutcomeKind::name(outcome.kind)));
+    json.text(key!("sentence"), Some(&outcome.sentence));
+    json.number(key!("confidence"), Some(thousandths(outcome.confidence)));
+    json.evidence(&outcome.evidence);
+    json.text(key!("remedy"), Some(&outcome.remedy));
+    json.end();
+}
+
+/// ICMP errors about one connection.
+fn write_icmp_errors(json: &mut Json, errors: Option<&IcmpErrors>) {
+    let list = errors.map_or(&[][..], |errors| &errors.list);
+    json.array(key!("icmp_errors"), list.iter(), |json, error| {
+        json.instant(key!("time_ns"), error.time_ns);
+        json.integer(key!("type"), Some(u64::from(error.kind)));
+        json.integer(key!("code"), Some(u64::from(error.code)));
+        json.text(key!("from"), Some(&error.from.to_string()));
+        json.integer(key!("frame"), Some(u64::from(error.frame)));
+        json.integer(key!("mtu"), error.mtu.map(u64::from));
+    });
+    json.integer(key!("icmp_errors_not_listed", IfSet), errors.map(|errors| errors.not_listed));
+}
+
 /// Nothing in it has to be escaped.
 fn is_plain(text: &str) -> bool {
     let plain = |byte: u8| (b' '..=b'~').contains(&byte) && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&');
@@ -142,8 +189,8 @@ fn is_plain(text: &str) -> bool {
 
 /// A JSON document being written. Every member and item ends with a comma; the brace or bracket that closes takes the
 /// place of the last one.
-pub(super) struct Json {
-    pub(super) out: Vec<u8>,
+struct Json {
+    out: Vec<u8>,
     /// Texts of the parts that connections have in common; empty until the first of them was written.
     common: [Vec<u8>; Common::COUNT],
     /// Limits are told run by run, too.
@@ -229,13 +276,13 @@ impl Json {
         self.out.extend_from_slice(b"\",");
     }
 
-    pub(super) fn text_item(&mut self, text: &str) {
+    fn text_item(&mut self, text: &str) {
         self.string(text);
         self.out.push(b',');
     }
 
     /// A list; `item` writes one, with its comma.
-    pub(super) fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+    fn list<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
         self.key(key);
         self.out.push(b'[');
         for value in items {
@@ -245,7 +292,7 @@ impl Json {
     }
 
     /// Frames that show something, for a verdict or an outcome.
-    pub(super) fn evidence(&mut self, evidence: &[Evidence]) {
+    fn evidence(&mut self, evidence: &[Evidence]) {
         self.array(key!("evidence"), evidence.iter(), |json, evidence| {
             json.text(key!("text"), Some(&evidence.text));
             json.list(key!("frames"), evidence.frames.iter(), |json, place| {
@@ -259,7 +306,7 @@ impl Json {
     }
 
     /// A list of objects; `members` writes those of one.
-    pub(super) fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
+    fn array<T>(&mut self, key: Key, items: impl Iterator<Item = T>, mut members: impl FnMut(&mut Self, T)) {
         self.key(key);
         self.out.push(b'[');
         for value in items {
@@ -438,11 +485,11 @@ impl Visitor for Json {
     }
 
     fn outcome(&mut self, summary: &ConnectionSummary) {
-        outcomes::outcome(self, summary);
+        write_outcome(self, summary);
     }
 
     fn icmp_errors(&mut self, errors: Option<&IcmpErrors>) {
-        outcomes::icmp_errors(self, errors);
+        write_icmp_errors(self, errors);
     }
 
     #[inline]

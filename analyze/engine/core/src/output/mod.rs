@@ -3,7 +3,6 @@
 //! ```text
 //! describe/  a connection, field by field (key: a field's name and when it is in the JSON)
 //! json       the document, written as a stream (fixed: numbers as text; link_names)
-//! outcomes   what became of connections, of each and of all
 //! columns    one value for each connection, packet (packets), second or looked-up name (lookups)
 //! ```
 
@@ -16,5 +15,4 @@ pub mod link_names;
 mod lookups;
 #[cfg(test)]
 mod made_up_factor_tests;
-pub(crate) mod outcomes;
 pub mod packets;
