@@ -111,7 +111,9 @@ impl Reading {
 
     /// The result: connections in order of their first packets, and numbered.
     pub fn conclude(self, options: &Options) -> Analysis {
-        let Self { mut connections, interrupted, is_timeless, shared, mut lookups, icmp, facts, tallies, errors, .. } = self;
+        let Self {
+            mut connections, interrupted, is_timeless, shared, mut lookups, icmp, facts, tallies, errors, ..
+        } = self;
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
         let mut over_tcp = Vec::new();

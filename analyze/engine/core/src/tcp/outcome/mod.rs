@@ -41,6 +41,8 @@ impl ConnectionSummary {
 /// Decides all of them; the capture ended at `capture_end_ns`. In a capture that shows mostly one direction, a single SYN may have been
 /// answered where nobody saw it.
 pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option<i64>) {
+    // Of captures that were read elsewhere only the connections are known.
+    let capture_end_ns = capture_end_ns.or_else(|| connections.iter().map(|connection| connection.end_ns).max());
     let mut one_sided = 0usize;
     for connection in connections.iter_mut() {
         connection.settle_outcome(capture_end_ns);
