@@ -67,7 +67,17 @@ class Anonymizer:
         if tls.get("certificate_names"):
             names = [self.server_name(name) for name in tls["certificate_names"]]
             changed["tls"] = {**changed["tls"], "certificate_names": names}
+        if record.get("icmp_errors"):
+            changed["icmp_errors"] = [{**one, "from": self.address(one["from"])} for one in record["icmp_errors"]]
         return changed
+
+    def outcomes(self, groups: list[Record]) -> list[Record]:
+        """`outcomes` of the JSON document, anonymised."""
+
+        def servers(group: Record) -> list[Record]:
+            return [{**one, "server": self.endpoint(one["server"])} for one in group["servers"]]
+
+        return [{**group, "servers": servers(group)} for group in groups]
 
     def run(self, record: Record) -> Record:
         """A run of the JSON document, anonymised."""

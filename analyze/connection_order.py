@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analyze.outcomes import first_of_each_server
 from analyze.verdict import is_on_the_clients_data
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ NOTABLE, BYTES = "notable", "bytes"
 SORTS = (NOTABLE, BYTES, "goodput", "time", "rtt", "retrans", "start", "id")
 """What connections can be sorted by: the slowest, the longest, the most, the earliest come first."""
 _DIRECTIONS = ("client_to_server", "server_to_client")
+_MOST_OUTCOMES_FIRST = 10
+"""So that the table has room for transfers, too."""
 _WARNING_COUNTS = ("loss_retransmitted_segments", "window_zero_windows", "spacing_oversize")
 
 
@@ -25,16 +28,17 @@ def ordered(trace: "Trace", sort: str, limit: int) -> list[int]:
 
 
 def _by_notability(trace: "Trace") -> Sequence[Any]:
-    """0 for a connection with a verdict or a warning, 1 for all others."""
+    """First one connection of each outcome and server, then those with an outcome, a verdict or a warning."""
     counts = [f"{direction}_{name}" for direction in _DIRECTIONS for name in _WARNING_COUNTS]
-    trace.load(["verdict_factor", "close", *counts])
+    trace.load(["verdict_factor", "close", "outcome_kind", "server", *counts])
+    first = first_of_each_server(trace, trace.largest(), _MOST_OUTCOMES_FIRST)
     warned = [
-        factor is not None or close == "reset"
-        for factor, close in zip(trace.values("verdict_factor"), trace.values("close"), strict=True)
+        factor is not None or outcome is not None or close == "reset"
+        for factor, outcome, close in zip(*map(trace.values, ("verdict_factor", "outcome_kind", "close")), strict=True)
     ]
     for column in counts:
         warned = [before or bool(value) for before, value in zip(warned, trace.values(column), strict=True)]
-    return [not notable for notable in warned]
+    return [0 if row in first else 1 if notable else 2 for row, notable in enumerate(warned)]
 
 
 def _by_goodput(trace: "Trace") -> Sequence[Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyze.document import Record
+from analyze.outcomes import detail_lines
 from analyze.units import ABSENT, count, instant, printable, ratio, seconds, share, si
 from analyze.verdict import remedies
 
@@ -51,7 +52,7 @@ def show(record: Record, reasons: Mapping[str, str], console: "Console") -> None
 
     title = f"connection {record['id']}: {printable(record['client'])} → {printable(record['server'])}"
     console.print(Text(title, "bold"), soft_wrap=True)
-    for line in (*_facts(record), *_verdict_lines(record)):
+    for line in (*_facts(record), *detail_lines(record), *_verdict_lines(record)):
         console.print(Text(line), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))

@@ -2,13 +2,15 @@
 
     expression = and-part {"or" and-part}
     and-part   = term {"and" term}
-    term       = "(" expression ")" | metric operator number
+    term       = "(" expression ")" | metric operator number | outcome
+    outcome    = "outcome" [("=" | "==" | "!=") kind]
     operator   = ">" | ">=" | "<" | "<=" | "==" | "!="
 
 A metric is a column of the connection table (its JSON path joined with `_`). One that each direction has may be written
 without its direction, and those of `SHORT_NAMES` shorter still: then the expression is tried for either direction, all
-of its terms for the same one. A number that could not be measured crosses no threshold. Nothing is ever evaluated as
-code.
+of its terms for the same one. A number that could not be measured crosses no threshold. `outcome` holds for a
+connection that has one (docs/outcome.md), `outcome=KIND` for one of that kind, `outcome!=KIND` for one of another kind.
+Nothing is ever evaluated as code.
 """
 
 import operator
@@ -16,6 +18,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+
+from analyze.outcomes import SHORT_NAMES as OUTCOMES
 
 DIRECTIONS = ("client_to_server", "server_to_client")
 
@@ -42,12 +46,16 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<word>[A-Za-z_]\w*)|(?P<operator>[<>]=?|[=!]=)"
+    r"\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|(?P<word>[A-Za-z_]\w*)|(?P<operator>[<>]=?|[=!]=|=)"
     r"|(?P<bracket>[()]))"
 )
 _DEPTH_LIMIT = 50
 
-Values = Mapping[str, float | None]
+OUTCOME = "outcome_kind"
+"""The column that `outcome` asks for."""
+
+Value = float | str | None
+Values = Mapping[str, Value]
 
 
 class ExpressionError(ValueError):
@@ -65,11 +73,29 @@ class Comparison:
     def holds(self, values: Values) -> bool:
         """True if these values cross the threshold."""
         value = values.get(self.metric)
-        return value is not None and _OPERATORS[self.symbol](value, self.number)
+        return isinstance(value, int | float) and _OPERATORS[self.symbol](value, self.number)
 
     def metrics(self) -> list[str]:
         """The metrics that are compared."""
         return [self.metric]
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeIs:
+    """`outcome`, alone or with a kind."""
+
+    kind: str | None = None
+    other: bool = False
+    """Any but that kind."""
+
+    def holds(self, values: Values) -> bool:
+        """True if the connection has such an outcome."""
+        value = values.get(OUTCOME)
+        return value is not None and (self.kind is None or (value == self.kind) is not self.other)
+
+    def metrics(self) -> list[str]:
+        """The column of the outcomes."""
+        return [OUTCOME]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +115,7 @@ class Combination:
         return [metric for term in self.terms for metric in term.metrics()]
 
 
-Expression = Comparison | Combination
+Expression = Comparison | OutcomeIs | Combination
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +124,7 @@ class Crossing:
 
     row: int
     direction: str | None
-    values: Mapping[str, float | None]
+    values: Values
 
 
 def parse(text: str) -> Expression:
@@ -141,13 +167,25 @@ class _Parser:
         metric = self._take("word")
         if not metric or metric in ("and", "or"):
             raise self._error("expected a metric")
-        symbol = self._take("operator")
+        if metric == "outcome":
+            return self._outcome()
+        symbol = self._take("operator", tuple(_OPERATORS))
         if not symbol:
             raise self._error("expected one of " + " ".join(_OPERATORS))
         number = self._take("number")
         if not number:
             raise self._error("expected a number")
         return Comparison(metric, symbol, float(number))
+
+    def _outcome(self) -> OutcomeIs:
+        symbol = self._take("operator", ("=", "==", "!="))
+        if not symbol:
+            return OutcomeIs()
+        kind = self._take("word")
+        if kind not in OUTCOMES:
+            close = get_close_matches(kind or "", OUTCOMES, n=3, cutoff=0.4) or OUTCOMES
+            raise self._error(f"expected a kind of outcome: {', '.join(close)}")
+        return OutcomeIs(kind, symbol == "!=")
 
     def _take(self, kind: str, allowed: Sequence[str] = ()) -> str | None:
         match = _TOKEN.match(self._text, self._position)
@@ -172,7 +210,7 @@ class Condition:
         """The columns that the condition reads."""
         return sorted({column for columns in self.by_direction.values() for column in columns.values()})
 
-    def crossings(self, columns: Mapping[str, Sequence[float | None]]) -> Iterable[Crossing]:
+    def crossings(self, columns: Mapping[str, Sequence[Value]]) -> Iterable[Crossing]:
         """Every connection in which the expression holds, in the table's order, each direction on its own."""
         rows = len(next(iter(columns.values()), ()))
         for row in range(rows):
@@ -205,7 +243,7 @@ def bind(
             directed[metric] = name
         else:
             raise ExpressionError(_unknown(metric, known, directions))
-        if name in texts or of_direction in texts:
+        if metric != OUTCOME and (name in texts or of_direction in texts):
             raise ExpressionError(f"{metric!r} is text, which is no more and no less than a number")
     if not directed:
         return Condition(expression, {None: whole})

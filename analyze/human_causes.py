@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analyze.outcomes import SHORT_NAMES as OUTCOMES
 from analyze.units import ABSENT, printable, share
 from analyze.verdict import is_open
 
@@ -38,8 +39,11 @@ def factor_name(factor: str, sentence: str | None = None) -> str:
 
 
 def why(row: Row) -> str:
-    """The cause of a row of the table; with a question mark where the verdict is undecided."""
+    """What became of a row of the table; else its cause, with a question mark where the verdict is undecided."""
     factor: str | None = row.get("verdict_factor")
+    outcome: str | None = row.get("outcome_kind")
+    if outcome is not None:
+        return OUTCOMES.get(outcome, outcome)
     if factor is None:
         return ABSENT
     name = _SHORT_NAMES.get(factor) or factor_name(factor, row.get("verdict_sentence"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyze.connection_order import NOTABLE, ordered
 from analyze.human_causes import cause_lines, why
+from analyze.outcomes import outcome_lines
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.short_names import short_names
 from analyze.units import ABSENT, count, instant, plural, printable, ratio, seconds, share, si
@@ -159,6 +160,8 @@ def show(trace: "Trace", console: "Console", *, limit: int, sort: str = NOTABLE)
         if limit < total:
             text = f"{plural(total - limit, 'more connection')} not shown (--limit {total} shows all)"
             console.print(Text(text, "dim"), soft_wrap=True)
+        for number, line in enumerate(outcome_lines(trace.header().get("outcomes", ()), total)):
+            console.print(Text(line if number else f"\n{line}", "yellow"), soft_wrap=True)
         for number, line in enumerate(cause_lines(trace, rows)):
             console.print(Text(line if number else f"\n{line}"))
         dashes = list(_dashes(fields))

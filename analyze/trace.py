@@ -355,6 +355,8 @@ class Trace:
             buffer.write, vmtrace_version=version(), input_paths=self.paths, only_connection=connection
         )
         content: Record = json.loads(buffer.getvalue())
+        if self._anonymizer:
+            content["outcomes"] = self._anonymizer.outcomes(content["outcomes"])
         return content
 
     @property

@@ -28,7 +28,8 @@ class _Values(BaseCompleter):
     ) -> Iterable[str]:
         del parsed_args
         storage = " storage" in parser.prog
-        name = f"{action.dest} of storage" if storage else action.dest
+        command = parser.prog.split()[-1] if action.dest == "fail_if" else "storage" if storage else ""
+        name = f"{action.dest} of {command}" if command else action.dest
         names = _NAMES[name]() if name in _NAMES else ()
         # A plan is a name or a file.
         return names if names and action.dest != "plan" else [*names, *FilesCompleter()(prefix)]
@@ -58,6 +59,14 @@ def _providers() -> Iterable[str]:
     return names()
 
 
+def _thresholds() -> Iterable[str]:
+    from analyze.fail_if import SHORT_NAMES
+    from analyze.outcomes import CLAUSES
+
+    # Bash takes "=" for the end of a word; what follows is completed by name.
+    return ["outcome", *(f"outcome={kind}" for kind in CLAUSES), *SHORT_NAMES]
+
+
 def _instance_types() -> Iterable[str]:
     from analyze.allowances.published import known_types
 
@@ -74,5 +83,6 @@ _NAMES: Mapping[str, Callable[[], Iterable[str]]] = {
     "plan of storage": _storage_plans,
     "provider of storage": _providers,
     "instance_type": _instance_types,
+    "fail_if of analyze": _thresholds,
     "interface": _interfaces,
 }

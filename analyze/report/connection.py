@@ -22,7 +22,9 @@ def of_connection(
     gaps = events.gaps(series, rows, event_limit)
     repeats, repeats_in_all = events.retransmissions(series, rows, event_limit)
     verdict = judgement.verdict(series, rows)
-    evidence = [frame["row"] for one in verdict["evidence"] for frame in one["frames"]]
+    ends = events.outcome_events(verdict["outcome"])
+    evidence = [event["row"] for event in ends]
+    evidence += [frame["row"] for one in verdict["evidence"] for frame in one["frames"]]
     longest = [gap["row"] for gap in sorted(gaps, key=lambda gap: -gap["length_s"])]
     wanted = [*evidence, *longest, *(one["row"] for one in repeats)]
     chosen = events.rows_around(len(series.packets), wanted, max(events.ROW_LIMIT // connections, 1))
@@ -39,7 +41,7 @@ def of_connection(
         "series": [*drawn, *host.series],
         "bands": judgement.bands(series),
         "legend": judgement.legend(series),
-        "events": sorted([*gaps, *repeats], key=lambda event: event["time_s"]),
+        "events": sorted([*gaps, *repeats, *ends], key=lambda event: event["time_s"]),
         "packets": events.packet_table(series, rows, chosen, inputs),
         "notes": [*_notes(series, drawn, len(chosen), repeats_in_all - len(repeats)), *host.notes],
     }

@@ -127,6 +127,24 @@ def retransmissions(series: ConnectionSeries, rows: Rows, limit: int) -> tuple[l
     return events, len(found)
 
 
+def outcome_events(outcome: Plain | None) -> list[Plain]:
+    """The frames that show what became of a connection, each once; none for one that opened and ended."""
+    evidence = outcome["evidence"] if outcome is not None else ()
+    frames = {frame["frame"]: (one["text"], frame) for one in evidence for frame in one["frames"]}
+    return [
+        {
+            "kind": "outcome",
+            "time_s": frame["time_s"],
+            "label": outcome["name"] if outcome is not None else "",
+            "cause": text,
+            "frames": [number],
+            "row": frame["row"],
+        }
+        for number, (text, frame) in frames.items()
+        if frame["time_s"] is not None
+    ]
+
+
 def _first(rows: Rows, row: int, first: int | None) -> Plain:
     if first is None:
         return {}

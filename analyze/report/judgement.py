@@ -20,7 +20,31 @@ PLAINLY_APART = 0.01
 
 
 def verdict(series: ConnectionSeries, rows: Rows) -> Plain:
-    """The verdict in words; of what was too short to judge, that it was."""
+    """The verdict in words; of what was too short to judge, that it was. What became of the connection comes first."""
+    return _judged(series, rows) | {"outcome": outcome(series, rows)}
+
+
+def outcome(series: ConnectionSeries, rows: Rows) -> Plain | None:
+    """What became of a connection that did not open, move its data or end well; None for one that did."""
+    found = series.record.get("outcome")
+    if found is None:
+        return None
+    return {
+        "sentence": printable(found["sentence"]),
+        "name": found["kind"].replace("_", " "),
+        "facts": [f"confidence {share(found['confidence'])}", *_icmp(series.record)],
+        "evidence": [_evidence(one, series.record, rows) for one in found["evidence"]],
+        "remedy": printable(found["remedy"]),
+    }
+
+
+def _icmp(record: Record) -> list[str]:
+    """Who sent ICMP errors about the connection."""
+    senders = dict.fromkeys(error["from"] for error in record.get("icmp_errors") or ())
+    return [f"ICMP errors from {', '.join(map(printable, senders))}"] if senders else []
+
+
+def _judged(series: ConnectionSeries, rows: Rows) -> Plain:
     found = series.record["verdict"]
     if found is None:
         return {"sentence": "Not judged: fewer than ten data packets.", "factor": None, "evidence": [], "what_if": []}

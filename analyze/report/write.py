@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyze.human_table import FIELDS, input_lines, main_direction, unmeasured
+from analyze.outcomes import outcome_lines
 from analyze.pages.write import Template, in_script, scripts, write_page
 from analyze.path_rtt import median_of_path_s, path_rtt_min_s
 from analyze.provenance import Provenance
@@ -48,7 +49,8 @@ def write_report(
         "causes": overview.causes(trace),
         "inputs": [_input(header) for header in trace.header().get("inputs", ())],
         "inputs_shown": _INPUTS_SHOWN,
-        "verdicts": [f"{one['title']}: {one['verdict']['sentence']}" for one in plots],
+        "verdicts": [f"{one['title']}: {_said(one['verdict'])}" for one in plots],
+        "outcomes": [line.strip() for line in outcome_lines(trace.header().get("outcomes", ()), len(trace))],
         "notes": _notes(trace),
         "provenance": json.dumps(provenance, indent=2),
         "data": in_script(data),
@@ -56,6 +58,11 @@ def write_report(
         + scripts("analyze.report", "lanes.js", "packets.js", "verdict.js", "overview.js", "page.js"),
     }
     write_page(Template("analyze.report", "page.html"), values, path)
+
+
+def _said(verdict: dict[str, Any]) -> str:
+    outcome = verdict["outcome"]
+    return f"{outcome['sentence']} {verdict['sentence']}" if outcome else str(verdict["sentence"])
 
 
 def _file_names(paths: Sequence[str]) -> tuple[str, ...]:

@@ -114,3 +114,38 @@ def test_a_text_is_compared_with_no_number() -> None:
     for metric in ("client", "rule", "client_to_server_rule"):
         with pytest.raises(ExpressionError, match=f"'{metric}' is text"):
             bind(parse(f"{metric}>1 or duration_s>1"), columns, texts=texts)
+
+
+OUTCOMES = (*COLUMNS, "outcome_kind")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("outcome", [1, 2]),
+        ("outcome=syn_refused", [2]),
+        ("outcome == syn_refused", [2]),
+        ("outcome!=syn_refused", [1]),
+        ("outcome and duration_s>5", [1]),
+        ("outcome=peer_silent or duration_s<2", [0]),
+    ],
+)
+def test_outcomes_are_asked_for_by_kind(text: str, rows: list[int]) -> None:
+    condition = bind(parse(text), OUTCOMES, texts=("outcome_kind",))
+    table: dict[str, list[float | str | None]] = {
+        "outcome_kind": [None, "syn_unanswered", "syn_refused"],
+        "duration_s": [1.0, 9.0, 3.0],
+    }
+    found = [crossing.row for crossing in condition.crossings({name: table[name] for name in condition.columns()})]
+    assert found == rows
+
+
+@pytest.mark.parametrize("text", ["outcome=", "outcome=syn", "outcome>1", "outcome=syn_refused=", "loss_rate=1"])
+def test_a_kind_that_there_is_not_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        parse(text)
+
+
+def test_a_kind_that_is_misspelt_is_corrected() -> None:
+    with pytest.raises(ExpressionError, match="syn_refused"):
+        parse("outcome=syn_refusd")

@@ -37,7 +37,7 @@ TCP = (
     ("connection",),
     ("summary",),
     ("verdict",),
-    ("flow",),
+    ("flow", "outcome"),
     ("mod",),
 )
 

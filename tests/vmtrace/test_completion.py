@@ -42,6 +42,7 @@ def completed(tmp_path: Path, line: str) -> list[str]:
         ("vmtrace storage run --provider g", ["glacier"]),
         ("vmtrace capture --interface l", ["lo"]),
         ("vmtrace analyze --instance-type t2.mic", ["t2.micro"]),
+        ("vmtrace analyze --fail-if zero", ["zero_windows"]),
     ],
 )
 def test_the_shell_completes(tmp_path: Path, line: str, words: list[str]) -> None:

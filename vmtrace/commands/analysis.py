@@ -225,12 +225,18 @@ def _judge(trace: Trace, text: str, condition: "Condition") -> bool:
     first = crossings[0]
     row = trace.row(first.row)
     direction = f", {first.direction.replace('_', ' ')}" if first.direction else ""
-    values = ", ".join(f"{metric} = {value:.6g}" for metric, value in first.values.items() if value is not None)
+    values = ", ".join(_said(metric, value) for metric, value in first.values.items() if value is not None)
     others = len({crossing.row for crossing in crossings}) - 1
     more = f" (and {plural(others, 'more connection')})" if others else ""
     where = f"connection {row['id']} ({row['client']} to {row['server']}{direction})"
     complain(f"--fail-if {text}: {where}: {values}{more}")
     return True
+
+
+def _said(metric: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return f"outcome {value}"
+    return f"{metric} = {value:.6g}"
 
 
 class Outputs:

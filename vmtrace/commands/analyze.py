@@ -18,6 +18,8 @@ _EXAMPLES = """\
   vmtrace analyze traces/ --filter 'tcp port 443' --sort goodput --limit 10
   vmtrace analyze trace.pcap --fail-if 'loss_rate>0.01'    for scripts: exit status 3 if it holds
   vmtrace analyze 's3://bucket/2026/*.pcap.gz'          captures where they lie
+  vmtrace analyze trace.pcap --fail-if outcome             the same if a connection did not open or end well
+  vmtrace analyze trace.pcap --fail-if 'outcome=syn_unanswered or outcome=syn_refused'
   tcpdump -w - -c 10000 tcp | vmtrace analyze -         from another program
 """
 _FAIL_IF_HELP = (
@@ -25,7 +27,10 @@ _FAIL_IF_HELP = (
     " 'loss_rate>0.001 and goodput_bps<1e6'. Metrics: loss_rate, retransmission_rate, retransmitted_segments,"
     " lost_segments, rtt_min_s, rtt_mean_s, rtt_median_s, rtt_p99_s, goodput_bps, zero_windows, window_limited,"
     " oversize, oversize_time_s, spacing_max_s (either direction); duration_s, handshake_rtt_s, syn_retransmissions,"
-    " tls_handshake_s, overhead_ratio; or any column of connections.csv"
+    " tls_handshake_s, overhead_ratio; or any column of connections.csv. 'outcome' holds for a connection that did not"
+    " open, move its data or end well, 'outcome=KIND' for one kind of that: syn_unanswered, syn_refused,"
+    " handshake_incomplete, reset_by_client, reset_by_server, reset_by_middlebox, idle_then_reset, idle_then_silent,"
+    " peer_silent, receiver_stopped_reading, large_segments_lost, one_direction_only"
 )
 
 
@@ -125,8 +130,8 @@ def _add_table(group: argparse._ArgumentGroup) -> None:
         "--sort",
         choices=SORTS,
         default=NOTABLE,
-        help="order of the table: notable (default: those with a verdict or a warning first, then by bytes), or bytes,"
-        " goodput (slowest first), time, rtt, retrans, start, id",
+        help="order of the table: notable (default: those with an outcome, verdict or warning first, then by bytes),"
+        " or bytes, goodput (slowest first), time, rtt, retrans, start, id",
     )
     add_display(group)
 

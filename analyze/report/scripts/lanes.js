@@ -8,7 +8,7 @@ page.lanes = (() => {
   const LEFT = 92; // room for the texts of the vertical axes
   const RIGHT = 10;
   const HEIGHTS = { factors: 24, events: 20, throughput: 104, sequence: 150, rtt: 96, flight: 120, spacing: 104, cpu: 84, ena: 70 };
-  const EVENT_KINDS = [["gap", "pauses"], ["retransmission", "retransmissions"], ["timer", "after a timer"]];
+  const EVENT_KINDS = [["outcome", "what became of it"], ["gap", "pauses"], ["retransmission", "retransmissions"], ["timer", "after a timer"]];
   const NEAR = 7; // pixels within which a click means an event
 
   let plot = null;

@@ -32,10 +32,19 @@ page.verdict = (() => {
   }
   page.onTheme(tint);
 
+  // Of a connection that did not open, move its data or end well that is said first.
+  function outcome(said) {
+    if (!said) return [];
+    const facts = make("p", undefined, "verdict-facts");
+    facts.append(make("b", said.name, "chip"), ` ${said.facts.join(", ")}`);
+    return [make("p", said.sentence, "sentence"), facts, ...listed("Evidence", said.evidence.map(evidenceNode)),
+      ...listed("What would help", [make("li", said.remedy)])];
+  }
+
   function verdict(said) {
     const card = element("verdict");
     const line = make("p", said.sentence, "sentence");
-    const parts = [line];
+    const parts = [...outcome(said.outcome), line];
     if (said.factor) {
       const facts = make("p", undefined, "verdict-facts");
       const chip = make("b", said.open ? "undetermined" : data.factors[said.factor].name, "chip");

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 
+use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::Options;
 use crate::analysis::part::Part;
 use crate::analysis::stage::{Collected, Intake, Tallies};
@@ -94,6 +95,7 @@ struct Board {
     reassembler: Reassembler,
     tallies: Tallies,
     lookups: Lookups,
+    icmp: Gathered,
 }
 
 struct Hall<'a, 'b> {
@@ -153,6 +155,7 @@ impl Board {
             reassembler: Reassembler::new(),
             tallies: Tallies::default(),
             lookups: Lookups::default(),
+            icmp: Gathered::default(),
         }
     }
 }
@@ -181,6 +184,7 @@ impl Hall<'_, '_> {
             shards: shards.collect(),
             tallies: board.tallies.into_list(),
             lookups: board.lookups,
+            icmp: board.icmp,
             is_overfull: board.is_overfull,
         }
     }
@@ -340,6 +344,7 @@ impl Board {
             }
             self.tallies.add(&work.chunk, &work.batch);
             self.lookups.chunk(&work.chunk, &work.batch);
+            self.icmp.chunk(&work.chunk, &work.batch);
             self.tallies.add_filtered(&work.filtered);
             work.filtered.clear();
             work.first_order = self.next_order;

@@ -1,6 +1,7 @@
 //! What one reading of the inputs leaves, and how several become one result.
 
 use crate::analysis::failure::Failure;
+use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::lag::LaggedSource;
 use crate::analysis::options::{Observer, Options};
 use crate::analysis::part::Part;
@@ -14,6 +15,7 @@ use crate::read::read_error::ReadError;
 use crate::tcp::capture::lag::Lag;
 use crate::tcp::connection::environment::ClockStep;
 use crate::tcp::flow::table::{Shard, Shared};
+use crate::tcp::outcome;
 
 /// See the module.
 #[derive(Default)]
@@ -30,6 +32,7 @@ pub struct Reading {
     is_timeless: bool,
     shared: Shared,
     lookups: Lookups,
+    icmp: Gathered,
     facts: Vec<InputFacts>,
     tallies: Vec<InputTally>,
     errors: Vec<ReadError>,
@@ -49,8 +52,9 @@ impl Reading {
     ) -> Result<(Self, bool), Failure> {
         let mut intake = Intake::new(Self::corrected(source, options), options.filter.as_deref(), observer);
         let run = if options.threads <= 1 { serial::run } else { parallel::run };
-        let Collected { shards, tallies, lookups, is_overfull } = run(&mut intake, options, part);
+        let Collected { shards, tallies, lookups, icmp, is_overfull } = run(&mut intake, options, part);
         let mut reading = Self::of_frames(intake, tallies, lookups)?;
+        reading.icmp = icmp;
         reading.open_bytes = shards.iter().map(Shard::open_bytes).sum();
         (reading.connections, reading.shared) = gather(if is_overfull { Vec::new() } else { shards });
         Ok((reading, is_overfull))
@@ -107,7 +111,9 @@ impl Reading {
 
     /// The result: connections in order of their first packets, and numbered.
     pub fn conclude(self, options: &Options) -> Analysis {
-        let Self { mut connections, interrupted, is_timeless, shared, mut lookups, facts, tallies, errors, .. } = self;
+        let Self {
+            mut connections, interrupted, is_timeless, shared, mut lookups, icmp, facts, tallies, errors, ..
+        } = self;
         // Each summary is somewhere else in memory: looked at once.
         connections.sort_by_cached_key(|summary| summary.order);
         let mut over_tcp = Vec::new();
@@ -116,6 +122,9 @@ impl Reading {
             over_tcp.extend(summary.lookups.take());
         }
         lookups.merge(over_tcp.into_iter().map(|lookups| *lookups));
+        icmp.join(&mut connections);
+        let end_ns = facts.iter().filter_map(|facts| facts.end_ns).max();
+        outcome::settle(&mut connections, end_ns);
         if is_timeless {
             connections.iter_mut().for_each(|connection| connection.forget_times());
         }

@@ -1,5 +1,6 @@
 //! Everything in one loop on the calling thread. The simple way, and what the parallel one must agree with.
 
+use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::Options;
 use crate::analysis::part::Part;
 use crate::analysis::stage::{Collected, Intake, Tallies};
@@ -16,6 +17,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let mut shard = Shard::new(options.oversize_abs_ns, options.detail());
     let mut tallies = Tallies::default();
     let mut lookups = Lookups::default();
+    let mut icmp = Gathered::default();
     let mut reassembler = Reassembler::new();
     let (mut chunk, mut batch, mut filtered) = (Chunk::default(), Batch::default(), Vec::new());
     let mut lines = Lines::of(part.hashes.clone());
@@ -27,6 +29,7 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
         batch.join_fragments(&mut chunk, &mut reassembler);
         tallies.add(&chunk, &batch);
         lookups.chunk(&chunk, &batch);
+        icmp.chunk(&chunk, &batch);
         tallies.add_filtered(&filtered);
         filtered.clear();
         lines.line_up(batch.packets(), &chunk.bytes, 1);
@@ -37,5 +40,5 @@ pub fn run(intake: &mut Intake<'_>, options: &Options, part: &Part) -> Collected
     let mut counts = CountsByInput::default();
     reassembler.finish(&mut counts);
     tallies.add_counts(&counts);
-    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups, is_overfull }
+    Collected { shards: vec![shard], tallies: tallies.into_list(), lookups, icmp, is_overfull }
 }

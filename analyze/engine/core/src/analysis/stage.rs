@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::analysis::icmp_errors::Gathered;
 use crate::analysis::options::{FilterCompiler, Observer};
 use crate::decode::batch::Batch;
 use crate::decode::reason::{Counts, CountsByInput};
@@ -143,6 +144,8 @@ pub struct Collected {
     pub tallies: Vec<InputTally>,
     /// Names looked up over UDP; those over TCP are with their connections.
     pub lookups: Lookups,
+    /// ICMP errors.
+    pub icmp: Gathered,
     /// There were more connections than there is room for: the run was given up.
     pub is_overfull: bool,
 }

@@ -28,6 +28,8 @@ pub struct Batch {
     pub counts: CountsByInput,
     /// Indices in [`Chunk::records`] of datagrams of port 53.
     pub dns: Vec<u32>,
+    /// Indices in [`Chunk::records`] of ICMP errors about TCP segments.
+    pub icmp: Vec<u32>,
 }
 
 impl Batch {
@@ -44,6 +46,7 @@ impl Batch {
         self.fragments.clear();
         self.counts.clear();
         self.dns.clear();
+        self.icmp.clear();
     }
 
     /// Decodes all records of a chunk, behind what the batch already holds of it.
@@ -62,6 +65,10 @@ impl Batch {
                 Outcome::Dns => {
                     self.counts.add(record.input, Undecoded::NotTcp, 1);
                     self.dns.push(index as u32);
+                }
+                Outcome::Icmp => {
+                    self.counts.add(record.input, Undecoded::NotTcp, 1);
+                    self.icmp.push(index as u32);
                 }
                 // A chunk's offsets are u32, so its records can be counted in one, too.
                 Outcome::Fragment => {

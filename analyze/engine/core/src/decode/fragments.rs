@@ -214,8 +214,8 @@ impl Reassembler {
                     }
                     return Some(packet);
                 }
-                // A name is looked up in one packet, unless somebody means harm.
-                Ok(Found::Dns(_)) => {
+                // A name is looked up in one packet, and so is an error reported, unless somebody means harm.
+                Ok(Found::Dns(_) | Found::Icmp(_)) => {
                     counts.add(record.input, Undecoded::NotTcp, frames.count);
                     return None;
                 }

@@ -24,7 +24,7 @@ pub fn decode(bytes: &[u8], record: &Record) -> Decoded {
     match decode_into(bytes, record, &mut packet) {
         Outcome::Tcp => Decoded::Tcp(packet),
         Outcome::Fragment => Decoded::Fragment,
-        Outcome::Dns => Decoded::None(Undecoded::NotTcp),
+        Outcome::Dns | Outcome::Icmp => Decoded::None(Undecoded::NotTcp),
         Outcome::None(reason) => Decoded::None(reason),
     }
 }
@@ -38,6 +38,8 @@ pub enum Outcome {
     Fragment,
     /// No TCP segment but a datagram of port 53: [`walk::dns_datagram`] gives it. Counted as [`Undecoded::NotTcp`].
     Dns,
+    /// No TCP segment but an ICMP error about one: [`walk::icmp_error`] gives it. Counted as [`Undecoded::NotTcp`].
+    Icmp,
     /// No TCP segment, and why.
     None(Undecoded),
 }
@@ -61,6 +63,7 @@ fn decode_any(bytes: &[u8], record: &Record, packet: &mut Packet) -> Outcome {
         }
         Ok(walk::Found::Fragment(_)) => Outcome::Fragment,
         Ok(walk::Found::Dns(_)) => Outcome::Dns,
+        Ok(walk::Found::Icmp(_)) => Outcome::Icmp,
         Err(reason) => Outcome::None(reason),
     }
 }

@@ -6,7 +6,7 @@
 //!   frame                  one frame, by the first way that can read it:
 //!     fixed                the commonest frame: every field at a constant place
 //!     fast                 the common frame (Ethernet, IP, TCP) in one step (hash: of its flow)
-//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns
+//!     walk                 every other frame, layer by layer: link, ethernet, ppp, mpls, wifi, ip, tunnel, tcp, dns, icmp
 //!       view, layer        the rest of the frame, and what it is (ip_header: what is kept of IP; numbers: of protocols)
 //!   fragments              chunk after chunk in file order: IP fragments to datagrams
 //! reason                   why a frame gave no packet, counted
@@ -24,6 +24,7 @@ pub(crate) mod fixed;
 pub mod fragments;
 pub mod frame;
 pub(crate) mod hash;
+pub mod icmp;
 pub(crate) mod ip;
 pub mod ip_header;
 pub mod layer;

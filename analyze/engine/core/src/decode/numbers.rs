@@ -30,6 +30,7 @@ pub(super) mod ether_type {
 /// IP protocol numbers (IANA).
 pub(super) mod protocol {
     pub const HOP_BY_HOP: u8 = 0;
+    pub const ICMP: u8 = 1;
     pub const IPV4: u8 = 4;
     pub const TCP: u8 = 6;
     pub const UDP: u8 = 17;
@@ -39,6 +40,7 @@ pub(super) mod protocol {
     pub const GRE: u8 = 47;
     pub const ESP: u8 = 50;
     pub const AUTHENTICATION: u8 = 51;
+    pub const ICMP_V6: u8 = 58;
     pub const DESTINATION: u8 = 60;
     pub const MPLS: u8 = 137;
     pub const ETHERNET: u8 = 143;

@@ -5,12 +5,13 @@
 //! recurses and one bound on the steps bounds the work, whatever a frame claims.
 
 use crate::decode::dns::DnsDatagram;
+use crate::decode::icmp::IcmpError;
 use crate::decode::ip_header::{Fragment, IpHeader};
 use crate::decode::layer::Layer;
 use crate::decode::numbers::protocol;
 use crate::decode::reason::Undecoded;
 use crate::decode::view::View;
-use crate::decode::{dns, ethernet, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
+use crate::decode::{dns, ethernet, icmp, ip, ip_header, link, mpls, ppp, tcp, tunnel, wifi};
 use crate::packet::Packet;
 use crate::read::record::Record;
 
@@ -19,6 +20,17 @@ use crate::read::record::Record;
 pub fn dns_datagram<'a>(bytes: &'a [u8], record: &Record) -> Option<DnsDatagram<'a>> {
     match frame(bytes, record) {
         Ok(Found::Dns(datagram)) => Some(datagram),
+        _ => None,
+    }
+}
+
+/// The ICMP error of a frame that [`crate::decode::frame::decode_into`] called one.
+#[must_use]
+pub fn icmp_error(bytes: &[u8], record: &Record) -> Option<IcmpError> {
+    match frame(bytes, record) {
+        Ok(Found::Icmp(error)) => {
+            Some(IcmpError { time_ns: record.time_ns, frame: record.frame, input: record.input, ..error })
+        }
         _ => None,
     }
 }
@@ -35,6 +47,7 @@ pub(super) enum Found<'a> {
     Tcp(Packet),
     Fragment(Fragment<'a>),
     Dns(DnsDatagram<'a>),
+    Icmp(IcmpError),
 }
 
 /// Decodes one frame completely.
@@ -71,6 +84,9 @@ fn walk<'a>(mut view: View<'a>, first: Layer, record: &Record) -> Result<Found<'
             }
             Layer::Protocol(protocol::UDP) if let Some(found) = dns::read(&view, header.as_ref()) => {
                 return Ok(Found::Dns(found));
+            }
+            Layer::Protocol(number @ (protocol::ICMP | protocol::ICMP_V6)) => {
+                return icmp::read(&view, number, header.as_ref()).map(Found::Icmp).ok_or(Undecoded::NotTcp);
             }
             Layer::Protocol(protocol) => match (tunnel::protocol(&mut view, protocol)?, &header) {
                 (Some(inner), _) => inner,

@@ -7,7 +7,9 @@ use crate::output::describe::visitor::Visitor;
 use crate::output::fixed::thousandths;
 use crate::output::key::{Key, key};
 use crate::tcp::connection::environment::Environment;
+use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Values of one column, none where something could not be measured.
@@ -229,6 +231,22 @@ impl Visitor for Collector {
     fn anomalies(&mut self, _spacing: Option<&SpacingSummary>) {}
 
     fn limits(&mut self, _limits: Option<&LimitsSummary>) {}
+
+    fn outcome(&mut self, summary: &ConnectionSummary) {
+        // Words are made where they are wanted: of a scan there may be a million.
+        let is_wanted = |place: usize| self.wanted.get(self.cursor + place) != Some(&false);
+        let outcome = if is_wanted(1) || is_wanted(2) { summary.outcome() } else { None };
+        self.object(key!("outcome"), true);
+        self.word(key!("kind"), summary.outcome_kind().map(OutcomeKind::name));
+        self.number(key!("confidence"), outcome.as_ref().map(|outcome| thousandths(outcome.confidence)));
+        self.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
+        self.end();
+    }
+
+    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>) {
+        let count = errors.map_or(0, |errors| errors.list.len() as u64 + errors.not_listed);
+        self.integer(key!("icmp_errors"), Some(count));
+    }
 
     fn verdict(&mut self, summary: &ConnectionSummary) {
         let verdict = summary.verdict();

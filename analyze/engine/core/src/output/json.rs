@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::results::{Analysis, InputSummary};
+use crate::analysis::results::{Analysis, InputSummary, Summaries};
 use crate::output::describe::connection::connection;
 use crate::output::describe::endpoint::push_endpoint;
 use crate::output::describe::visitor::{Common, Visitor};
@@ -10,9 +10,13 @@ use crate::output::fixed::{push_fixed, push_float, push_signed, push_unsigned, r
 use crate::output::key::{Key, key};
 use crate::output::link_names::link_type_name;
 use crate::tcp::events::factor::Factor;
+use crate::tcp::events::outcome_kind::OutcomeKind;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::outcome::groups::groups;
+use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::not_measured::REASONS;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
+use crate::tcp::verdict::case::Evidence;
 
 /// The contract's name.
 pub const SCHEMA: &str = "vmtrace.analysis/1";
@@ -54,6 +58,7 @@ impl Analysis {
         json.array(key!("inputs"), self.inputs.iter().enumerate(), |json, (index, input)| {
             input_object(json, input, header.input_paths.get(index).map_or("", String::as_str));
         });
+        write_outcomes(&mut json, &self.connections);
         json.key(key!("connections"));
         json.out.push(b'[');
         let wanted = |id: u32| header.only_connection.is_none_or(|only| only == id);
@@ -128,6 +133,52 @@ fn input_object(json: &mut Json, input: &InputSummary, path: &str) {
     json.exact_seconds(key!("lag_s", IfKnown), input.lag_ns);
     json.flag(key!("lag_removed", IfKnown), input.lag_ns.map(|_| input.lag_removed));
     json.end();
+}
+
+/// What became of all connections, by kind and by server.
+fn write_outcomes(json: &mut Json, connections: &Summaries) {
+    let found = groups(connections.iter().map(|summary| &**summary));
+    json.array(key!("outcomes"), found.iter(), |json, group| {
+        let [servers, connections] = group.not_listed;
+        json.word(key!("kind"), Some(group.kind.name()));
+        json.integer(key!("connections"), Some(group.connections));
+        json.array(key!("servers"), group.servers.iter(), |json, server| {
+            json.endpoint(key!("server"), server.first, 1);
+            json.integer(key!("connections"), Some(server.connections));
+            json.list(key!("ids"), server.ids.iter(), |json, &id| push_unsigned(&mut json.out, u64::from(id), b','));
+            let outcome = server.first.outcome();
+            json.text(key!("sentence"), outcome.as_ref().map(|outcome| outcome.sentence.as_str()));
+        });
+        json.integer(key!("servers_not_listed"), Some(servers));
+        json.integer(key!("connections_not_listed"), Some(connections));
+    });
+}
+
+/// What became of one connection.
+fn write_outcome(json: &mut Json, summary: &ConnectionSummary) {
+    let outcome = summary.outcome_kind().and_then(|_| summary.outcome());
+    let present = json.object(key!("outcome"), outcome.is_some());
+    let Some(outcome) = outcome.filter(|_| present) else { return };
+    json.word(key!("kind"), Some(OutcomeKind::name(outcome.kind)));
+    json.text(key!("sentence"), Some(&outcome.sentence));
+    json.number(key!("confidence"), Some(thousandths(outcome.confidence)));
+    json.evidence(&outcome.evidence);
+    json.text(key!("remedy"), Some(&outcome.remedy));
+    json.end();
+}
+
+/// ICMP errors about one connection.
+fn write_icmp_errors(json: &mut Json, errors: Option<&IcmpErrors>) {
+    let list = errors.map_or(&[][..], |errors| &errors.list);
+    json.array(key!("icmp_errors"), list.iter(), |json, error| {
+        json.instant(key!("time_ns"), error.time_ns);
+        json.integer(key!("type"), Some(u64::from(error.kind)));
+        json.integer(key!("code"), Some(u64::from(error.code)));
+        json.text(key!("from"), Some(&error.from.to_string()));
+        json.integer(key!("frame"), Some(u64::from(error.frame)));
+        json.integer(key!("mtu"), error.mtu.map(u64::from));
+    });
+    json.integer(key!("icmp_errors_not_listed", IfSet), errors.map(|errors| errors.not_listed));
 }
 
 /// Nothing in it has to be escaped.
@@ -238,6 +289,20 @@ impl Json {
             item(self, value);
         }
         self.close(b']');
+    }
+
+    /// Frames that show something, for a verdict or an outcome.
+    fn evidence(&mut self, evidence: &[Evidence]) {
+        self.array(key!("evidence"), evidence.iter(), |json, evidence| {
+            json.text(key!("text"), Some(&evidence.text));
+            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
+                push_unsigned(&mut json.out, u64::from(place.frame), b',');
+            });
+            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
+                push_signed(&mut json.out, place.time_ns, b',');
+            });
+            json.text(key!("display_filter"), Some(&evidence.display_filter));
+        });
     }
 
     /// A list of objects; `members` writes those of one.
@@ -408,16 +473,7 @@ impl Visitor for Json {
         self.word(key!("runner_up"), verdict.runner_up.map(Factor::name));
         self.number(key!("confidence"), Some(thousandths(verdict.confidence)));
         self.text(key!("sentence"), Some(&verdict.sentence));
-        self.array(key!("evidence"), verdict.evidence.iter(), |json, evidence| {
-            json.text(key!("text"), Some(&evidence.text));
-            json.list(key!("frames"), evidence.frames.iter(), |json, place| {
-                push_unsigned(&mut json.out, u64::from(place.frame), b',');
-            });
-            json.list(key!("times_ns"), evidence.frames.iter(), |json, place| {
-                push_signed(&mut json.out, place.time_ns, b',');
-            });
-            json.text(key!("display_filter"), Some(&evidence.display_filter));
-        });
+        self.evidence(&verdict.evidence);
         self.array(key!("what_if"), verdict.what_if.iter(), |json, what_if| {
             json.text(key!("change"), Some(what_if.change));
             json.integer(key!("goodput_bps"), Some(what_if.goodput_bps as u64));
@@ -426,6 +482,14 @@ impl Visitor for Json {
             json.word_item(factor.name());
         });
         self.end();
+    }
+
+    fn outcome(&mut self, summary: &ConnectionSummary) {
+        write_outcome(self, summary);
+    }
+
+    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>) {
+        write_icmp_errors(self, errors);
     }
 
     #[inline]

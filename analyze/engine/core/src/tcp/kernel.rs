@@ -113,3 +113,9 @@ pub(crate) const RECORDING_DISORDER_NS: i64 = 2_000_000;
 
 /// A retransmission cannot answer a hole sooner than this share of the round trip.
 pub(crate) const FASTEST_ANSWER: f64 = 0.8;
+
+/// Silence from here on is long: the shortest idle timeouts of servers and devices are about so long.
+pub(crate) const LONG_IDLE_NS: i64 = 5_000_000_000;
+
+/// With so many SYNs a connection opened seconds late, which is no chance loss any more.
+pub(crate) const MANY_SYNS: u32 = 4;

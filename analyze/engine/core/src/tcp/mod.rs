@@ -21,6 +21,7 @@
 //!  9  summary       what stays of a connection that is over
 //! 10  verdict       why a transfer was slow; the limiting factors, a file each
 //! 11  flow          the connections of a shard: a packet finds its own
+//!     outcome       what became of a connection that did not open, did not move its data or did not end well
 //! ```
 //!
 //! The way of a packet: `flow::table` finds its connection, `connection::connection` its direction,
@@ -36,6 +37,7 @@ pub mod gaps;
 pub mod kernel;
 pub mod limits;
 pub mod loss;
+pub mod outcome;
 pub mod rates;
 pub mod rows;
 pub mod rtt;

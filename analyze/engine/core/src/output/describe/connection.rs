@@ -36,6 +36,8 @@ pub fn connection(summary: &ConnectionSummary, visitor: &mut impl Visitor) {
         visitor.end();
     }
     ledger(summary, visitor);
+    visitor.outcome(summary);
+    visitor.icmp_errors(summary.icmp_errors.as_deref());
     visitor.verdict(summary);
 }
 

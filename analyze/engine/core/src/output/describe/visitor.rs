@@ -2,6 +2,7 @@
 
 use crate::output::key::Key;
 use crate::tcp::limits::summary::LimitsSummary;
+use crate::tcp::summary::ending::IcmpErrors;
 use crate::tcp::summary::summary::{ConnectionSummary, SpacingSummary};
 
 /// Parts of a description that most connections have word for word in common.
@@ -61,6 +62,10 @@ pub trait Visitor {
     fn limits(&mut self, limits: Option<&LimitsSummary>);
     /// Why it was slow.
     fn verdict(&mut self, summary: &ConnectionSummary);
+    /// What became of it.
+    fn outcome(&mut self, summary: &ConnectionSummary);
+    /// ICMP errors about it.
+    fn icmp_errors(&mut self, errors: Option<&IcmpErrors>);
     /// A part told by `describe`. Given as [`Common`], it is the same for every connection that gives it so: the visitor may
     /// repeat what it made of it the first time.
     #[inline]

@@ -150,6 +150,11 @@ impl RecentPackets {
 
     /// The place of the oldest, which the next one takes.
     #[inline(always)]
+    /// When the newest of them passed; none if there is none.
+    pub fn newest_ns(&self) -> Option<i64> {
+        self.entries.iter().map(|entry| entry.time_ns).max().filter(|time_ns| *time_ns > 0)
+    }
+
     fn next_entry(&mut self) -> &mut Passed {
         let index = usize::from(self.next) % REMEMBERED;
         self.next = (self.next + 1) % REMEMBERED as u8;

@@ -7,6 +7,7 @@ use crate::decode::options::SackBlocks;
 use crate::dns::DnsStreams;
 use crate::packet::{Packet, option_bits, tcp_flags};
 use crate::tcp::capture::two_taps::TwoPoints;
+use crate::tcp::connection::ending_log::EndingLog;
 use crate::tcp::connection::environment::{ClockStep, Environment};
 use crate::tcp::connection::handshake::Handshake;
 use crate::tcp::connection::packet_row::packet_row;
@@ -95,6 +96,8 @@ pub struct Connection {
     pub over_but_for_rows: bool,
     /// Gaps wait to be judged.
     pub(crate) looking: bool,
+    /// What happened besides its data.
+    pub(crate) ending: Option<Box<EndingLog>>,
 }
 
 /// What the rules for the data of `side` ask of the other side.
@@ -145,6 +148,7 @@ impl Connection {
             detailed: false,
             over_but_for_rows: false,
             looking: false,
+            ending: None,
         }
     }
 
@@ -253,6 +257,7 @@ impl Connection {
             .flatten();
         let rtt_ns = match answer {
             Some(answer) => {
+                self.note_window(packet, SIDE);
                 self.take_round_trip(answer, SIDE);
                 self.pass_tls_holes(packet, 1 - SIDE);
                 answer.rtt_ns()
@@ -270,6 +275,7 @@ impl Connection {
         let side = usize::from(!from_client);
         let before_ns = self.end_ns;
         self.end_ns = self.end_ns.max(packet.time_ns);
+        self.note_silence(packet, side, before_ns);
         if packet.flags & (tcp_flags::SYN | tcp_flags::RST) != 0 {
             return self.opening_or_reset(packet, bytes, side, environment);
         }
@@ -314,7 +320,9 @@ impl Connection {
         if !self.handshake.complete && from_client {
             self.complete_handshake(packet, environment);
         }
+        self.note_oldest(packet, side);
         let arrived = self.take_own(packet, bytes, side);
+        self.note_sent_again(packet, side, &arrived);
         if let (Some(evidence), Some(last), Some(_)) = (gap, last, arrived.spacing_ns) {
             self.end_gap(evidence, packet, side, last, &arrived, limit_ns);
         }
@@ -393,6 +401,7 @@ impl Connection {
         }
         let context = self.context(sender);
         let answer = self.halves[sender].acknowledgement(packet, bytes, self.shifts[side], &context);
+        self.note_window(packet, side);
         self.take_round_trip(answer, side);
         self.pass_tls_holes(packet, sender);
         answer

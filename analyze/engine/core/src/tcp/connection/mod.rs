@@ -7,6 +7,7 @@
 //! without_data     acknowledgements alone, probes and FIN
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! reset            which RST is believed, and what refutes it
+//! ending_log, ending_notes       repeated SYNs, resets, what was sent again
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
@@ -19,6 +20,8 @@ pub mod congestion_bits;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod connection;
 pub mod duplicates;
+pub mod ending_log;
+pub mod ending_notes;
 pub mod environment;
 pub mod handshake;
 mod loops;

@@ -125,8 +125,13 @@ impl Connection {
             }
             environment.openings.reset(packet);
         }
-        self.count(packet, side);
         let repeated = syn && self.repeats(side) > 0;
+        if repeated {
+            self.note_repeated_opening(packet, side);
+        } else if !syn {
+            self.note_reset(packet, side);
+        }
+        self.count(packet, side);
         let ledger = &mut self.halves[side].ledger;
         if repeated {
             ledger.add_retransmission(packet, 0)

@@ -94,6 +94,11 @@ impl Holes {
         }
     }
 
+    /// The first of them.
+    pub fn first(&self) -> Option<&Hole> {
+        self.list.front()
+    }
+
     /// Bytes below `position` that were never seen.
     pub fn bytes_below(&self, position: u64) -> u64 {
         self.forgotten_bytes

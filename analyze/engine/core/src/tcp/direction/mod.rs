@@ -9,6 +9,7 @@
 //!     loss_trigger  why a segment was sent again
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
+//! fates            sizes acknowledged, and sizes that never were
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
 //! placed           a data packet in the stream, for those     observers        events, and all that measures them
 //! on_sack          selective acknowledgements and reports of duplicates
@@ -22,6 +23,7 @@ pub mod byte_ledger;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod direction;
 pub mod fast_path;
+pub mod fates;
 pub mod holes;
 pub mod last_data;
 pub mod loss_trigger;

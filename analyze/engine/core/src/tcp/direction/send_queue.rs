@@ -4,6 +4,7 @@
 //! arithmetic). Acknowledgements take records off the front; retransmissions and SACK split them where they must.
 //! Bulk transfers without loss only push at the back and pop at the front.
 
+use crate::tcp::direction::fates::Fates;
 use crate::tcp::direction::tsval_history::{Stamp, Stamps};
 use crate::tcp::events::segment::{Acknowledged, Reported, Retransmitted, Sampled, Segment, Unmarked, state};
 use crate::tcp::stats::reuse::room_of;
@@ -76,6 +77,16 @@ impl SegmentQueue {
     /// What is not acknowledged and ends at or below `position`.
     pub fn unacknowledged_below(&self, position: u64) -> impl Iterator<Item = &Segment> {
         self.open().iter().take_while(move |segment| segment.end() <= position)
+    }
+
+    /// What became of those on record.
+    pub fn fates(&self) -> Fates {
+        Fates::of(self.list.get(..self.front).unwrap_or_default(), self.open())
+    }
+
+    /// The first that is not done with.
+    pub fn first(&self) -> Option<&Segment> {
+        self.open().first()
     }
 
     /// The last record.

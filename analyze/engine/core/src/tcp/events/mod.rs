@@ -8,6 +8,7 @@
 //! retransmission   with its trigger                     copy   a packet that the capture shows twice
 //! offer, openings  SYNs                                 ecn    marks of congestion
 //! ends, close      both ends of a connection, and how it ended
+//! ending, outcome_kind   what is kept of an opening and an end, and what it comes to
 //! place, row       a place in the capture, and the row of a packet
 //! factor           what can limit a transfer: the list of all
 //! ```
@@ -17,11 +18,13 @@ pub mod close;
 pub mod context;
 pub mod copy;
 pub mod ecn;
+pub mod ending;
 pub mod ends;
 pub mod factor;
 pub mod observer;
 pub mod offer;
 pub mod openings;
+pub mod outcome_kind;
 pub mod place;
 pub mod retransmission;
 pub mod row;

@@ -354,6 +354,11 @@ impl IpIdentifications {
         self.are_most(self.consecutive)
     }
 
+    /// How far `ip_id` lies ahead of the number that comes next; none where its sender does not number packets in order.
+    pub fn regular_step(&self, ip_id: u16) -> Option<i64> {
+        self.looks_rising().then(|| self.ahead(ip_id))
+    }
+
     /// True if so far, with little to go by, later packets look to have higher numbers, whatever else is numbered with them.
     pub fn looks_rising(&self) -> bool {
         self.are_most(self.rising)

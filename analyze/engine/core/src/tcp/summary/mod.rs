@@ -7,11 +7,13 @@
 //! stragglers       packets that come after the end
 //! summarize        the state of a connection becomes its summary
 //! decision         what made it slow, as `verdict` decides
+//! ending           how a connection opened and ended, where that is not plain
 //! capture_faults   what connections show to be wrong with their captures, by input
 //! ```
 
 pub mod capture_faults;
 pub mod decision;
+pub mod ending;
 pub mod not_measured;
 mod stragglers;
 pub(crate) mod summarize;

@@ -17,6 +17,7 @@ use crate::tcp::loss::ip_id::numbers_connections_apart;
 use crate::tcp::rates::series::Series;
 use crate::tcp::rtt::covering::WithoutStalls;
 use crate::tcp::stats::compact::Measured;
+use crate::tcp::summary::ending::Ending;
 use crate::tcp::summary::summary::{
     AcknowledgementLoss, ConnectionSummary, DirectionDetails, DirectionSummary, Durations, GapCauses, Judgement, Kept,
     SpacingSummary, WindowSummary,
@@ -32,6 +33,7 @@ impl ConnectionSummary {
         let fixed_limit_ns = environment.fixed_spacing_limit_ns;
         let vantage = vantage(connection);
         let contexts = [0, 1].map(|side| Context::of(connection, side, vantage.side, fixed_limit_ns));
+        let ending = Ending::of(connection);
         let tls = connection.tls.take();
         let kept = kept(connection);
         connection.judge_all(fixed_limit_ns);
@@ -72,6 +74,8 @@ impl ConnectionSummary {
                 lookups: connection.dns.take().map(|streams| Box::new(streams.into_lookups())),
                 ended_by: 0,
                 ended_by_ns: i64::MIN,
+                ending,
+                icmp_errors: None,
                 kept,
             },
         );

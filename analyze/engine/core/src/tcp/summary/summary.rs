@@ -2,6 +2,7 @@
 //!
 //! What could not be measured is none, with a reason given by [`DirectionSummary::not_measured`] (a key of [`crate::tcp::summary::not_measured::REASONS`]).
 
+use std::net::IpAddr;
 use std::num::NonZeroU64;
 
 use crate::dns::Lookups;
@@ -22,6 +23,7 @@ use crate::tcp::stats::compact::{Measured, Seldom};
 use crate::tcp::stats::moments::{Moments, Statistics};
 use crate::tcp::stats::quantile_sketch::DurationSketch;
 use crate::tcp::summary::decision::Decision;
+use crate::tcp::summary::ending::{Ending, IcmpErrors};
 use crate::tcp::token_bucket::bucket::TokenBucket;
 use crate::tls::{StreamBytes, TlsFacts};
 
@@ -348,6 +350,10 @@ pub struct ConnectionSummary {
     pub ended_by: u32,
     /// Time of that packet.
     pub ended_by_ns: i64,
+    /// How it opened and ended, where that is not plain.
+    pub ending: Option<Box<Ending>>,
+    /// ICMP errors about its packets.
+    pub icmp_errors: Option<Box<IcmpErrors>>,
     /// What packets that are still to come are compared with.
     pub kept: Option<Box<Kept>>,
 }
@@ -361,6 +367,7 @@ impl ConnectionSummary {
     /// For a capture that gives its packets no time: they all have the same one then, from which nothing follows.
     pub fn forget_times(&mut self) {
         (self.handshake_loops_ns, self.teardown_ns, self.judgement) = ([None; 2], None, None);
+        self.ending = None;
         self.directions.iter_mut().for_each(DirectionSummary::forget_times);
     }
 
@@ -386,6 +393,17 @@ impl ConnectionSummary {
             [*packets, spacing.oversize_threshold_ns, ledger.payload, *unseen_acknowledged_bytes]
         };
         std::hint::black_box((self.order, self.directions.each_ref().map(places)));
+    }
+
+    /// The address of client (0) or server (1).
+    pub fn address(&self, side: usize) -> IpAddr {
+        let bytes = &self.addresses[side * 4..];
+        match (self.ip_version, bytes.first_chunk::<4>()) {
+            (4, Some(address)) => (*address).into(),
+            _ => {
+                self.addresses[side * 16..].first_chunk::<16>().map_or(IpAddr::from([0; 4]), |&address| address.into())
+            }
+        }
     }
 
     /// Bytes on the wire, both directions.

@@ -85,7 +85,7 @@ fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<Place> {
     let within = |time_ns: i64| runs.iter().any(|run| run.start_ns <= time_ns && time_ns <= run.end_ns);
     let showing = |any_time: bool| {
         let marks = limits.marks.iter().filter(move |mark| mark.shows(factor) && (any_time || within(mark.time_ns)));
-        marks.map(Place::of).collect::<Vec<Place>>()
+        marks.map(place_of).collect::<Vec<Place>>()
     };
     frames.add_evenly(&showing(false), MOST_FRAMES);
     frames.add_evenly(&showing(true), FEWEST_FRAMES);
@@ -95,10 +95,8 @@ fn frames(limits: &LimitsSummary, factor: Factor, runs: &[Run]) -> Vec<Place> {
     frames.sorted()
 }
 
-impl Place {
-    fn of(mark: &Mark) -> Self {
-        Self { frame: mark.frame, time_ns: mark.time_ns }
-    }
+fn place_of(mark: &Mark) -> Place {
+    Place { frame: mark.frame, time_ns: mark.time_ns }
 }
 
 #[derive(Default)]
@@ -133,7 +131,7 @@ impl Frames {
             if nearest.iter().all(Option::is_none) {
                 return;
             }
-            nearest.into_iter().flatten().for_each(|mark| self.add(Place::of(mark)));
+            nearest.into_iter().flatten().for_each(|mark| self.add(place_of(mark)));
         }
     }
 

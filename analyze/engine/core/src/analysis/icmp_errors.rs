@@ -1,0 +1,115 @@
+//! ICMP errors on their way to the connections that they quote: gathered in file order, joined when all connections are known.
+//!
+//! Rule: docs/outcome.md, "ICMP errors".
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use crate::analysis::results::Summaries;
+use crate::decode::batch::Batch;
+use crate::decode::icmp::IcmpError;
+use crate::decode::walk::icmp_error;
+use crate::read::record::Chunk;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+/// Errors that are kept of a capture.
+const MOST_ERRORS: usize = 1 << 16;
+
+/// Of errors whose addresses are no connection's, so many are tried by their numbers for one server.
+const MOST_TRANSLATED: usize = 64;
+
+/// An error comes no later than this after the last packet of its connection.
+const LATEST_NS: i64 = 130_000_000_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    list: Vec<IcmpError>,
+}
+
+type Endpoint = (IpAddr, u16);
+
+impl Gathered {
+    /// Takes those of a decoded chunk.
+    pub fn chunk(&mut self, chunk: &Chunk, batch: &Batch) {
+        let records = batch.icmp.iter().filter_map(|&index| chunk.records.get(index as usize));
+        let room = MOST_ERRORS.saturating_sub(self.list.len());
+        self.list.extend(records.filter_map(|record| icmp_error(&chunk.bytes, record)).take(room));
+    }
+
+    /// Gives each to the connection that it quotes: of several with these addresses and ports, the last that had begun.
+    pub fn join(self, connections: &mut Summaries) {
+        if self.list.is_empty() {
+            return;
+        }
+        let mut owners = vec![None; self.list.len()];
+        self.join_by_addresses(connections, &mut owners);
+        if owners.iter().any(Option::is_none) {
+            self.join_translated(connections, &mut owners);
+        }
+        for (error, owner) in self.list.into_iter().zip(owners) {
+            if let Some(connection) = owner.and_then(|index: usize| connections.get_mut(index)) {
+                connection.icmp_errors.get_or_insert_default().add(error);
+            }
+        }
+    }
+
+    fn join_by_addresses(&self, connections: &Summaries, owners: &mut [Option<usize>]) {
+        let mut by_ends: HashMap<[Endpoint; 2], Vec<usize>> = HashMap::new();
+        for (number, error) in self.list.iter().enumerate() {
+            by_ends.entry(ends_of(error)).or_default().push(number);
+        }
+        for (index, connection) in connections.iter().enumerate() {
+            let [client, server] = [0, 1].map(|side| endpoint(connection, side));
+            for ends in [[client, server], [server, client]] {
+                for &number in by_ends.get(&ends).into_iter().flatten() {
+                    if passed_during(&self.list[number], connection) {
+                        owners[number] = Some(index);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A device that translates the client's address may leave the quote as it was on its other side: then the server and the
+    /// sequence number tell of which connection it is.
+    fn join_translated(&self, connections: &Summaries, owners: &mut [Option<usize>]) {
+        let mut by_server: HashMap<Endpoint, Vec<usize>> = HashMap::new();
+        for (number, error) in self.list.iter().enumerate().filter(|(number, _)| owners[*number].is_none()) {
+            let numbers = by_server.entry(ends_of(error)[1]).or_default();
+            if numbers.len() < MOST_TRANSLATED {
+                numbers.push(number);
+            }
+        }
+        let mut found = vec![0u32; self.list.len()];
+        for (index, connection) in connections.iter().enumerate() {
+            for &number in by_server.get(&endpoint(connection, 1)).into_iter().flatten() {
+                let error = &self.list[number];
+                if passed_during(error, connection) && sent(connection, error) {
+                    found[number] += 1;
+                    owners[number] = Some(index).filter(|_| found[number] == 1);
+                }
+            }
+        }
+    }
+}
+
+fn ends_of(error: &IcmpError) -> [Endpoint; 2] {
+    [(error.addresses[0], error.ports[0]), (error.addresses[1], error.ports[1])]
+}
+
+fn endpoint(connection: &ConnectionSummary, side: usize) -> Endpoint {
+    (connection.address(side), connection.ports[side])
+}
+
+fn passed_during(error: &IcmpError, connection: &ConnectionSummary) -> bool {
+    connection.start_ns <= error.time_ns && error.time_ns <= connection.end_ns.saturating_add(LATEST_NS)
+}
+
+/// The quoted number is one of the client's.
+fn sent(connection: &ConnectionSummary, error: &IcmpError) -> bool {
+    let client = &connection.directions[0];
+    let sent_bytes = client.unique_payload_bytes.saturating_add(2);
+    let ahead = |sequence: u32| u64::from(sequence.wrapping_sub(connection.client_isn));
+    connection.openings_seen[0] && error.sequence.is_some_and(|sequence| ahead(sequence) <= sent_bytes)
+}

@@ -1,0 +1,157 @@
+//! Which packets go to the [`EndingLog`] of their connection. Nothing of it is on the way of next data and plain acknowledgements
+//! but a look at their window.
+
+use crate::packet::{Packet, tcp_flags};
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::ending_log::EndingLog;
+use crate::tcp::events::ending::{Reset, Resumed, Sent};
+use crate::tcp::events::place::Place;
+use crate::tcp::events::segment::Segment;
+use crate::tcp::events::sent::{Arrived, Kind};
+use crate::tcp::kernel::LONG_IDLE_NS;
+use crate::tcp::stats::sequence::unwrap;
+
+/// Places of one kind that are kept for one side: evidence has at most ten frames.
+const MOST_PLACES: usize = 10;
+
+/// Resets that are kept of a connection.
+const MOST_RESETS: usize = 6;
+
+impl Connection {
+    fn ending_log(&mut self) -> &mut EndingLog {
+        self.ending.get_or_insert_default()
+    }
+
+    /// Nothing passed from `before_ns` on until `packet`.
+    #[inline]
+    pub(crate) fn note_silence(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+        if packet.time_ns.saturating_sub(before_ns) >= LONG_IDLE_NS {
+            self.note_long_silence(packet, side, before_ns);
+        }
+    }
+
+    /// A silence in which something is outstanding is none of the application's.
+    #[cold]
+    fn note_long_silence(&mut self, packet: &Packet, side: usize, before_ns: i64) {
+        if self.halves.iter().all(|half| half.all_acknowledged()) {
+            let resumed = Resumed { from_ns: before_ns, to: Place::of(packet), side: side as u8 };
+            self.ending_log().resumed = Some(resumed);
+        }
+    }
+
+    /// A SYN or a SYN-ACK that is not the first.
+    #[cold]
+    pub(crate) fn note_repeated_opening(&mut self, packet: &Packet, side: usize) {
+        let places = &mut self.ending_log().openings[side];
+        if places.len() < MOST_PLACES {
+            places.push(Place::of(packet));
+        } else if let Some(last) = places.last_mut() {
+            *last = Place::of(packet);
+        }
+    }
+
+    /// A reset, believed or not.
+    #[cold]
+    pub(crate) fn note_reset(&mut self, packet: &Packet, side: usize) {
+        let half = &self.halves[side];
+        let reset = Reset {
+            place: Place::of(packet),
+            side: side as u8,
+            ttl: packet.ttl,
+            ttl_of_host: if half.packets > 0 { half.ttl } else { 0 },
+            ip_id: (packet.ip_version == 4).then_some(packet.ip_id),
+            ip_id_ahead: half.live.as_deref().and_then(|live| live.loss.identifications.regular_step(packet.ip_id)),
+            acknowledges: packet.has(tcp_flags::ACK),
+            outstanding_bytes: [0, 1].map(|of| self.outstanding_behind(packet, side, of)),
+            after_data_ns: (half.last_data_ns > 0).then(|| packet.time_ns.saturating_sub(half.last_data_ns)),
+        };
+        let log = self.ending_log();
+        if log.resets.len() >= MOST_RESETS {
+            log.resets.pop();
+        }
+        log.resets.push(reset);
+    }
+
+    /// What `of` has sent that is not acknowledged, not even by the reset of `side`.
+    fn outstanding_behind(&self, reset: &Packet, side: usize, of: usize) -> u64 {
+        let half = &self.halves[of];
+        let by_reset = unwrap(half.una, reset.acknowledgement);
+        let counts = of != side && reset.has(tcp_flags::ACK) && by_reset <= half.max;
+        half.max.saturating_sub(if counts { half.una.max(by_reset) } else { half.una })
+    }
+
+    /// A packet with data that may have been sent before: when that was, before its record says something else.
+    #[inline]
+    pub(crate) fn note_oldest(&mut self, packet: &Packet, side: usize) {
+        if packet.payload_length > 0 && packet.sequence != self.halves[side].max as u32 {
+            self.note_oldest_sent(side);
+        }
+    }
+
+    #[cold]
+    fn note_oldest_sent(&mut self, side: usize) {
+        let first = self.halves[side].live.as_deref().and_then(|live| live.segments.first()).copied();
+        let Some(first) = first.filter(Segment::was_sent_once) else { return };
+        let place = Place { frame: first.frame, time_ns: first.time_ns };
+        let oldest = Sent { place, start: first.start, length: first.length, kind: Kind::Data };
+        let known = &mut self.ending_log().oldest[side];
+        if known.is_none_or(|known| known.start < oldest.start) {
+            *known = Some(oldest);
+        }
+    }
+
+    /// A packet that was sent again, or asks whether anybody is there.
+    #[inline]
+    pub(crate) fn note_sent_again(&mut self, packet: &Packet, side: usize, arrived: &Arrived) {
+        let is_again = match arrived.kind {
+            Kind::Retransmission | Kind::WindowProbe | Kind::KeepAlive => true,
+            Kind::Fin => self.halves[side].loss.fin > 0,
+            _ => false,
+        };
+        if is_again {
+            self.note_again(packet, side, arrived.kind);
+        }
+    }
+
+    #[cold]
+    fn note_again(&mut self, packet: &Packet, side: usize, kind: Kind) {
+        let (start, una) = (unwrap(self.halves[side].max, packet.sequence), self.halves[side].una);
+        let sent = Sent { place: Place::of(packet), start, length: packet.payload_length, kind };
+        let log = self.ending_log();
+        let (times, places) = (&mut log.times_again[side], &mut log.sent_again[side]);
+        if places.front().is_some_and(|first| first.kind != kind || first.is_done(una)) {
+            places.clear();
+            *times = 0;
+        }
+        *times = times.saturating_add(1);
+        // The first and the last ones stay.
+        if places.len() >= MOST_PLACES {
+            places.remove(MOST_PLACES / 2);
+        }
+        places.push_back(sent);
+    }
+
+    /// `side` says how much room it has for the data of the other.
+    #[inline]
+    pub(crate) fn note_window(&mut self, packet: &Packet, side: usize) {
+        if packet.window == 0 || self.ending.as_deref().is_some_and(|log| log.closed[1 - side].is_some()) {
+            self.note_closed_window(packet, 1 - side);
+        }
+    }
+
+    #[cold]
+    fn note_closed_window(&mut self, packet: &Packet, sender: usize) {
+        let place = Place::of(packet);
+        let log = self.ending_log();
+        match (&mut log.closed[sender], packet.window) {
+            (Some([_, last]), 0) => *last = place,
+            (nothing @ None, 0) => *nothing = Some([place; 2]),
+            (closed, _) => {
+                if let Some([first, _]) = closed.take() {
+                    let lasted_ns = place.time_ns.saturating_sub(first.time_ns);
+                    log.longest_closed_ns[sender] = log.longest_closed_ns[sender].max(lasted_ns);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `idle_then_silent` and `peer_silent`: one side sends again and again, of the other nothing comes any more.
+//!
+//! Rule: docs/outcome.md, "Peer silent".
+
+use crate::tcp::events::ending::Sent;
+use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::events::place::Place;
+use crate::tcp::events::sent::Kind;
+use crate::tcp::outcome::case::{Case, Finding};
+use crate::tcp::outcome::words::{lasting, name, plural, times};
+use crate::tcp::verdict::words::bytes;
+
+/// The shortest silence that is one, and so many round trips.
+const LEAST_NS: i64 = 1_000_000_000;
+
+const LEAST_ROUND_TRIPS: i64 = 4;
+
+/// With a single retransmission it must have lasted so long.
+const LEAST_AFTER_ONE_NS: i64 = 3_000_000_000;
+
+/// Keep-alive probes in vain from which on a side is gone.
+const FEWEST_PROBES: usize = 3;
+
+/// With so many listed there may be more.
+const MOST_LISTED: usize = 10;
+
+/// What one side sent in vain.
+struct Silence {
+    sender: usize,
+    /// Since when.
+    since: Place,
+    /// When the peer was heard last.
+    heard_ns: i64,
+    again: Vec<Sent>,
+    times_again: u64,
+    /// Keep-alive probes, no data.
+    of_probes: bool,
+}
+
+/// After a long silence of both.
+///
+/// Rule: docs/outcome.md, "Idle, then silent".
+pub fn idle_then_silent(case: &Case) -> Option<Finding> {
+    let silence = silence(case)?;
+    let resumed = case
+        .ending
+        .resumed
+        .filter(|resumed| usize::from(resumed.side) == silence.sender && silence.heard_ns <= resumed.from_ns)?;
+    let peer = name(1 - silence.sender);
+    let what = if silence.of_probes { "keep-alive probes" } else { "what followed" };
+    Some(Finding {
+        kind: OutcomeKind::IdleThenSilent,
+        sentence: format!(
+            "Idle for {}, then {what} got no answer: {}. A device between has forgotten the connection, or the {peer} is gone",
+            lasting(resumed.idle_ns()),
+            in_vain(case, &silence),
+        ),
+        confidence: confidence(&silence),
+        shown: vec![shown(case, &silence)],
+        remedy: format!(
+            "send keep-alives in shorter intervals than {}: load balancers, NAT and firewalls forget connections that are idle",
+            lasting(resumed.idle_ns())
+        ),
+    })
+}
+
+/// In the middle of its work.
+pub fn peer_silent(case: &Case) -> Option<Finding> {
+    let silence = silence(case)?;
+    let peer = name(1 - silence.sender);
+    Some(Finding {
+        kind: OutcomeKind::PeerSilent,
+        sentence: format!("The {peer} fell silent: {}", in_vain(case, &silence)),
+        confidence: confidence(&silence),
+        shown: vec![shown(case, &silence)],
+        remedy: format!(
+            "find out whether the {peer} still runs, and whether its packets are lost on the way back: capture there, too"
+        ),
+    })
+}
+
+fn silence(case: &Case) -> Option<Silence> {
+    [0, 1].into_iter().find_map(|sender| of_sender(case, sender))
+}
+
+fn of_sender(case: &Case, sender: usize) -> Option<Silence> {
+    let side = case.side(sender);
+    let heard_ns = case.last_ns(1 - sender).filter(|_| case.side(1 - sender).packets > 0)?;
+    let spoke =
+        case.ending.resets.iter().any(|reset| usize::from(reset.side) != sender && reset.place.time_ns > heard_ns);
+    let probes = case.sent_again(sender, heard_ns, &[Kind::KeepAlive]);
+    let again = case.sent_again(sender, heard_ns, &[Kind::Retransmission, Kind::Fin, Kind::WindowProbe]);
+    let of_probes = side.outstanding_bytes == 0;
+    let (again, times_again) = match of_probes {
+        true if probes.len() < MOST_LISTED => (probes.clone(), probes.len() as u64),
+        true => (probes.clone(), u64::from(side.times_again)),
+        false => (again, u64::from(side.times_again)),
+    };
+    let is_enough = if of_probes { again.len() >= FEWEST_PROBES } else { !again.is_empty() };
+    // Where packets of the peer are missing from the capture, it is the capture that is silent.
+    let is_seen = case.side(1 - sender).missing_bytes == 0;
+    if spoke || !is_enough || !is_seen || side.closed.is_some() {
+        return None;
+    }
+    let since = if of_probes { again.first()?.place } else { side.oldest.or(again.first().map(|sent| sent.place))? };
+    let waited_ns = case.summary.end_ns.saturating_sub(since.time_ns.max(heard_ns));
+    let all_ns = waited_ns.saturating_add(case.capture_goes_on_ns());
+    let least_ns = case.ending.rtt_ns.unwrap_or(0).saturating_mul(LEAST_ROUND_TRIPS).max(LEAST_NS);
+    let is_long = waited_ns >= least_ns && (again.len() > 1 || all_ns >= LEAST_AFTER_ONE_NS);
+    is_long.then_some(Silence { sender, since, heard_ns, again, times_again, of_probes })
+}
+
+/// What was sent, and what of it came back.
+fn in_vain(case: &Case, silence: &Silence) -> String {
+    let side = case.side(silence.sender);
+    let (sender, peer) = (name(silence.sender), name(1 - silence.sender));
+    let lasted = lasting(case.summary.end_ns.saturating_sub(silence.since.time_ns));
+    if silence.of_probes {
+        return format!("{} in {lasted}, and no packet of the {peer}", plural(silence.times_again, "probe"));
+    }
+    let amount = match side.outstanding_bytes {
+        1 if side.fin => "FIN".to_owned(),
+        count => bytes(count as f64),
+    };
+    let sent = times(silence.times_again + 1);
+    format!("the {sender} sent {amount} in {lasted}, the first of it {sent}, and nothing came from the {peer}")
+}
+
+fn confidence(silence: &Silence) -> f64 {
+    match silence.times_again {
+        0 | 1 => 0.7,
+        2 => 0.8,
+        3 | 4 => 0.9,
+        _ => 0.95,
+    }
+}
+
+fn shown(case: &Case, silence: &Silence) -> (String, Vec<Place>) {
+    let what =
+        if silence.of_probes { "keep-alive probes" } else { "what was not acknowledged, and its retransmissions" };
+    let heard = lasting(case.summary.end_ns.saturating_sub(silence.heard_ns));
+    let text = format!("{what}; the last packet of the {} came {heard} before the end", name(1 - silence.sender));
+    (text, [silence.since].into_iter().chain(silence.again.iter().map(|sent| sent.place)).collect())
+}

@@ -1,0 +1,63 @@
+//! What became of a connection that did not open, did not move its data or did not end well: its kind, one sentence, the frames
+//! that prove it, and what would help (docs/outcome.md). A function of what the summary holds; a connection that opened, moved
+//! its data and ended has none, nor has one that the capture merely cut.
+//!
+//! ```text
+//! case     what an outcome is made from, and what it is made of
+//! kinds    a file for each kind: when it holds, its words, its remedy
+//! words    numbers in words, and lists of frames
+//! groups   outcomes of a whole capture, counted by kind and server
+//! ```
+
+pub mod case;
+pub mod groups;
+pub mod kinds;
+pub(crate) mod words;
+
+use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::outcome::case::{Case, Outcome};
+use crate::tcp::outcome::kinds::RULES;
+use crate::tcp::summary::summary::ConnectionSummary;
+
+impl ConnectionSummary {
+    /// What became of it; none where it opened, moved its data and ended, or where that cannot be said.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let case = Case::of(self)?;
+        RULES.iter().find_map(|rule| rule(&case)).map(|finding| finding.outcome(&case))
+    }
+
+    /// Decides it, now that all is known of the capture, which ended at `capture_end_ns`.
+    pub fn settle_outcome(&mut self, capture_end_ns: Option<i64>) {
+        let Some(ending) = &mut self.ending else { return };
+        ending.capture_end_ns = capture_end_ns.unwrap_or(self.end_ns).max(self.end_ns);
+        let kind = self.outcome().map(|outcome| outcome.kind);
+        match (kind, &mut self.ending) {
+            (Some(kind), Some(ending)) => ending.kind = Some(kind),
+            _ => self.ending = None,
+        }
+    }
+}
+
+/// Decides all of them; the capture ended at `capture_end_ns`. In a capture that shows mostly one direction, a single SYN may have been
+/// answered where nobody saw it.
+pub fn settle(connections: &mut [Box<ConnectionSummary>], capture_end_ns: Option<i64>) {
+    // Of captures that were read elsewhere only the connections are known.
+    let capture_end_ns = capture_end_ns.or_else(|| connections.iter().map(|connection| connection.end_ns).max());
+    let mut one_sided = 0usize;
+    for connection in connections.iter_mut() {
+        connection.settle_outcome(capture_end_ns);
+        one_sided += usize::from(connection.outcome_kind() == Some(OutcomeKind::OneDirectionOnly));
+    }
+    if one_sided == 0 {
+        return;
+    }
+    let both_sided = |connection: &&Box<ConnectionSummary>| connection.directions.iter().all(|side| side.packets > 0);
+    if one_sided > connections.iter().filter(both_sided).count() {
+        connections.iter_mut().filter(|connection| may_be_unseen(connection)).for_each(|one| one.ending = None);
+    }
+}
+
+fn may_be_unseen(connection: &ConnectionSummary) -> bool {
+    let alone = connection.directions.iter().map(|side| side.packets).sum::<u64>() == 1;
+    alone && connection.outcome_kind() == Some(OutcomeKind::SynUnanswered) && connection.icmp_errors.is_none()
+}

@@ -1,0 +1,176 @@
+//! How a connection opened and ended, for those of which that is not plain: what [`crate::tcp::connection::ending_log`] kept, and
+//! the state of both directions when the last packet had passed. The words are `outcome`'s.
+
+use crate::decode::icmp::IcmpError;
+use crate::tcp::connection::connection::Connection;
+use crate::tcp::connection::ending_log::EndingLog;
+use crate::tcp::direction::direction::Half;
+use crate::tcp::direction::fates::Fates;
+use crate::tcp::events::close::Close;
+use crate::tcp::events::ending::{Reset, Resumed, Sent};
+use crate::tcp::events::outcome_kind::OutcomeKind;
+use crate::tcp::events::place::Place;
+use crate::tcp::kernel::MANY_SYNS;
+
+/// ICMP errors that are listed with a connection.
+pub const MOST_ICMP_ERRORS: usize = 16;
+
+/// ICMP errors that quote a connection.
+#[derive(Debug, Clone, Default)]
+pub struct IcmpErrors {
+    /// The first ones, in the order of the capture.
+    pub list: Vec<IcmpError>,
+    /// How many more there were.
+    pub not_listed: u64,
+}
+
+impl IcmpErrors {
+    /// Adds one.
+    pub fn add(&mut self, error: IcmpError) {
+        if self.list.len() < MOST_ICMP_ERRORS {
+            self.list.push(error);
+        } else {
+            self.not_listed += 1;
+        }
+    }
+}
+
+/// One side when the last packet had passed.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    /// Packets of all kinds.
+    pub packets: u64,
+    /// Those with data.
+    pub data_packets: u64,
+    /// Bytes that its peer acknowledged; of what began before the capture, since then.
+    pub acknowledged_bytes: u64,
+    /// Bytes that it sent, and its FIN.
+    pub sent_bytes: u64,
+    /// Bytes and FIN that were sent and are not acknowledged.
+    pub outstanding_bytes: u64,
+    /// Sent and neither acknowledged nor reported as arrived: sizes and times.
+    pub fates: Fates,
+    /// The first transmission of the oldest byte outstanding, as far as that is known.
+    pub oldest: Option<Place>,
+    /// What it sent again of that, and its probes.
+    pub sent_again: Vec<Sent>,
+    /// How often it did so, some that are not in the list included.
+    pub times_again: u32,
+    /// Its last data packet.
+    pub last_data: Option<Place>,
+    /// When its last packet passed.
+    pub last_ns: Option<i64>,
+    /// SYNs or SYN-ACKs after the first.
+    pub openings: Vec<Place>,
+    /// The window for its data: since when it has been closed, and the last packet that said so.
+    pub closed: Option<[Place; 2]>,
+    /// The longest time before that it was closed.
+    pub longest_closed_ns: i64,
+    /// It sent FIN.
+    pub fin: bool,
+    /// Headers of its data packets, bytes.
+    pub header_bytes: u32,
+    /// Largest segment that its peer takes, without options.
+    pub offered_segment_size: u16,
+    /// Bytes that were passed over: later ones were seen, these were not.
+    pub missing_bytes: u64,
+    /// When that came to light.
+    pub missing_since_ns: Option<i64>,
+    /// Largest payload of one packet seen.
+    pub largest_payload: u32,
+    /// TTL of its first packet.
+    pub ttl: u8,
+}
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub struct Ending {
+    /// Client, server.
+    pub sides: [Side; 2],
+    /// SYNs, SYN-ACKs.
+    pub openings: [u32; 2],
+    /// The first SYN, the first SYN-ACK, the acknowledgement that completed the handshake.
+    pub steps: [Option<Place>; 3],
+    /// The last of these SYNs, SYN-ACKs.
+    pub last_openings_ns: [i64; 2],
+    /// The reset that ended it.
+    pub reset: Option<Reset>,
+    /// Resets of both sides.
+    pub resets: Vec<Reset>,
+    /// The last long silence with nothing outstanding.
+    pub resumed: Option<Resumed>,
+    /// Both sides permit SACK.
+    pub sack: bool,
+    /// Shortest round trip, nanoseconds.
+    pub rtt_ns: Option<i64>,
+    /// When the capture ended.
+    pub capture_end_ns: i64,
+    /// What that comes to.
+    pub kind: Option<OutcomeKind>,
+}
+
+impl Ending {
+    /// Of a connection that is over; none if it opened and ended as connections do, and nothing needs words.
+    pub(crate) fn of(connection: &mut Connection) -> Option<Box<Self>> {
+        let both_sent = connection.halves.iter().all(|half| half.packets + half.together.packets() > 0);
+        let closed = connection.close() == Close::Fin && (connection.handshake.complete || both_sent);
+        if closed && connection.handshake.syn.count < MANY_SYNS {
+            return None;
+        }
+        let log = connection.ending.take().map_or_else(EndingLog::default, |log| *log);
+        let last_word = connection.last_word();
+        let place = |step: Option<(i64, u32)>| step.map(|(time_ns, frame)| Place { frame, time_ns });
+        let handshake = &connection.handshake;
+        let EndingLog { openings, resets, sent_again, times_again, closed, longest_closed_ns, resumed, oldest } = log;
+        let mut ending = Self {
+            openings: [handshake.syn.count, handshake.syn_ack.count],
+            steps: handshake.steps(connection.first_frame).map(place),
+            last_openings_ns: [handshake.syn.newest_ns, handshake.syn_ack.newest_ns],
+            reset: resets.iter().copied().find(|reset| last_word == Some((reset.side, reset.place.time_ns))),
+            resets,
+            resumed,
+            sack: connection.sack,
+            rtt_ns: connection.shortest_rtt_ns(),
+            ..Self::default()
+        };
+        let timestamps = connection.halves.iter().all(|half| half.offer.timestamps);
+        let header_bytes = if connection.ip_version == 6 { 60 } else { 40 } + if timestamps { 12 } else { 0 };
+        let logged =
+            openings.into_iter().zip(sent_again).zip(closed).zip(longest_closed_ns).zip(oldest).zip(times_again);
+        for (side, (((((openings, again), closed), longest_closed_ns), oldest), times_again)) in logged.enumerate() {
+            let half = &connection.halves[side];
+            let oldest = oldest.filter(|oldest| oldest.start <= half.una).map(|oldest| oldest.place);
+            let sent_again = again.into_iter().filter(|sent| !sent.is_done(half.una));
+            let known =
+                Side { openings, closed, longest_closed_ns, oldest, times_again, header_bytes, ..Side::default() };
+            ending.sides[side] = Side { sent_again: sent_again.collect(), ..known.with(half) };
+        }
+        Some(Box::new(ending))
+    }
+}
+
+impl Side {
+    fn with(self, half: &Half) -> Self {
+        let live = half.live.as_deref();
+        let fates = live.map_or_else(Fates::default, |live| live.segments.fates());
+        let hole = live.and_then(|live| live.holes.first());
+        Self {
+            packets: half.packets + half.together.packets(),
+            data_packets: half.data_packets_so_far(),
+            acknowledged_bytes: half.una.saturating_sub(half.base),
+            sent_bytes: half.max.saturating_sub(half.base),
+            outstanding_bytes: half.max.saturating_sub(half.una),
+            oldest: self.oldest.or(fates.oldest),
+            fates,
+            last_data: live.and_then(|live| live.rates.spacing.last()).map(|(time_ns, frame)| Place { frame, time_ns }),
+            last_ns: live.and_then(|live| live.capture.recent.newest_ns()),
+            fin: half.fin.is_some(),
+            offered_segment_size: half.accepted_segment_size,
+            missing_bytes: live.map_or(0, |live| live.holes.bytes_below(half.max)),
+            missing_since_ns: hole.map(|hole| hole.exposure.time_ns),
+            largest_payload: half.largest_payload,
+            ttl: half.ttl,
+            ..self
+        }
+    }
+}
