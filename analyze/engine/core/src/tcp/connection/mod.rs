@@ -6,12 +6,14 @@
 //! open, handshake  SYN, SYN-ACK, RST: what is offered   vantage          where the capture stands
 //! loops            beside which host the capture seems to be     clock_steps      of the capture's clock
 //! reset            which RST is believed, and what refutes it
+//! acceptable       which numbers are believed           padding          zeros that are no data
 //! duplicates, at_two_taps, congestion_bits              what a packet is besides its data
 //! watchers, watching   pauses and rounds of a direction, and when they are asked
 //! rtt_by_echo, rtt_lengthened                           round trips that need both directions
 //! packet_row, payload_feed                              what goes to rows, to tls and to dns
 //! ```
 
+pub mod acceptable;
 pub mod at_two_taps;
 mod clock_steps;
 pub mod congestion_bits;
@@ -23,6 +25,7 @@ pub mod handshake;
 mod loops;
 pub mod open;
 pub mod packet_row;
+pub mod padding;
 pub mod payload_feed;
 pub mod reset;
 pub mod rtt_by_echo;

@@ -8,6 +8,7 @@
 //!     retransmitted_unseen, before_capture (sent_before)  sent before, though seen first now
 //!     loss_trigger  why a segment was sent again
 //!     spurious_by_acks, spurious_timeout, paws_refused  needless retransmissions
+//! foreign_blocks   reports of what was never sent
 //! send_queue       segments not yet acknowledged        holes            stretches passed over
 //! sizes, ack_signs  how large segments are, what ACKs have shown: the state behind segment_size and on_ack
 //! placed           a data packet in the stream, for those     observers        events, and all that measures them
@@ -22,6 +23,7 @@ pub mod byte_ledger;
 #[allow(clippy::module_inception, reason = "the room is named after its main type")]
 pub mod direction;
 pub mod fast_path;
+pub mod foreign_blocks;
 pub mod holes;
 pub mod last_data;
 pub mod loss_trigger;
